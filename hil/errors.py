@@ -1,0 +1,87 @@
+"""The error tree: who is wrong, what was given, what is allowed, what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hil.types import Refusal
+
+
+class HilError(Exception):
+    """Root of everything this project raises on purpose; its text is fit for a user."""
+
+
+class ConfigError(HilError):
+    """A file that people write is wrong.
+
+    Attributes:
+        file: the file as it was found, or a name for an in-memory table.
+        key: dotted path of the key, for example ``controller.axis.base.channel``.
+        value: what stands there; None for a missing key.
+        allowed: what may stand there, in words.
+    """
+
+    def __init__(self, file: str, key: str, value: object, allowed: str, advice: str = "") -> None:
+        self.file, self.key, self.value, self.allowed, self.advice = file, key, value, allowed, advice
+        given = "nothing" if value is None else repr(value)
+        text = f"{file}: {key}: {given} given; allowed: {allowed}"
+        super().__init__(f"{text}. {advice}" if advice else text)
+
+
+class CommandError(HilError):
+    """Our side asked for something that may not be asked: non-finite, wrong length, outside a limit."""
+
+    def __init__(self, message: str, *, axis: str | None = None, value: object = None, allowed: str = "") -> None:
+        self.axis, self.value, self.allowed = axis, value, allowed
+        super().__init__(message)
+
+
+class RefusedError(HilError):
+    """A plan, preview or certificate was refused; `refusals` says where, by how much and what would be allowed."""
+
+    def __init__(self, refusals: Sequence[Refusal], headline: str = "refused") -> None:
+        self.refusals = tuple(refusals)
+        super().__init__("\n".join([headline, *(refusal.text for refusal in self.refusals)]))
+
+
+class InterlockError(HilError):
+    """A change of mode was refused; `missing` names what still has to be true."""
+
+    def __init__(self, message: str, missing: Sequence[str] = ()) -> None:
+        self.missing = tuple(missing)
+        super().__init__(message)
+
+
+class ControllerError(HilError):
+    """The controller answered nonsense or a refusal; `raw` holds its bytes."""
+
+    def __init__(self, message: str, raw: bytes = b"") -> None:
+        self.raw = raw
+        super().__init__(message)
+
+
+class LinkError(HilError):
+    """The line to the controller failed; `port` names it."""
+
+    def __init__(self, message: str, port: str = "") -> None:
+        self.port = port
+        super().__init__(message)
+
+
+class LinkTimeout(LinkError):  # noqa: N818 - named like the standard TimeoutError family
+    """No answer within its deadline."""
+
+
+class LinkClosed(LinkError):  # noqa: N818
+    """The port is gone: unplugged, hung up, or never opened."""
+
+
+class LinkOverrun(LinkError):  # noqa: N818
+    """The line has not drained what was sent before; sending more would make the arm lag."""
+
+
+class JournalError(HilError):
+    """A journal cannot be read, or does not say what it claims."""

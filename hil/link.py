@@ -1,0 +1,114 @@
+"""The two lines that the house is built along: `ArmLink` to anything that moves, `BytePort` to anything with a wire."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hil.types import Command, LinkState
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class ArmLink(Protocol):
+    """An arm: simulated, or behind a driver. Nothing above ever asks which.
+
+    All methods return at once; whatever takes time goes on in later `read` calls.
+    """
+
+    def open(self, now_s: float) -> None:
+        """Begin to connect. Sends nothing that can move the arm."""
+        ...
+
+    def read(self, now_s: float) -> LinkState:
+        """Drain the line and return the newest known state; also moves a pending handshake or query along.
+
+        Raises:
+            LinkError: the line failed, or the handshake ended in one of its diagnoses.
+            ControllerError: the controller answered nonsense, or forgot what it was told (a reset).
+        """
+        ...
+
+    def write(self, command: Command, now_s: float) -> Command:
+        """Send one command and return it as the controller will really see it.
+
+        Raises:
+            CommandError: outside what may be sent; nothing was sent.
+            LinkOverrun: the line has not drained; nothing was sent.
+            LinkError: the line failed.
+        """
+        ...
+
+    def stop(self, now_s: float) -> None:
+        """Freeze every axis where the controller has it and keep it powered. Safe in any state; twice is fine."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the line. The arm stays as it is."""
+        ...
+
+
+class BytePort(Protocol):
+    """A byte line that never blocks. A real port ignores `now_s`; an in-memory one lives by it."""
+
+    def read(self, now_s: float) -> bytes:
+        """Everything that has arrived, possibly nothing.
+
+        Raises:
+            LinkClosed: the port is gone.
+        """
+        ...
+
+    def write(self, data: bytes, now_s: float) -> None:
+        """Hand over all of `data` in one piece.
+
+        Raises:
+            LinkOverrun: the line did not take all of it at once.
+            LinkClosed: the port is gone.
+        """
+        ...
+
+    def set_baud(self, baud: int) -> None:
+        """Change the line's speed."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the port; twice is fine."""
+        ...
+
+
+class ControllerSettings(Protocol):
+    """What a rig's ``[controller]`` table became: all that the rest of the house asks of a kind of controller.
+
+    Implemented by each driver's own settings record. Arrays hold one column per axis, in the order of `rig.axes`.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def port_url(self) -> str:
+        """pyserial URL or device path of the real port."""
+        ...
+
+    @property
+    def settle_s(self) -> float:
+        """Longest time for which the controller goes on moving by itself after its last line (one board frame)."""
+        ...
+
+    def quantise(self, positions: FloatArray) -> FloatArray:
+        """Positions as the controller will see them, shape (n,) or (N, n)."""
+        ...
+
+    def quantum(self) -> FloatArray:
+        """Per axis, the largest change of position that one step of the wire's resolution makes, shape (n,)."""
+        ...
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest position per axis that the wire may carry, shape (n,) each."""
+        ...
+
+    def line_time_s(self) -> float:
+        """Time that the longest move plus the longest query take on the wire."""
+        ...

@@ -1,0 +1,1 @@
+"""What an arm is: chains, joints, limits, shapes and rigs, read strictly from TOML."""

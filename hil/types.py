@@ -1,0 +1,282 @@
+"""The vocabulary: frozen records and enums that cross module, process and file boundaries.
+
+Positions are given per *axis*: the joints in chain order, in radians (metres where prismatic), then the gripper,
+in metres of opening, if the rig has one. The order is that of `rig.axes` everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+import msgspec
+
+from hil.errors import CommandError
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all records: immutable, keyword-only, and strict about unknown fields when read back."""
+
+
+class StateSource(Enum):
+    """How a position is known. An SSC-32 can only echo the pulse it generates."""
+
+    MEASURED = "measured"
+    ECHOED = "echoed"
+    SIMULATED = "simulated"
+
+
+class Mode(Enum):
+    """What the bridge is doing with the arm."""
+
+    DISCONNECTED = "disconnected"
+    CONNECTING = "connecting"
+    UNKNOWN_POSE = "unknown_pose"
+    ENERGISING = "energising"
+    IDLE = "idle"
+    ARMED = "armed"
+    STREAMING = "streaming"
+    STOPPING = "stopping"
+    HOLDING = "holding"
+    FAULT = "fault"
+    ESTOP = "estop"
+
+
+WRITING = frozenset({Mode.ENERGISING, Mode.STREAMING, Mode.STOPPING})
+"""The modes in which bytes that move the arm may leave."""
+
+
+class JointCommand(Record, frozen=True, tag="joints"):
+    """Where every axis has to be, and when.
+
+    Raises:
+        CommandError: a position or time is not finite, or there is no position at all.
+    """
+
+    seq: int
+    due_s: float
+    positions: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.positions:
+            raise CommandError("a joint command needs at least one position", value=self.positions)
+        for index, value in enumerate(self.positions):
+            if not math.isfinite(value):
+                raise CommandError(
+                    f"axis {index}: position {value!r} is not a finite number",
+                    axis=str(index),
+                    value=value,
+                    allowed="a finite number",
+                )
+        if not math.isfinite(self.due_s):
+            raise CommandError(f"due time {self.due_s!r} is not a finite number", value=self.due_s)
+
+
+class EnergiseCommand(Record, frozen=True, tag="energise"):
+    """Drive one axis for the first time, at the place where the arm is confirmed to be; never timed, never grouped."""
+
+    seq: int
+    axis: int
+    position: float
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.position):
+            raise CommandError(
+                f"axis {self.axis}: position {self.position!r} is not a finite number",
+                axis=str(self.axis),
+                value=self.position,
+                allowed="a finite number",
+            )
+
+
+Command = JointCommand | EnergiseCommand
+
+
+class JointState(Record, frozen=True):
+    """Where the axes are and how that is known; None for an axis of which nothing is known."""
+
+    t_s: float
+    positions: tuple[float | None, ...]
+    source: StateSource
+
+
+class LinkPhase(Enum):
+    """How far a link has come."""
+
+    CLOSED = "closed"
+    OPENING = "opening"
+    READY = "ready"
+
+
+class LinkState(Record, frozen=True):
+    """What a link knows after draining its line.
+
+    Attributes:
+        phase: READY once the controller has been identified.
+        joints: newest report, or None if nothing was reported yet.
+        known: per axis, True while the controller drives it at a place that we commanded.
+        missed_replies: consecutive queries without a valid answer.
+        notices: texts for the user that are new since the last read.
+        identity: what the controller calls itself, empty before READY.
+    """
+
+    phase: LinkPhase
+    joints: JointState | None
+    known: tuple[bool, ...]
+    missed_replies: int = 0
+    notices: tuple[str, ...] = ()
+    identity: str = ""
+
+
+class Refusal(Record, frozen=True):
+    """Why something may not be sent, in the six fields that let a person mend it.
+
+    Attributes:
+        check: requirement id, for example ``E-02``.
+        subject: the joint, body or box concerned.
+        limit: the limit's name and value in the user's units, for example ``upper limit 85.0 deg``.
+        margin: how far inside the limit, in `unit`; negative when outside.
+        unit: unit of `margin`.
+        nearest_allowed: the closest value that would pass, in words with its unit.
+        advice: what to change.
+        sample: index of the failing sample, or None where no sample is concerned.
+        time_s: time of that sample in the motion.
+        place: where in the user's file, for example ``step 3 (line)``.
+    """
+
+    check: str
+    subject: str
+    limit: str
+    margin: float
+    unit: str
+    nearest_allowed: str
+    advice: str
+    sample: int | None = None
+    time_s: float | None = None
+    place: str = ""
+
+    @property
+    def text(self) -> str:
+        """One line that explains."""
+        where = "" if self.sample is None else f"sample {self.sample}, {self.time_s:.2f} s: "
+        place = f"{self.place}: " if self.place else ""
+        return (
+            f"[{self.check}] {place}{where}{self.subject}: {self.limit}, margin {self.margin:.3g} {self.unit}; "
+            f"nearest allowed: {self.nearest_allowed}. {self.advice}"
+        )
+
+
+class Margin(Record, frozen=True):
+    """The tightest place of one check over a whole motion; the same fields as a refusal, but passed."""
+
+    check: str
+    subject: str
+    limit: str
+    margin: float
+    unit: str
+    sample: int | None = None
+    time_s: float | None = None
+
+
+class LimitHit(Record, frozen=True):
+    """One limit that bit on a live command."""
+
+    check: str
+    axis: str
+    requested: float
+    allowed: float
+
+
+class Confirm(Record, frozen=True, tag="confirm"):
+    """Somebody vouches for where the limp arm is: a person, or the wiring for a fake that it placed itself."""
+
+    positions: tuple[float, ...]
+    by: str
+
+
+class Load(Record, frozen=True, tag="load"):
+    """A motion and the certificate that covers it, both as their encoded bytes."""
+
+    motion: bytes
+    certificate: bytes
+
+
+class Arm(Record, frozen=True, tag="arm"):
+    """Ask for ARMED, for the loaded motion."""
+
+    digest: str
+
+
+class Start(Record, frozen=True, tag="start"):
+    """Begin streaming the armed motion."""
+
+    digest: str
+
+
+class Stop(Record, frozen=True, tag="stop"):
+    """Slow down within limits and hold. Accepted from anyone, in any mode."""
+
+    reason: str
+
+
+class EmergencyStop(Record, frozen=True, tag="estop"):
+    """Freeze the controller now and latch. A software stop: it is not an emergency stop in the sense of a standard."""
+
+    reason: str
+
+
+class Reset(Record, frozen=True, tag="reset"):
+    """Leave FAULT or ESTOP; leads to UNKNOWN_POSE for an arm without feedback."""
+
+    by: str
+
+
+class Disconnect(Record, frozen=True, tag="disconnect"):
+    """Hold, close the line and end the loop."""
+
+    reason: str
+
+
+Request = Confirm | Load | Arm | Start | Stop | EmergencyStop | Reset | Disconnect
+
+
+class TickRecord(Record, frozen=True, tag="tick"):
+    """Everything that happened in one tick; telemetry shows parts of it, the journal keeps all of it.
+
+    Attributes:
+        tick: running number from 0, without gaps.
+        t_s: the tick's one clock reading.
+        late_s: how late the tick began against its deadline.
+        work_s: how long the tick before took from its clock reading to its end; not part of a replay's comparison.
+        missed: deadlines missed so far.
+        mode: mode at the end of the tick.
+        sample: index of the motion sample that this tick asked for, or None.
+        wanted: what the source asked for.
+        sent: what the controller will really see, or None if nothing was written to it.
+        simulated: the shadow's state at the beginning of the tick.
+        setpoint: the positions that the shadow's own interpolation had reached at the beginning of the tick.
+        reported: newest state from the link, at the beginning of the tick.
+        received: raw bytes read from the line in this tick.
+        written: raw bytes written to the line in this tick.
+        requests: requests taken in this tick.
+        hits: limits that bit.
+        events: words for the user: transitions, refusals, notices, faults.
+    """
+
+    tick: int
+    t_s: float
+    late_s: float
+    work_s: float
+    missed: int
+    mode: Mode
+    sample: int | None
+    wanted: Command | None
+    sent: Command | None
+    simulated: JointState
+    setpoint: tuple[float, ...]
+    reported: JointState | None
+    received: bytes
+    written: bytes
+    requests: tuple[Request, ...] = ()
+    hits: tuple[LimitHit, ...] = ()
+    events: tuple[str, ...] = ()
