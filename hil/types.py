@@ -240,6 +240,20 @@ class Disconnect(Record, frozen=True, tag="disconnect"):
 Request = Confirm | Load | Arm | Start | Stop | EmergencyStop | Reset | Disconnect
 
 
+class LineFailure(Record, frozen=True):
+    """A call on the byte port that failed, so that a replay can let it fail again.
+
+    Attributes:
+        call: ``open``, ``read`` or ``write``.
+        kind: class name of the error.
+        message: its text.
+    """
+
+    call: str
+    kind: str
+    message: str
+
+
 class TickRecord(Record, frozen=True, tag="tick"):
     """Everything that happened in one tick; telemetry shows parts of it, the journal keeps all of it.
 
@@ -258,6 +272,7 @@ class TickRecord(Record, frozen=True, tag="tick"):
         reported: newest state from the link, at the beginning of the tick.
         received: raw bytes read from the line in this tick.
         written: raw bytes written to the line in this tick.
+        failures: calls on the port that failed in this tick.
         requests: requests taken in this tick.
         hits: limits that bit.
         events: words for the user: transitions, refusals, notices, faults.
@@ -277,6 +292,7 @@ class TickRecord(Record, frozen=True, tag="tick"):
     reported: JointState | None
     received: bytes
     written: bytes
+    failures: tuple[LineFailure, ...] = ()
     requests: tuple[Request, ...] = ()
     hits: tuple[LimitHit, ...] = ()
     events: tuple[str, ...] = ()

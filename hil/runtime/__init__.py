@@ -1,0 +1,1 @@
+"""The tick and everything that lives around it: modes, pacing, processes, preview, journal, wiring."""

@@ -1,0 +1,500 @@
+"""One tick of the bridge: read, take requests, watch, choose, guard, write, record.
+
+A pure function of its arguments and the bytes on the line: the same times, requests and received bytes give the
+same bytes out, which is what a replay checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkOverrun
+from hil.link import ArmLink, FloatArray
+from hil.model.rig import AxisKind, Rig
+from hil.motion.motion import Motion
+from hil.motion.stopping import stop_ramp, stop_time_s
+from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.modes import Event, follow
+from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
+from hil.runtime.tap import PortTap
+from hil.safety.certificate import Certificate, verify
+from hil.safety.guard import Guard
+from hil.types import (
+    WRITING,
+    Arm,
+    Command,
+    Confirm,
+    Disconnect,
+    EmergencyStop,
+    EnergiseCommand,
+    JointCommand,
+    JointState,
+    LimitHit,
+    LinkPhase,
+    LinkState,
+    Load,
+    Mode,
+    Request,
+    Reset,
+    Start,
+    Stop,
+    TickRecord,
+)
+from hil.units import DEG, MM
+
+ARM_LAPSE_S = 30.0
+MISSED_TICKS_TO_STOP = 3
+GAP_TO_STOP_S = 0.1
+MISSED_REPLIES_TO_STOP = 3
+MISSED_REPLIES_TO_FAULT = 10
+OVERRUNS_TO_FAULT = 3
+REPLY_AGE_S = 0.2
+START_TOLERANCE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
+
+
+class Shadow(ArmLink, Protocol):
+    """The simulated arm that always runs beside the real one."""
+
+    @property
+    def setpoint(self) -> tuple[float, ...]:
+        """Positions that the interpolation has reached."""
+        ...
+
+
+@dataclass
+class _Tick:
+    """What one tick gathers for its record."""
+
+    now_s: float
+    sample: int | None = None
+    wanted: Command | None = None
+    sent: Command | None = None
+    hits: tuple[LimitHit, ...] = ()
+
+
+class Bridge:
+    """The session of one arm, from DISCONNECTED to HOLDING, one `tick` at a time.
+
+    Args:
+        rig: the resolved rig.
+        link: the arm behind its driver.
+        shadow: the simulated arm.
+        guard: the live checks.
+        tap: listens on the link's line.
+        epoch_offset_s: epoch seconds minus this clock's seconds, for the expiry of certificates.
+        version: software version that certificates have to carry.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        link: ArmLink,
+        shadow: Shadow,
+        guard: Guard,
+        tap: PortTap,
+        *,
+        epoch_offset_s: float,
+        version: str,
+    ) -> None:
+        self.mode = Mode.DISCONNECTED
+        self.finished = False
+        self._rig, self._link, self._shadow, self._guard, self._tap = rig, link, shadow, guard, tap
+        self._epoch_offset_s, self._version = epoch_offset_s, version
+        window_s = rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S
+        self._divergence = DivergenceMonitor(rig, window_s)
+        self._tick = 0
+        self._seq = 0
+        self._last_tick_s: float | None = None
+        self._last_sent_s = float("-inf")
+        self._last_due_s = float("-inf")
+        self._recent: list[Positions] = []
+        self._energise: EnergiseSource | None = None
+        self._source: MotionSource | StopSource | None = None
+        self._motion: Motion | None = None
+        self._certificate: Certificate | None = None
+        self._armed_at_s = 0.0
+        self._overruns = 0
+        self._leaving = False
+        self._link_state = LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(rig.axes))
+        self._events: list[str] = []
+
+    @property
+    def stop_time_s(self) -> float:
+        """Longest time from a stop to the last moving pulse: the ramp, the look-ahead and one board frame."""
+        return stop_time_s(self._rig) + self._rig.look_ahead_s + self._rig.controller.settle_s
+
+    # -- the tick ----------------------------------------------------------------------------------------
+
+    def tick(
+        self,
+        now_s: float,
+        requests: Sequence[Request] = (),
+        *,
+        late_s: float = 0.0,
+        missed: int = 0,
+        work_s: float = 0.0,
+    ) -> TickRecord:
+        """Do everything that is due at `now_s`; never raises for what the arm, the line or a user did."""
+        tick = _Tick(now_s)
+        if self.mode is Mode.DISCONNECTED and self._tick == 0:
+            self._connect(now_s)
+        self._read(now_s)
+        simulated = self._shadow.read(now_s).joints
+        assert simulated is not None
+        setpoint = self._shadow.setpoint
+        for request in requests:
+            self._take(request, now_s)
+        self._watch(now_s, setpoint, simulated)
+        self._write(tick)
+        if self._leaving and self.mode not in WRITING and not self.finished:
+            self._leave()
+        received, written, failures = self._tap.take()
+        record = TickRecord(
+            tick=self._tick,
+            t_s=now_s,
+            late_s=late_s,
+            work_s=work_s,
+            missed=missed,
+            mode=self.mode,
+            sample=tick.sample,
+            wanted=tick.wanted,
+            sent=tick.sent,
+            simulated=simulated,
+            setpoint=setpoint,
+            reported=self._link_state.joints,
+            received=received,
+            written=written,
+            failures=failures,
+            requests=tuple(requests),
+            hits=tick.hits,
+            events=tuple(self._events),
+        )
+        self._events.clear()
+        self._tick += 1
+        self._last_tick_s = now_s
+        return record
+
+    # -- the line ----------------------------------------------------------------------------------------
+
+    def _connect(self, now_s: float) -> None:
+        self._follow(Event.CONNECT, "connecting")
+        try:
+            self._link.open(now_s)
+        except HilError as error:
+            self._fault(now_s, str(error))
+
+    def _read(self, now_s: float) -> None:
+        if self.mode in (Mode.DISCONNECTED, Mode.FAULT) and self._link_state.phase is LinkPhase.CLOSED:
+            return
+        try:
+            self._link_state = self._link.read(now_s)
+        except (LinkError, ControllerError) as error:
+            self._link_state = LinkState(
+                phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._rig.axes)
+            )
+            self._fault(now_s, str(error))
+            return
+        self._events.extend(self._link_state.notices)
+        if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
+            self._follow(
+                Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet"
+            )
+
+    # -- requests ----------------------------------------------------------------------------------------
+
+    def _take(self, request: Request, now_s: float) -> None:
+        match request:
+            case Stop(reason=reason):
+                self._stop(now_s, reason)
+            case EmergencyStop(reason=reason):
+                self._freeze(now_s)
+                self._follow(
+                    Event.ESTOP,
+                    f"software stop: {reason}. It is not an emergency stop: cut the power if in doubt",
+                )
+            case Disconnect(reason=reason):
+                self._leaving = True
+                self._stop(now_s, reason)
+            case Reset(by=by):
+                self._reset(now_s, by)
+            case Confirm():
+                self._attempt(lambda: self._confirm(request))
+            case Load():
+                self._attempt(lambda: self._load(request, now_s))
+            case Arm(digest=digest):
+                self._attempt(lambda: self._arm(digest, now_s))
+            case Start(digest=digest):
+                self._attempt(lambda: self._start(digest, now_s))
+
+    def _attempt(self, action: Callable[[], None]) -> None:
+        """Carry out a request that may be refused; a refusal is an event and changes nothing."""
+        try:
+            action()
+        except HilError as error:
+            self._events.append(f"refused: {error}")
+
+    def _confirm(self, request: Confirm) -> None:
+        self._need(Mode.UNKNOWN_POSE, "confirm a pose")
+        axes = self._rig.axes
+        if len(request.positions) != len(axes):
+            raise CommandError(
+                f"confirmed pose: {len(request.positions)} positions given; allowed: {len(axes)}, one per axis",
+                value=request.positions,
+                allowed=str(len(axes)),
+            )
+        driven = self._link_state.joints.positions if self._link_state.joints else (None,) * len(axes)
+        pose = []
+        for axis, confirmed, echoed in zip(axes, request.positions, driven, strict=True):
+            if not axis.lower <= confirmed <= axis.upper:
+                raise CommandError(
+                    f"{axis.name}: confirmed position {confirmed:.4f} given; "
+                    f"allowed: {axis.lower:.4f} to {axis.upper:.4f} (rad or m)",
+                    axis=axis.name,
+                    value=confirmed,
+                )
+            # A controller that already drives the axis keeps it where it is: adopting its pulse moves nothing.
+            pose.append(confirmed if echoed is None else min(max(echoed, axis.lower), axis.upper))
+        self._energise = EnergiseSource(pose, self._rig.energise_order, self._rig.energise_dwell_s)
+        self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
+
+    def _load(self, request: Load, now_s: float) -> None:
+        if self.mode in WRITING or self.mode is Mode.ARMED:
+            raise InterlockError(
+                f"a motion is loaded while nothing moves or is armed; the mode is {self.mode.value}"
+            )
+        motion, certificate = Motion.from_bytes(request.motion), Certificate.from_bytes(request.certificate)
+        verify(certificate, self._rig, motion, now_s + self._epoch_offset_s, version=self._version)
+        self._motion, self._certificate = motion, certificate
+        self._events.append(f"motion {motion.digest[:12]} loaded, {motion.duration_s:.2f} s")
+
+    def _arm(self, digest: str, now_s: float) -> None:
+        if self.mode not in (Mode.IDLE, Mode.HOLDING):
+            raise InterlockError(f"arming needs the mode idle or holding; it is {self.mode.value}", ["mode"])
+        self._check_start(digest, now_s)
+        self._armed_at_s = now_s
+        self._follow(Event.ARM, "armed")
+
+    def _start(self, digest: str, now_s: float) -> None:
+        self._need(Mode.ARMED, "start")
+        self._check_start(digest, now_s)
+        assert self._motion is not None
+        # The arm stands within the start tolerance; from here on the motion's own first sample is the reference.
+        self._recent = [self._motion.start]
+        self._guard.reset(self._motion.start)
+        self._source = MotionSource(self._motion)
+        self._follow(Event.START, f"streaming motion {digest[:12]}")
+
+    def _check_start(self, digest: str, now_s: float) -> None:
+        """Everything that has to be true in the tick of the first byte, certificate and start pose included."""
+        if self._motion is None or self._certificate is None or self._motion.digest != digest:
+            raise InterlockError(
+                "no motion with this digest is loaded; load it with its certificate first", ["motion"]
+            )
+        verify(
+            self._certificate, self._rig, self._motion, now_s + self._epoch_offset_s, version=self._version
+        )
+        if not all(self._link_state.known):
+            names = [
+                axis.name
+                for axis, known in zip(self._rig.axes, self._link_state.known, strict=True)
+                if not known
+            ]
+            raise InterlockError(f"the controller does not drive {', '.join(names)} yet", ["known pose"])
+        for axis, present, start in zip(self._rig.axes, self._recent[-1], self._motion.start, strict=True):
+            if abs(present - start) > START_TOLERANCE[axis.kind]:
+                raise InterlockError(
+                    f"{axis.name} stands at {present:.4f}, the motion starts at {start:.4f} (rad or m): "
+                    "preview again from the present pose",
+                    ["start pose"],
+                )
+
+    def _reset(self, now_s: float, by: str) -> None:
+        if self.mode not in (Mode.FAULT, Mode.ESTOP):
+            self._events.append(f"reset by {by}: nothing to reset in mode {self.mode.value}")
+            return
+        if self._link_state.phase is LinkPhase.READY:
+            self._follow(Event.RESET, f"reset by {by}; where the arm stands has to be confirmed anew")
+            return
+        self._follow(Event.RECONNECT, f"reset by {by}; connecting again")
+        try:
+            self._link.close()
+            self._link.open(now_s)
+        except HilError as error:
+            self._fault(now_s, str(error))
+
+    # -- watching ----------------------------------------------------------------------------------------
+
+    def _watch(self, now_s: float, setpoint: tuple[float, ...], simulated: JointState) -> None:
+        alarm = self._divergence.judge(now_s, setpoint, simulated, self._link_state.joints)
+        if self.mode is Mode.ARMED and now_s - self._armed_at_s > ARM_LAPSE_S:
+            self._follow(Event.LAPSE, f"armed for {ARM_LAPSE_S:.0f} s without a start: no longer armed")
+        if self._link_state.missed_replies >= MISSED_REPLIES_TO_FAULT and self.mode is not Mode.FAULT:
+            self._fault(
+                now_s,
+                f"{self._link_state.missed_replies} queries in a row without an answer: the line is lost",
+            )
+        if self.mode is not Mode.STREAMING:
+            return
+        if alarm is not None:
+            self._stop(now_s, alarm)
+        elif self._link_state.missed_replies >= MISSED_REPLIES_TO_STOP:
+            self._stop(now_s, f"{self._link_state.missed_replies} queries in a row without an answer")
+        elif self._last_tick_s is not None:
+            gap_s = now_s - self._last_tick_s
+            missed = round(gap_s / self._rig.period_s) - 1
+            if missed >= MISSED_TICKS_TO_STOP or gap_s > GAP_TO_STOP_S:
+                self._stop(now_s, f"no tick for {gap_s * 1e3:.0f} ms ({missed} missed in a row)")
+
+    # -- writing -----------------------------------------------------------------------------------------
+
+    def _write(self, tick: _Tick) -> None:
+        if self.mode is Mode.ENERGISING:
+            self._write_energise(tick)
+        elif self.mode in WRITING:
+            self._write_sample(tick)
+
+    def _write_energise(self, tick: _Tick) -> None:
+        source = self._energise
+        assert source is not None
+        if source.finished(tick.now_s):
+            self._guard.reset(source.positions)
+            self._recent = [source.positions]
+            self._divergence.reset()
+            self._follow(Event.ENERGISED, "all axes are driven; the pose is known")
+            return
+        axis = source.due(tick.now_s)
+        if axis is None:
+            return
+        tick.wanted = EnergiseCommand(seq=self._next_seq(), axis=axis, position=source.positions[axis])
+        if self._send(tick, tick.wanted) is not None:
+            source.advance(tick.now_s)
+
+    def _write_sample(self, tick: _Tick) -> None:
+        source = self._source
+        assert source is not None
+        now_s = tick.now_s
+        if source.at_end and self._recent[-1] == source.wanted and now_s >= self._last_due_s:
+            self._finish(source)
+            return
+        due_s = now_s + self._rig.look_ahead_s
+        wanted = JointCommand(seq=self._next_seq(), due_s=due_s, positions=source.wanted)
+        tick.wanted, tick.sample = wanted, source.sample if isinstance(source, MotionSource) else None
+        if not self._passes(tick, wanted):
+            return
+        if self._send(tick, wanted) is None:
+            return
+        if self._recent[-1] != wanted.positions:
+            self._last_due_s = due_s
+        self._recent = [*self._recent[-2:], wanted.positions]
+        self._last_sent_s = now_s
+        source.advance()
+
+    def _passes(self, tick: _Tick, wanted: JointCommand) -> bool:
+        """Ask the guard; a hit on certified motion begins a stop, a hit on the stop itself freezes the arm."""
+        try:
+            verdict = self._guard.check(wanted)
+        except CommandError as error:
+            self._fault(tick.now_s, f"the guard refused a command: {error}")
+            return False
+        tick.hits = verdict.hits
+        if not verdict.hits:
+            return True
+        words = ", ".join(
+            f"{hit.axis} [{hit.check}] {hit.requested:.4g}, allowed {hit.allowed:.4g}" for hit in verdict.hits
+        )
+        if self.mode is Mode.STOPPING:
+            self._fault(tick.now_s, f"the guard refused the stop ramp: {words}")
+        else:
+            self._stop(tick.now_s, f"the guard refused a sample: {words}")
+        return False
+
+    def _send(self, tick: _Tick, command: Command) -> Command | None:
+        """The one gate to the arm."""
+        try:
+            sent = self._link.write(command, tick.now_s)
+        except LinkOverrun as error:
+            self._overruns += 1
+            self._events.append(str(error))
+            if self._overruns >= OVERRUNS_TO_FAULT:
+                self._fault(tick.now_s, f"{self._overruns} commands in a row did not fit on the line")
+            return None
+        except (CommandError, LinkError, ControllerError) as error:
+            self._fault(tick.now_s, str(error))
+            return None
+        self._overruns = 0
+        self._shadow.write(sent, tick.now_s)
+        tick.sent = sent
+        return sent
+
+    def _finish(self, source: MotionSource | StopSource) -> None:
+        self._source = None
+        if isinstance(source, MotionSource):
+            self._follow(Event.DONE, "the motion is done")
+        else:
+            self._follow(Event.STOPPED, "the arm holds; queued motion is thrown away")
+
+    # -- leaving motion ----------------------------------------------------------------------------------
+
+    def _stop(self, now_s: float, reason: str) -> None:
+        before = self.mode
+        self._follow(Event.STOP, f"stop: {reason}")
+        if before is not Mode.STREAMING:
+            return
+        last = self._recent[-1]
+        if now_s - self._last_sent_s >= self._rig.look_ahead_s:
+            # The controller has finished what it was sent and stands still; a ramp would set it moving again.
+            self._source = None
+            self._guard.reset(last)
+            self._follow(Event.STOPPED, "the arm had come to rest by itself and holds")
+            return
+        position, velocity, acceleration = self._motion_state()
+        self._source = StopSource(stop_ramp(self._rig, position, velocity, acceleration))
+
+    def _motion_state(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Position, velocity and acceleration of the newest samples sent, each of shape (n,)."""
+        period_s = self._rig.period_s
+        # A motion begins at rest, so samples before its first are copies of it.
+        padded = [self._recent[0]] * (3 - len(self._recent)) + self._recent[-3:]
+        older, old, last = (np.asarray(positions) for positions in padded)
+        return last, (last - old) / period_s, (last - 2.0 * old + older) / period_s**2
+
+    def _freeze(self, now_s: float) -> None:
+        """Stop at the controller, without a ramp: for faults and the software stop."""
+        try:
+            self._link.stop(now_s)
+        except (LinkError, ControllerError) as error:
+            self._events.append(f"the stop did not reach the controller: {error}")
+        self._shadow.stop(now_s)
+        self._source = None
+        self._energise = None
+
+    def _fault(self, now_s: float, reason: str) -> None:
+        if self.mode in (Mode.FAULT, Mode.DISCONNECTED):
+            return
+        self._freeze(now_s)
+        self._follow(Event.FAULT, f"fault: {reason}")
+
+    def _leave(self) -> None:
+        self._follow(Event.DISCONNECT, "disconnected; the controller goes on holding its last pulses")
+        self._link.close()
+        self.finished = True
+
+    # -- small things ------------------------------------------------------------------------------------
+
+    def _follow(self, event: Event, words: str) -> None:
+        after = follow(self.mode, event)
+        if after is not self.mode or event is Event.STOP:
+            self._events.append(f"{self.mode.value} -> {after.value}: {words}")
+        self.mode = after
+
+    def _need(self, mode: Mode, what: str) -> None:
+        if self.mode is not mode:
+            raise InterlockError(f"to {what} needs the mode {mode.value}; it is {self.mode.value}", ["mode"])
+
+    def _next_seq(self) -> int:
+        self._seq += 1
+        return self._seq

@@ -1,0 +1,63 @@
+"""Compares what the controller reports with what the shadow did, and says when they part.
+
+An echo shows the pulse that the board generates, not the shaft: a stalled servo stays invisible to it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hil.model.rig import Rig
+from hil.types import JointState, StateSource
+
+CONFIRM_REPORTS = 3
+"""Reports in a row outside the band before it counts: one may be a garbled byte."""
+
+
+class DivergenceMonitor:
+    """Keeps a short history of the shadow and judges each new report against its range over that time.
+
+    Args:
+        rig: gives each axis its band.
+        window_s: how old a report may be against the shadow: look-ahead, one board frame and the reply's way back.
+    """
+
+    def __init__(self, rig: Rig, window_s: float) -> None:
+        self._bands = tuple(axis.divergence for axis in rig.axes)
+        self._names = tuple(axis.name for axis in rig.axes)
+        self._window_s = window_s
+        self._history: deque[tuple[float, tuple[float, ...], tuple[float, ...]]] = deque()
+        self._outside = [0] * len(self._bands)
+        self._last_report_s = float("-inf")
+
+    def reset(self) -> None:
+        """Forget the past, as after the arm was energised anew."""
+        self._history.clear()
+        self._outside = [0] * len(self._bands)
+
+    def judge(
+        self, now_s: float, setpoint: tuple[float, ...], simulated: JointState, reported: JointState | None
+    ) -> str | None:
+        """Take one tick's states; the text of an alarm, or None."""
+        shaft = tuple(0.0 if value is None else value for value in simulated.positions)
+        self._history.append((now_s, setpoint, shaft))
+        while self._history[0][0] < now_s - self._window_s:
+            self._history.popleft()
+        if reported is None or reported.t_s <= self._last_report_s:
+            return None
+        self._last_report_s = reported.t_s
+        which = 2 if reported.source is StateSource.MEASURED else 1
+        for axis, value in enumerate(reported.positions):
+            if value is None:
+                continue
+            past = [entry[which][axis] for entry in self._history]
+            band = self._bands[axis]
+            inside = min(past) - band <= value <= max(past) + band
+            self._outside[axis] = 0 if inside else self._outside[axis] + 1
+            if self._outside[axis] == CONFIRM_REPORTS:
+                return (
+                    f"{self._names[axis]}: the controller reports {value:.4f}, the shadow was between "
+                    f"{min(past):.4f} and {max(past):.4f} (band {band:.4f}; rad or m): they have parted. "
+                    "Look at the arm and the line before going on"
+                )
+        return None

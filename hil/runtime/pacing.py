@@ -1,0 +1,89 @@
+"""The paced loop: absolute deadlines; a missed tick is counted and never replayed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Protocol
+
+from hil.clock import Clock
+from hil.types import Disconnect, Request, Stop, TickRecord
+
+OWNER_SILENT_S = 0.25
+RECORDER_SILENT_S = 1.0
+
+
+class Ticker(Protocol):
+    """What is paced: the bridge, or a bare loop to compare with."""
+
+    finished: bool
+
+    def tick(
+        self, now_s: float, requests: tuple[Request, ...] = (), *, late_s: float, missed: int, work_s: float
+    ) -> TickRecord:
+        """Do everything that is due."""
+        ...
+
+
+class Watch:
+    """Asks every tick whether those who answer for the motion are still there.
+
+    Args:
+        parent_pid: the owner's process, or None where the owner is this process.
+        owner_age_s: seconds since the owner's last sign of life, given the time now.
+        recorder_age_s: the same for the recorder.
+    """
+
+    def __init__(
+        self,
+        parent_pid: int | None,
+        owner_age_s: Callable[[float], float],
+        recorder_age_s: Callable[[float], float],
+    ) -> None:
+        self._parent_pid = parent_pid
+        self._owner_age_s, self._recorder_age_s = owner_age_s, recorder_age_s
+        self._said = False
+
+    def requests(self, now_s: float) -> tuple[Request, ...]:
+        """Requests in the name of whoever went away; once, and recorded like any other."""
+        if self._said:
+            return ()
+        if self._parent_pid is not None and os.getppid() != self._parent_pid:
+            self._said = True
+            return (Disconnect(reason="the program that asked for the motion has ended"),)
+        if (age_s := self._owner_age_s(now_s)) > OWNER_SILENT_S:
+            self._said = True
+            return (Disconnect(reason=f"no sign of life from the asking program for {age_s * 1e3:.0f} ms"),)
+        if (age_s := self._recorder_age_s(now_s)) > RECORDER_SILENT_S:
+            self._said = True
+            return (Stop(reason="the recorder is gone: no motion without a journal"),)
+        return ()
+
+
+def run_paced(
+    ticker: Ticker,
+    clock: Clock,
+    period_s: float,
+    take: Callable[[float], tuple[Request, ...]],
+    publish: Callable[[TickRecord], None],
+) -> None:
+    """Tick until the ticker has finished.
+
+    Args:
+        ticker: what to call every period.
+        clock: read once a tick for the tick, and once after it for the work time.
+        period_s: distance of the deadlines.
+        take: requests that have come in, given the time now.
+        publish: takes each record; must not block.
+    """
+    deadline_s = clock.now_s()
+    missed, work_s = 0, 0.0
+    while not ticker.finished:
+        clock.sleep_until(deadline_s)
+        now_s = clock.now_s()
+        late_s = now_s - deadline_s
+        publish(ticker.tick(now_s, take(now_s), late_s=late_s, missed=missed, work_s=work_s))
+        work_s = clock.now_s() - now_s
+        skipped = max(0, int((now_s + work_s - deadline_s) / period_s))
+        missed += skipped
+        deadline_s += (skipped + 1) * period_s

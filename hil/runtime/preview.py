@@ -1,0 +1,183 @@
+"""Preview: every check on every sample, then the same bridge and driver on a virtual clock against the fake.
+
+Nothing here is a flag in the loop: it is another wiring of the same parts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import hil
+from hil.model.rig import Rig
+from hil.motion.motion import Motion
+from hil.robot import Robot
+from hil.runtime import wiring
+from hil.runtime.report import Tracking, tracking
+from hil.safety.certificate import Certificate, issue
+from hil.safety.checker import check_motion
+from hil.types import (
+    Arm,
+    Confirm,
+    Load,
+    Margin,
+    Mode,
+    Record,
+    Refusal,
+    Request,
+    Start,
+    TickRecord,
+)
+
+CONNECT_DEADLINE_S = 3.0
+
+
+class PreviewReport(Record, frozen=True):
+    """What a preview found.
+
+    Attributes:
+        refusals: why the motion may not be sent; empty if it may.
+        certificate: binds rig, motion, rates and start pose to this verdict; None if refused.
+        worst_margins: the tightest place of each check.
+        wire_bytes: what the driver put on the line, from connecting to the last sample.
+        tracking: command against the simulated arm, per axis.
+        first_move: per axis, the first jump of its servo in a guided start from the park pose, radians or metres.
+    """
+
+    refusals: tuple[Refusal, ...]
+    certificate: Certificate | None
+    worst_margins: tuple[Margin, ...]
+    wire_bytes: bytes
+    tracking: tuple[Tracking, ...]
+    first_move: tuple[float, ...]
+    duration_s: float
+    samples: int
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing was refused."""
+        return not self.refusals
+
+
+def preview(rig: Rig, motion: Motion, *, now_epoch_s: float | None = None) -> PreviewReport:
+    """Prove a motion safe for a rig, or say why not.
+
+    Args:
+        rig: the resolved rig.
+        motion: what is to be sent.
+        now_epoch_s: time from which the certificate counts; the machine's own if not given.
+    """
+    now_epoch_s = time.time() if now_epoch_s is None else now_epoch_s
+    findings = check_motion(rig, Robot(rig.robot), motion)
+    refusals, certificate = findings.refusals, None
+    records: list[TickRecord] = []
+    first_move: tuple[float, ...] = ()
+    if not refusals:
+        certificate = issue(rig, motion, findings, now_epoch_s, version=hil.__version__)
+        first_move, refusals = _check_first_move(rig, now_epoch_s)
+        records, interruptions = _rehearse(rig, motion, certificate, now_epoch_s)
+        refusals = (*refusals, *interruptions)
+    return PreviewReport(
+        refusals=refusals,
+        certificate=None if refusals else certificate,
+        worst_margins=findings.margins,
+        wire_bytes=b"".join(record.written for record in records),
+        tracking=tracking(rig, records),
+        first_move=first_move,
+        duration_s=motion.duration_s,
+        samples=len(motion.samples),
+    )
+
+
+class _Rehearsal:
+    """The bridge of one rig on a virtual clock, from DISCONNECTED on."""
+
+    def __init__(self, rig: Rig, start: Sequence[float], *, energised: bool, now_epoch_s: float) -> None:
+        self._arm = wiring.virtual_arm(rig, start, energised=energised, epoch_offset_s=now_epoch_s)
+        self._period_s = rig.period_s
+        self.records: list[TickRecord] = []
+
+    def run(self, requests: tuple[Request, ...], until: Mode, within_s: float) -> bool:
+        """Tick until the mode is reached; False if it is not reached in time, or ever left for FAULT or HOLDING."""
+        clock, bridge = self._arm.clock, self._arm.bridge
+        deadline_s = clock.now_s() + within_s
+        while clock.now_s() < deadline_s:
+            record = bridge.tick(clock.now_s(), requests)
+            self.records.append(record)
+            requests = ()
+            clock.sleep_until(clock.now_s() + self._period_s)
+            if record.mode is until:
+                return True
+            if record.mode in (Mode.FAULT, Mode.HOLDING):
+                return False
+        return False
+
+    @property
+    def first_jumps(self) -> tuple[float, ...]:
+        """Per axis, how far the servo jumped when it was first driven."""
+        return self._arm.first_jumps()
+
+    def words(self) -> str:
+        """What was said last, for a refusal."""
+        said = [event for record in self.records for event in record.events]
+        return said[-1] if said else "nothing was said"
+
+
+def _energise_time_s(rig: Rig) -> float:
+    return CONNECT_DEADLINE_S + len(rig.axes) * (rig.energise_dwell_s + rig.period_s) + 1.0
+
+
+def _check_first_move(rig: Rig, now_epoch_s: float) -> tuple[tuple[float, ...], tuple[Refusal, ...]]:
+    """Drive a limp arm that rests in its park pose for the first time, and look how far each servo jumps."""
+    rehearsal = _Rehearsal(rig, rig.park, energised=False, now_epoch_s=now_epoch_s)
+    within_s = _energise_time_s(rig)
+    if not (
+        rehearsal.run((), Mode.UNKNOWN_POSE, CONNECT_DEADLINE_S)
+        and rehearsal.run((Confirm(positions=rig.park, by="preview"),), Mode.IDLE, within_s)
+    ):
+        return (), (_interrupted(rig, "the guided first move", rehearsal.words()),)
+    jumps = rehearsal.first_jumps
+    quanta = rig.controller.quantum()
+    refusals = [
+        Refusal(
+            check="E-12",
+            subject=axis.name,
+            limit="first move at most one step of the wire",
+            margin=float(quantum - jump),
+            unit="rad or m",
+            nearest_allowed=f"{quantum:.4g}",
+            advice="Make the park pose the pose in which the limp arm rests",
+        )
+        for axis, jump, quantum in zip(rig.axes, jumps, quanta, strict=True)
+        if jump > quantum
+    ]
+    return jumps, tuple(refusals)
+
+
+def _rehearse(
+    rig: Rig, motion: Motion, certificate: Certificate, now_epoch_s: float
+) -> tuple[list[TickRecord], tuple[Refusal, ...]]:
+    """Stream the motion through driver and fake; the arm is already driven at the start pose."""
+    rehearsal = _Rehearsal(rig, motion.start, energised=True, now_epoch_s=now_epoch_s)
+    load = Load(motion=motion.to_bytes(), certificate=certificate.to_bytes())
+    done = (
+        rehearsal.run((), Mode.UNKNOWN_POSE, CONNECT_DEADLINE_S)
+        and rehearsal.run((Confirm(positions=motion.start, by="preview"),), Mode.IDLE, _energise_time_s(rig))
+        and rehearsal.run((load, Arm(digest=motion.digest)), Mode.ARMED, rig.period_s * 3)
+        and rehearsal.run((Start(digest=motion.digest),), Mode.IDLE, motion.duration_s + 10 * rig.look_ahead_s + 1.0)
+    )
+    if done:
+        return rehearsal.records, ()
+    return rehearsal.records, (_interrupted(rig, "the rehearsal", rehearsal.words()),)
+
+
+def _interrupted(rig: Rig, what: str, words: str) -> Refusal:
+    return Refusal(
+        check="E-17",
+        subject=rig.id,
+        limit=f"{what} runs to its end on the fake controller",
+        margin=-1.0,
+        unit="runs",
+        nearest_allowed="a run without a stop or a fault",
+        advice=f"It ended early: {words}",
+    )

@@ -1,0 +1,118 @@
+"""Replay: the same loop, guard and driver fed with a journal's times, received bytes and requests.
+
+A journal that was edited, its hash chain recomputed or not, sends something else than it claims and fails here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from hil.errors import JournalError, LinkClosed, LinkError, LinkOverrun, LinkTimeout
+from hil.runtime import wiring
+from hil.runtime.journal import read_journal
+from hil.types import Record, TickRecord
+
+_KINDS = {kind.__name__: kind for kind in (LinkError, LinkClosed, LinkOverrun, LinkTimeout)}
+
+
+class ReplayVerdict(Record, frozen=True):
+    """Whether a journal's own past, run again, sends what the journal says.
+
+    Attributes:
+        ticks: ticks replayed.
+        wire_bytes: bytes that left, the same in both if `same`.
+        first_difference: words naming the first tick and field that differ, or empty.
+    """
+
+    ticks: int
+    wire_bytes: int
+    first_difference: str
+
+    @property
+    def same(self) -> bool:
+        """True if every tick came out the same."""
+        return not self.first_difference
+
+
+class ReplayPort:
+    """Gives back what the journal's line gave, tick by tick, failures included."""
+
+    def __init__(self) -> None:
+        self._tick: TickRecord | None = None
+        self._unread = b""
+
+    def load(self, record: TickRecord) -> None:
+        """Take the next tick's bytes."""
+        self._tick, self._unread = record, record.received
+
+    def open(self) -> ReplayPort:
+        """Open as the recorded port did."""
+        self._fail("open")
+        return self
+
+    def read(self, now_s: float) -> bytes:
+        """All that was received in this tick, then nothing."""
+        data, self._unread = self._unread, b""
+        if not data:
+            self._fail("read")
+        return data
+
+    def write(self, data: bytes, now_s: float) -> None:
+        """Fail as the recorded port did; otherwise take everything."""
+        self._fail("write")
+
+    def set_baud(self, baud: int) -> None:
+        """A recording has no speed."""
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _fail(self, call: str) -> None:
+        assert self._tick is not None
+        for failure in self._tick.failures:
+            if failure.call == call:
+                raise _KINDS.get(failure.kind, LinkError)(failure.message)
+
+
+def replay(path: Path) -> ReplayVerdict:
+    """Run a journal again and compare every tick.
+
+    Raises:
+        JournalError: the file has no readable session, or records are missing from its middle.
+    """
+    entries = read_journal(path)
+    session = next((entry.session for entry in entries if entry.session is not None), None)
+    if session is None:
+        raise JournalError(f"{path}: no session record at the beginning; nothing can be replayed")
+    port = ReplayPort()
+    bridge = wiring.replay_bridge(session, port.open)
+    ticks = wire_bytes = 0
+    for record in _ticks(path, entries):
+        port.load(record)
+        again = bridge.tick(
+            record.t_s, record.requests, late_s=record.late_s, missed=record.missed, work_s=record.work_s
+        )
+        if again != record:
+            return ReplayVerdict(ticks=ticks, wire_bytes=wire_bytes, first_difference=_difference(record, again))
+        ticks += 1
+        wire_bytes += len(record.written)
+    return ReplayVerdict(ticks=ticks, wire_bytes=wire_bytes, first_difference="")
+
+
+def _ticks(path: Path, entries: Iterable[object]) -> Iterable[TickRecord]:
+    for entry in entries:
+        if entry.gap is not None:
+            raise JournalError(f"{path}: records are missing (gap at record {entry.n}); a replay needs every tick")
+        if entry.tick is not None:
+            yield entry.tick
+
+
+def _difference(recorded: TickRecord, again: TickRecord) -> str:
+    for field in msgspec.structs.fields(TickRecord):
+        old, new = getattr(recorded, field.name), getattr(again, field.name)
+        if old != new:
+            return f"tick {recorded.tick}, {field.name}: the journal says {old!r}, the replay gives {new!r}"
+    return ""

@@ -1,0 +1,107 @@
+"""What a run amounts to in numbers: tracking per axis, loop timing, bytes on the wire."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from hil.model.rig import Rig
+from hil.types import JointCommand, Record, StateSource, TickRecord
+
+HISTOGRAM_EDGES_S = (0.0, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, math.inf)
+
+
+class Tracking(Record, frozen=True):
+    """How far one axis was from its command, in radians or metres, while motion was streamed.
+
+    Attributes:
+        worst_simulated, rms_simulated: shadow against the command due at that time; the servo's lag is part of it.
+        worst_reported: the controller's report against the same; None if it reported nothing.
+        source: how the report was known.
+    """
+
+    axis: str
+    worst_simulated: float
+    rms_simulated: float
+    worst_reported: float | None
+    source: StateSource | None
+
+
+class Timing(Record, frozen=True):
+    """Lateness of ticks in seconds.
+
+    Attributes:
+        histogram: counts between `HISTOGRAM_EDGES_S`.
+        overruns: deadlines missed.
+    """
+
+    ticks: int
+    p50_s: float
+    p99_s: float
+    worst_s: float
+    work_p50_s: float
+    overruns: int
+    histogram: tuple[int, ...]
+
+
+def timing(records: Sequence[TickRecord]) -> Timing:
+    """Lateness and work time over `records`, which must not be empty."""
+    late = np.array([record.late_s for record in records])
+    # Each record carries the work of the tick before it.
+    work = np.array([record.work_s for record in records[1:]] or [0.0])
+    counts, _ = np.histogram(late, bins=np.array(HISTOGRAM_EDGES_S))
+    return Timing(
+        ticks=len(records),
+        p50_s=float(np.percentile(late, 50)),
+        p99_s=float(np.percentile(late, 99)),
+        worst_s=float(late.max()),
+        work_p50_s=float(np.percentile(work, 50)),
+        overruns=records[-1].missed - records[0].missed,
+        histogram=tuple(int(count) for count in counts),
+    )
+
+
+def tracking(rig: Rig, records: Iterable[TickRecord]) -> tuple[Tracking, ...]:
+    """Compare what was due with what the shadow and the controller made of it, per axis."""
+    due_s: list[float] = []
+    commanded: list[tuple[float, ...]] = []
+    states: list[TickRecord] = []
+    for record in records:
+        if isinstance(record.sent, JointCommand):
+            due_s.append(record.sent.due_s)
+            commanded.append(record.sent.positions)
+        states.append(record)
+    if len(due_s) < 2:
+        return ()
+    times, targets = np.array(due_s), np.array(commanded)
+    results = []
+    for i, axis in enumerate(rig.axes):
+        simulated = _errors(
+            times, targets[:, i], [(r.simulated.t_s, r.simulated.positions[i]) for r in states]
+        )
+        reports = {r.reported.t_s: r.reported.positions[i] for r in states if r.reported is not None}
+        reported = _errors(times, targets[:, i], list(reports.items()))
+        source = next((r.reported.source for r in states if r.reported is not None), None)
+        results.append(
+            Tracking(
+                axis=axis.name,
+                worst_simulated=float(np.abs(simulated).max(initial=0.0)),
+                rms_simulated=float(np.sqrt(np.mean(simulated**2))) if simulated.size else 0.0,
+                worst_reported=float(np.abs(reported).max()) if reported.size else None,
+                source=source,
+            )
+        )
+    return tuple(results)
+
+
+def _errors(
+    times: np.ndarray, targets: np.ndarray, states: Sequence[tuple[float, float | None]]
+) -> np.ndarray:
+    """State minus the command due at its time, for states within the span of the commands."""
+    known = [(t, value) for t, value in states if value is not None and times[0] <= t <= times[-1]]
+    if not known:
+        return np.empty(0)
+    at, values = np.array(known).T
+    return np.asarray(values - np.interp(at, times, targets))

@@ -1,0 +1,81 @@
+"""Where the next command comes from: a certified motion, a stop ramp, or the guided first move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hil.link import FloatArray
+from hil.motion.motion import Motion
+
+Positions = tuple[float, ...]
+
+
+class MotionSource:
+    """A certified motion, advanced by samples sent and not by the clock: a late tick makes it late, never makes it jump."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.motion = motion
+        self._samples: list[Positions] = [tuple(row) for row in motion.samples.tolist()]
+        self.sample = 0
+
+    @property
+    def wanted(self) -> Positions:
+        """The sample to send now; the last one for ever after the end."""
+        return self._samples[self.sample]
+
+    @property
+    def at_end(self) -> bool:
+        """True while the last sample is the one to send."""
+        return self.sample == len(self._samples) - 1
+
+    def advance(self) -> None:
+        """The wanted sample was sent."""
+        self.sample = min(self.sample + 1, len(self._samples) - 1)
+
+
+class StopSource:
+    """The samples of one stop ramp, the last one for ever after."""
+
+    def __init__(self, ramp: FloatArray) -> None:
+        self._samples: list[Positions] = [tuple(row) for row in ramp.tolist()]
+        self._next = 0
+
+    @property
+    def wanted(self) -> Positions:
+        """The sample to send now."""
+        return self._samples[self._next]
+
+    @property
+    def at_end(self) -> bool:
+        """True while the sample at rest is the one to send."""
+        return self._next == len(self._samples) - 1
+
+    def advance(self) -> None:
+        """The wanted sample was sent."""
+        self._next = min(self._next + 1, len(self._samples) - 1)
+
+
+class EnergiseSource:
+    """One axis at a time, each at the place where it is confirmed to be, with a pause after each for the supply."""
+
+    def __init__(self, positions: Sequence[float], order: Sequence[int], dwell_s: float) -> None:
+        self.positions = tuple(positions)
+        self._order = tuple(order)
+        self._dwell_s = dwell_s
+        self._done = 0
+        self._due_s = 0.0
+
+    def due(self, now_s: float) -> int | None:
+        """The axis to drive now, or None while the supply recovers and at the end."""
+        if self._done == len(self._order) or now_s < self._due_s:
+            return None
+        return self._order[self._done]
+
+    def advance(self, now_s: float) -> None:
+        """The due axis was driven."""
+        self._done += 1
+        self._due_s = now_s + self._dwell_s
+
+    def finished(self, now_s: float) -> bool:
+        """True once the pause after the last axis is over."""
+        return self._done == len(self._order) and now_s >= self._due_s

@@ -1,0 +1,68 @@
+"""Listens on the byte line for the journal: what was read, written and what failed since it was last asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from hil.errors import LinkError
+from hil.link import BytePort
+from hil.types import LineFailure
+
+
+class PortTap:
+    """Wraps the port that a driver opens and keeps a copy of each tick's bytes."""
+
+    def __init__(self, open_port: Callable[[], BytePort]) -> None:
+        self._open_port = open_port
+        self._port: BytePort | None = None
+        self._received = bytearray()
+        self._written = bytearray()
+        self._failures: list[LineFailure] = []
+
+    def open(self) -> BytePort:
+        """Open the port behind; hand this to the driver as its way of opening."""
+        with self._noting("open"):
+            self._port = self._open_port()
+        return self
+
+    def take(self) -> tuple[bytes, bytes, tuple[LineFailure, ...]]:
+        """Bytes received, bytes written and failed calls since the last time."""
+        taken = bytes(self._received), bytes(self._written), tuple(self._failures)
+        self._received.clear()
+        self._written.clear()
+        self._failures.clear()
+        return taken
+
+    def read(self, now_s: float) -> bytes:
+        """What the port behind has."""
+        assert self._port is not None
+        with self._noting("read"):
+            data = self._port.read(now_s)
+        self._received += data
+        return data
+
+    def write(self, data: bytes, now_s: float) -> None:
+        """Pass on, then note what the port took."""
+        assert self._port is not None
+        with self._noting("write"):
+            self._port.write(data, now_s)
+        self._written += data
+
+    def set_baud(self, baud: int) -> None:
+        """Pass on."""
+        assert self._port is not None
+        self._port.set_baud(baud)
+
+    def close(self) -> None:
+        """Pass on; a tap whose port was never opened has nothing to close."""
+        if self._port is not None:
+            self._port.close()
+
+    @contextmanager
+    def _noting(self, call: str) -> Iterator[None]:
+        try:
+            yield
+        except LinkError as error:
+            self._failures.append(LineFailure(call=call, kind=type(error).__name__, message=str(error)))
+            raise
