@@ -1,4 +1,4 @@
-"""The rig record: one physical set-up of robot, controller, calibration, fences and rates, in metres and radians."""
+"""The rig record: one set-up of robot, controller, calibration, fences and rates, in metres and radians."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class AxisKind(Enum):
 
 
 class Axis(Record, frozen=True):
-    """One commanded axis: a joint of the robot, or the gripper. Radians for revolute axes, metres for the others.
+    """One commanded axis: a joint of the robot, or the gripper. Radians if revolute, else metres.
 
     Attributes:
         lower, upper: hard limits of the rig, inside those of the robot.
         soft_margin: motions stay this far inside the hard limits.
         home, park: named poses; park is where the limp arm rests.
         divergence: band within which command, shadow and report have to agree.
-        servo_lag_s, servo_speed: how the servo behind the axis follows, for the shadow and for settling times.
+        servo_lag_s, servo_speed: how the servo behind the axis follows; for the shadow and for settling.
     """
 
     name: str

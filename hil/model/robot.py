@@ -6,6 +6,9 @@ from enum import Enum
 
 from hil.types import Record
 
+Transform = tuple[tuple[float, float, float, float], ...]
+"""Four rows of a homogeneous transform; metres in the last column."""
+
 
 class JointType(Enum):
     """What one joint does."""
@@ -48,6 +51,21 @@ class LinkInertia(Record, frozen=True):
     coulomb_nm: tuple[float, float] | None = None
 
 
+class ControllerMap(Record, frozen=True):
+    """How the model's joint angles follow from those that the maker's controller shows.
+
+    q_i = theta_offset_i + sign_i * shown_i.
+
+    Attributes:
+        tool_to_tool0: 4x4 transform from this model's tool frame to the maker's, as rows.
+    """
+
+    theta_offset_rad: tuple[float, ...]
+    sign: tuple[int, ...]
+    tool_to_tool0: Transform
+    note: str = ""
+
+
 class RobotModel(Record, frozen=True):
     """A robot as its sources give it.
 
@@ -56,14 +74,16 @@ class RobotModel(Record, frozen=True):
         tool: 4x4 transform after the last row, as rows.
         home: a documented pose of q, or None.
         inertia: one entry per joint, or None.
+        inertia_status: where the inertia comes from, or why what was found is not used.
+        controller_map: relation to the maker's joint angles where a source gives one, or None.
     """
 
     id: str
     title: str
     manufacturer: str
     joints: tuple[Joint, ...]
-    base: tuple[tuple[float, float, float, float], ...]
-    tool: tuple[tuple[float, float, float, float], ...]
+    base: Transform
+    tool: Transform
     home: tuple[float, ...] | None
     source: str
     status: str
@@ -74,6 +94,7 @@ class RobotModel(Record, frozen=True):
     mass_kg: float | None = None
     inertia: tuple[LinkInertia, ...] | None = None
     inertia_status: str = ""
+    controller_map: ControllerMap | None = None
     file: str = ""
 
     @property

@@ -1,0 +1,391 @@
+"""A rig's TOML file: its keys with their bounds, its cross-checks, its units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta
+
+from hil.errors import ConfigError
+from hil.link import ControllerSettings
+from hil.model._robot_file import NotNegative, Positive, Row3, Text, named
+from hil.model.rig import Axis, AxisKind, Box, Capsule, Fences, Rig
+from hil.model.robot import Joint, JointType, RobotModel
+from hil.tables import closest, convert
+from hil.types import Record
+from hil.units import DEG, MM
+
+AxisSpec = tuple[str, str]
+"""An axis as a controller's settings need it: its name and its `AxisKind` value."""
+
+ControllerBuilder = Callable[[Mapping[str, Any], tuple[AxisSpec, ...], str], ControllerSettings]
+
+WIRE_SHARE = 0.7
+"""Share of a period that the worst line may take: 30 % stay spare."""
+
+TOLERANCE = 1e-9
+
+
+class TimingTable(Record, frozen=True):
+    period_ms: Annotated[int, Meta(ge=2, le=200)]
+    look_ahead_ms: Annotated[int, Meta(ge=2, le=500)]
+    energise_dwell_ms: Annotated[int, Meta(ge=0, le=10_000)]
+
+
+class ToolTable(Record, frozen=True):
+    speed_mm_s: Annotated[float, Meta(gt=0, le=2000)]
+
+
+class RevoluteAxisTable(Record, frozen=True):
+    name: Text
+    lower_deg: float
+    upper_deg: float
+    soft_margin_deg: Positive
+    speed_deg_s: Positive
+    acceleration_deg_s2: Positive
+    jerk_deg_s3: Positive
+    home_deg: float
+    park_deg: float
+    divergence_deg: Positive
+    servo_lag_ms: Positive
+    servo_speed_deg_s: Positive
+
+
+class LinearAxisTable(Record, frozen=True):
+    name: Text
+    lower_mm: float
+    upper_mm: float
+    soft_margin_mm: Positive
+    speed_mm_s: Positive
+    acceleration_mm_s2: Positive
+    jerk_mm_s3: Positive
+    home_mm: float
+    park_mm: float
+    divergence_mm: Positive
+    servo_lag_ms: Positive
+    servo_speed_mm_s: Positive
+
+
+class ShapeTable(Record, frozen=True):
+    name: Text
+    link: Annotated[int, Meta(ge=0)]
+    start_mm: Row3
+    end_mm: Row3
+    radius_mm: Positive
+
+
+class BoxTable(Record, frozen=True):
+    name: Text
+    lower_mm: Row3
+    upper_mm: Row3
+
+
+class FencesTable(Record, frozen=True):
+    table_height_mm: float
+    clearance_mm: NotNegative
+    stands_on_table: tuple[str, ...]
+    neighbours: tuple[tuple[str, str], ...]
+    keep_in: BoxTable | None = None
+    keep_out: tuple[BoxTable, ...] = ()
+
+
+class RigTable(Record, frozen=True):
+    title: Text
+    robot: Text
+    timing: TimingTable
+    tool: ToolTable
+    joints: tuple[dict[str, Any], ...]
+    energise_order: tuple[str, ...]
+    shapes: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    fences: FencesTable
+    controller: dict[str, Any]
+    gripper: dict[str, Any] | None = None
+    adapter_serial: Text | None = None
+
+
+class _Place(NamedTuple):
+    """Where an axis stands in the file, and its unit there."""
+
+    key: str
+    unit: str
+    factor: float
+
+    def shown(self, value: float) -> str:
+        return f"{round(value / self.factor, 6):g}"
+
+
+def rig_from_table(
+    table: Mapping[str, Any],
+    rig_id: str,
+    file: str,
+    find_robot: Callable[[str], RobotModel],
+    controllers: Mapping[str, ControllerBuilder],
+) -> Rig:
+    """Check one rig's table and turn it into metres, radians and seconds.
+
+    Raises:
+        ConfigError: names file, key, value and what is allowed.
+    """
+    given = convert(table, RigTable, file=file)
+    robot = find_robot(given.robot)
+    _check_timing(given.timing, file)
+    axes, places = _axes(given, robot, file)
+    shapes = _shapes(given.shapes, robot, file)
+    rig = Rig(
+        id=rig_id,
+        title=given.title,
+        robot=robot,
+        axes=axes,
+        period_s=given.timing.period_ms / 1000,
+        look_ahead_s=given.timing.look_ahead_ms / 1000,
+        energise_order=_energise_order(given.energise_order, axes, file),
+        energise_dwell_s=given.timing.energise_dwell_ms / 1000,
+        tool_speed_m_s=given.tool.speed_mm_s * MM,
+        shapes=shapes,
+        fences=_fences(given.fences, shapes, file),
+        controller=_controller(given.controller, axes, controllers, file),
+        adapter_serial=given.adapter_serial,
+        file=file,
+    )
+    _check_reach_of_pulses(rig, places, file)
+    _check_wire(rig, given, file)
+    return rig
+
+
+def _check_timing(timing: TimingTable, file: str) -> None:
+    period, ahead = timing.period_ms, timing.look_ahead_ms
+    if ahead < period or ahead % period:
+        nearest = max(period, round(ahead / period) * period)
+        raise ConfigError(
+            file,
+            "timing.look_ahead_ms",
+            ahead,
+            f"a whole multiple of period_ms = {period}",
+            f"The nearest is {nearest}; two to three periods stream smoothly at 20 ms",
+        )
+
+
+def _axes(given: RigTable, robot: RobotModel, file: str) -> tuple[tuple[Axis, ...], tuple[_Place, ...]]:
+    _check_joint_names(given.joints, robot, file)
+    pairs = []
+    for row, joint in zip(given.joints, robot.joints, strict=True):
+        key = f"joints.{joint.name}"
+        axis, place = (
+            _revolute(row, key, file) if joint.type is JointType.REVOLUTE else _linear(row, key, file)
+        )
+        _check_against_robot(axis, joint, place, robot, file)
+        pairs.append((axis, place))
+    if given.gripper is not None:
+        axis, place = _linear(given.gripper, "gripper", file, AxisKind.GRIPPER)
+        if any(axis.name == joint.name for joint in robot.joints):
+            raise ConfigError(file, "gripper.name", axis.name, "a name that no joint has")
+        pairs.append((axis, place))
+    for axis, place in pairs:
+        _check_axis(axis, place, file)
+    return tuple(axis for axis, _ in pairs), tuple(place for _, place in pairs)
+
+
+def _check_joint_names(rows: tuple[dict[str, Any], ...], robot: RobotModel, file: str) -> None:
+    expected = [joint.name for joint in robot.joints]
+    names = [named(index, row) for index, row in enumerate(rows)]
+    if names != expected:
+        allowed = f"the {len(expected)} joints of robot {robot.id!r}, in chain order: {', '.join(expected)}"
+        raise ConfigError(file, "joints", names, allowed, "Each [[joints]] table has the name of one of them")
+
+
+def _revolute(row: Mapping[str, Any], key: str, file: str) -> tuple[Axis, _Place]:
+    table = convert(row, RevoluteAxisTable, file=file, prefix=key)
+    axis = Axis(
+        name=table.name,
+        kind=AxisKind.REVOLUTE,
+        lower=table.lower_deg * DEG,
+        upper=table.upper_deg * DEG,
+        soft_margin=table.soft_margin_deg * DEG,
+        speed=table.speed_deg_s * DEG,
+        acceleration=table.acceleration_deg_s2 * DEG,
+        jerk=table.jerk_deg_s3 * DEG,
+        home=table.home_deg * DEG,
+        park=table.park_deg * DEG,
+        divergence=table.divergence_deg * DEG,
+        servo_lag_s=table.servo_lag_ms / 1000,
+        servo_speed=table.servo_speed_deg_s * DEG,
+    )
+    return axis, _Place(key, "deg", DEG)
+
+
+def _linear(
+    row: Mapping[str, Any], key: str, file: str, kind: AxisKind = AxisKind.PRISMATIC
+) -> tuple[Axis, _Place]:
+    table = convert(row, LinearAxisTable, file=file, prefix=key)
+    axis = Axis(
+        name=table.name,
+        kind=kind,
+        lower=table.lower_mm * MM,
+        upper=table.upper_mm * MM,
+        soft_margin=table.soft_margin_mm * MM,
+        speed=table.speed_mm_s * MM,
+        acceleration=table.acceleration_mm_s2 * MM,
+        jerk=table.jerk_mm_s3 * MM,
+        home=table.home_mm * MM,
+        park=table.park_mm * MM,
+        divergence=table.divergence_mm * MM,
+        servo_lag_s=table.servo_lag_ms / 1000,
+        servo_speed=table.servo_speed_mm_s * MM,
+    )
+    return axis, _Place(key, "mm", MM)
+
+
+def _check_axis(axis: Axis, place: _Place, file: str) -> None:
+    key, unit = place.key, place.unit
+    if axis.lower >= axis.upper:
+        raise ConfigError(
+            file, f"{key}.lower_{unit}", axis.lower / place.factor, f"less than {place.shown(axis.upper)}"
+        )
+    low, high = axis.lower + axis.soft_margin, axis.upper - axis.soft_margin
+    if low >= high:
+        allowed = f"less than {place.shown((axis.upper - axis.lower) / 2)} {unit}, half the range"
+        raise ConfigError(file, f"{key}.soft_margin_{unit}", axis.soft_margin / place.factor, allowed)
+    for name, value in (("home", axis.home), ("park", axis.park)):
+        if not low < value < high:
+            raise ConfigError(
+                file,
+                f"{key}.{name}_{unit}",
+                round(value / place.factor, 9),
+                f"between {place.shown(low)} and {place.shown(high)} {unit}, not touching them",
+                f"The limits are {place.shown(axis.lower)} to {place.shown(axis.upper)} {unit}, "
+                f"with a soft margin of {place.shown(axis.soft_margin)} {unit} inside",
+            )
+    if axis.speed > axis.servo_speed:
+        allowed = f"at most servo_speed_{unit}_s = {place.shown(axis.servo_speed)}"
+        advice = "A servo that is asked for more than it can do falls behind unseen"
+        raise ConfigError(file, f"{key}.speed_{unit}_s", axis.speed / place.factor, allowed, advice)
+
+
+def _check_against_robot(axis: Axis, joint: Joint, place: _Place, robot: RobotModel, file: str) -> None:
+    unit, low, high = place.unit, joint.lower, joint.upper
+    if low is not None and high is not None:
+        allowed = f"{place.shown(low)} to {place.shown(high)} {unit}, the limits of robot {robot.id!r}"
+        for name, value in (("lower", axis.lower), ("upper", axis.upper)):
+            if not low - TOLERANCE <= value <= high + TOLERANCE:
+                raise ConfigError(file, f"{place.key}.{name}_{unit}", round(value / place.factor, 9), allowed)
+    if joint.max_speed is not None and axis.speed > joint.max_speed + TOLERANCE:
+        allowed = f"at most {place.shown(joint.max_speed)} {unit}/s, the joint speed of robot {robot.id!r}"
+        raise ConfigError(file, f"{place.key}.speed_{unit}_s", axis.speed / place.factor, allowed)
+
+
+def _energise_order(names: tuple[str, ...], axes: tuple[Axis, ...], file: str) -> tuple[int, ...]:
+    known = [axis.name for axis in axes]
+    for name in names:
+        _check_known(name, known, "energise_order", file)
+    if sorted(names) != sorted(known):
+        raise ConfigError(file, "energise_order", list(names), f"every axis once: {', '.join(known)}")
+    return tuple(known.index(name) for name in names)
+
+
+def _check_known(name: str, known: list[str], key: str, file: str) -> None:
+    if name not in known:
+        meant = closest(name, known)
+        raise ConfigError(
+            file, key, name, f"one of {', '.join(known)}", f"Did you mean {meant!r}?" if meant else ""
+        )
+
+
+def _shapes(rows: tuple[dict[str, Any], ...], robot: RobotModel, file: str) -> tuple[Capsule, ...]:
+    shapes: list[Capsule] = []
+    for index, row in enumerate(rows):
+        key = f"shapes.{named(index, row)}"
+        table = convert(row, ShapeTable, file=file, prefix=key)
+        if table.link > robot.dof:
+            allowed = f"0 (base) to {robot.dof} (last link of robot {robot.id!r})"
+            raise ConfigError(file, f"{key}.link", table.link, allowed)
+        if any(table.name == shape.name for shape in shapes):
+            raise ConfigError(file, f"shapes.{index}.name", table.name, "a name that no other shape has")
+        shapes.append(
+            Capsule(
+                name=table.name,
+                link=table.link,
+                start_m=_metres(table.start_mm),
+                end_m=_metres(table.end_mm),
+                radius_m=table.radius_mm * MM,
+            )
+        )
+    return tuple(shapes)
+
+
+def _fences(given: FencesTable, shapes: tuple[Capsule, ...], file: str) -> Fences:
+    known = [shape.name for shape in shapes]
+    for name in given.stands_on_table:
+        _check_known(name, known, "fences.stands_on_table", file)
+    for pair in given.neighbours:
+        for name in pair:
+            _check_known(name, known, "fences.neighbours", file)
+        if pair[0] == pair[1]:
+            raise ConfigError(file, "fences.neighbours", list(pair), "two different shapes")
+    return Fences(
+        table_height_m=given.table_height_mm * MM,
+        stands_on_table=given.stands_on_table,
+        keep_out=tuple(_box(box, f"fences.keep_out.{box.name}", file) for box in given.keep_out),
+        keep_in=None if given.keep_in is None else _box(given.keep_in, "fences.keep_in", file),
+        clearance_m=given.clearance_mm * MM,
+        neighbours=given.neighbours,
+    )
+
+
+def _box(table: BoxTable, key: str, file: str) -> Box:
+    if not all(low < high for low, high in zip(table.lower_mm, table.upper_mm, strict=True)):
+        allowed = f"less than upper_mm = {list(table.upper_mm)} in x, y and z"
+        raise ConfigError(file, f"{key}.lower_mm", list(table.lower_mm), allowed)
+    return Box(name=table.name, lower_m=_metres(table.lower_mm), upper_m=_metres(table.upper_mm))
+
+
+def _metres(point_mm: Row3) -> Row3:
+    return (point_mm[0] * MM, point_mm[1] * MM, point_mm[2] * MM)
+
+
+def _controller(
+    table: Mapping[str, Any], axes: tuple[Axis, ...], controllers: Mapping[str, ControllerBuilder], file: str
+) -> ControllerSettings:
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in controllers:
+        raise ConfigError(
+            file, "controller.kind", kind, " or ".join(repr(name) for name in sorted(controllers))
+        )
+    specs = tuple((axis.name, axis.kind.value) for axis in axes)
+    return controllers[kind](table, specs, file)
+
+
+def _check_reach_of_pulses(rig: Rig, places: tuple[_Place, ...], file: str) -> None:
+    lows, highs = rig.controller.bounds()
+    for axis, place, low, high in zip(rig.axes, places, lows, highs, strict=True):
+        allowed = f"{place.shown(float(low))} to {place.shown(float(high))} {place.unit}"
+        for name, value in (("lower", axis.lower), ("upper", axis.upper)):
+            if not low - TOLERANCE <= value <= high + TOLERANCE:
+                raise ConfigError(
+                    file,
+                    f"{place.key}.{name}_{place.unit}",
+                    round(value / place.factor, 9),
+                    f"{allowed}, what the calibrated pulses reach",
+                    f"Narrow the limit, or widen controller.axis.{axis.name} after calibrating",
+                )
+
+
+def _check_wire(rig: Rig, given: RigTable, file: str) -> None:
+    """A line that does not drain in time makes the arm lag behind and a stop wait in the queue (E-16)."""
+    line_ms, period_ms = rig.controller.line_time_s() * 1000, given.timing.period_ms
+    free_ms = WIRE_SHARE * period_ms
+    if line_ms <= free_ms:
+        return
+    baud = given.controller.get("baud")
+    at = f" at {baud} baud" if baud is not None else ""
+    needed_ms = math.ceil(line_ms / WIRE_SHARE)
+    raise ConfigError(
+        file,
+        "timing.period_ms",
+        period_ms,
+        f"at least {needed_ms}{at}",
+        f"The longest move plus the longest query take {line_ms:.1f} ms{at}; a period of {period_ms} ms "
+        f"with 30 % spare leaves {free_ms:.1f} ms. Raise controller.baud (here and on the board), "
+        "or period_ms together with look_ahead_ms",
+    )

@@ -1,0 +1,145 @@
+"""Finds the files that people write: the path itself, ./configs, the user's folder, the bundled ones."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hil.errors import ConfigError
+from hil.tables import closest
+
+_SINGULAR = {"robots": "robot", "rigs": "rig", "tasks": "task", "faults": "fault"}
+_PLACE = re.compile(r"line (\d+), column (\d+)")
+
+
+def find(kind: str, name: str | Path, *, file: str = "", key: str = "") -> Path:
+    """The file that `name` means.
+
+    Args:
+        kind: ``robots``, ``rigs``, ``tasks`` or ``faults``.
+        name: a path, or the file's name with or without ``.toml``.
+        file: the file in which the name was given, for the message; empty if in none.
+        key: the key there.
+
+    Raises:
+        ConfigError: there is no such file; lists what there is and the closest match.
+    """
+    for candidate in _candidates(kind, Path(name)):
+        if candidate.is_file():
+            return candidate
+    names = list_names(kind)
+    meant = closest(Path(name).stem, names)
+    hint = f"Did you mean {meant!r}? " if meant else ""
+    allowed = (
+        f"the path of a TOML file, or one of: {', '.join(names)}" if names else "the path of a TOML file"
+    )
+    advice = f"{hint}Looked at the path itself and in {', '.join(str(folder) for folder in folders(kind))}"
+    what = _SINGULAR.get(kind, kind)
+    raise ConfigError(file or f"{what} {str(name)!r}", key or "name", str(name), allowed, advice)
+
+
+def list_names(kind: str) -> list[str]:
+    """Names of all files of this kind that can be given without a path, sorted."""
+    return sorted({path.stem for folder in folders(kind) for path in folder.glob("*.toml")})
+
+
+def folders(kind: str) -> list[Path]:
+    """Folders that are searched, first wins."""
+    return [root / kind for root in (Path("configs"), user_dir(), bundled_dir())]
+
+
+def bundled_dir() -> Path:
+    """The configs that came with the package: inside it when installed, beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "_configs"
+    return installed if installed.is_dir() else package.parent / "configs"
+
+
+def user_dir() -> Path:
+    """The user's own robots, rigs, tasks and faults."""
+    if sys.platform == "win32":
+        return _home_of("APPDATA", "AppData/Roaming") / "hil"
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Application Support/hil"
+    return _home_of("XDG_CONFIG_HOME", ".config") / "hil"
+
+
+def state_dir() -> Path:
+    """Where locks and journals live; may not exist yet."""
+    if sys.platform == "win32":
+        return _home_of("LOCALAPPDATA", "AppData/Local") / "hil" / "state"
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Application Support/hil/state"
+    return _home_of("XDG_STATE_HOME", ".local/state") / "hil"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Parse one TOML file; a byte-order mark, as some editors leave it, is accepted.
+
+    Raises:
+        ConfigError: cannot be read, is not UTF-8, or is not TOML; the line is named.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(
+            str(path), "file", error.strerror or str(error), "a file that can be read"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            str(path),
+            f"byte {error.start}",
+            error.object[error.start],
+            "UTF-8 text",
+            "Save the file as UTF-8",
+        ) from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(path, text, str(error)) from None
+
+
+def _syntax_error(path: Path, text: str, message: str) -> ConfigError:
+    lines = text.splitlines() or [""]
+    match = _PLACE.search(message)
+    line = min(int(match[1]), len(lines)) if match else len(lines)
+    column = f", column {match[2]}" if match else ""
+    return ConfigError(
+        str(path), f"line {line}{column}", lines[line - 1].strip(), "TOML", message.split(" (at ")[0]
+    )
+
+
+def _candidates(kind: str, name: Path) -> Iterator[Path]:
+    yield name
+    if name.is_absolute():
+        return
+    parts = name.parts
+    if parts[:2] == ("configs", kind):
+        name = Path(*parts[2:]) if len(parts) > 2 else name
+    elif parts[:1] == (kind,) and len(parts) > 1:
+        name = Path(*parts[1:])
+    if name.suffix != ".toml":
+        name = name.with_name(f"{name.name}.toml") if name.name else name
+    for folder in folders(kind):
+        yield folder / name
+
+
+def _home_of(variable: str, default: str) -> Path:
+    value = os.environ.get(variable, "")
+    return Path(value) if Path(value).is_absolute() else Path.home() / default
+
+
+def merged(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`table` with `changes` laid over it: tables key by key, everything else (lists too) replaced."""
+    result = dict(table)
+    for key, value in changes.items():
+        below = result.get(key)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            value = merged(below, value)
+        result[key] = value
+    return result
