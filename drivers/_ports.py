@@ -1,0 +1,259 @@
+"""Byte ports on real lines: serial adapters by device or pyserial URL, and plain TCP; none ever waits."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import socket
+import sys
+from abc import ABC, abstractmethod
+from typing import Any
+from urllib.parse import urlsplit
+
+import serial
+from serial.tools import list_ports
+
+from hil.errors import LinkClosed, LinkOverrun
+from hil.link import BytePort
+
+# What pyserial raises when a port goes away; its SerialException is an OSError, a closed handle a TypeError.
+_LINE_ERRORS: tuple[type[Exception], ...] = (OSError, ValueError, TypeError)
+
+if sys.platform != "win32":
+    import fcntl
+    import grp
+    import termios
+
+    _LINE_ERRORS = (*_LINE_ERRORS, termios.error)
+
+_CHUNK = 4096
+_TCP_TIMEOUT_S = 2.0
+_WINDOWS_NAME = re.compile(r"(?:\\\\\.\\)?(com\d+)", re.IGNORECASE)
+
+
+def open_serial(url: str, baud: int) -> BytePort:
+    """Open a line for ourselves alone: 8 data bits, no parity, one stop bit, no flow control, raw.
+
+    DTR and RTS stay asserted, as every system leaves them at opening, and do not drop when the port is
+    closed: some adapters feed their receiver from them, and an edge restarts boards that use it.
+
+    Args:
+        url: a device (``/dev/ttyUSB0``, ``COM10``), ``socket://host:port``, or any other pyserial URL.
+        baud: bits per second; has no meaning on TCP.
+
+    Raises:
+        LinkClosed: it cannot be opened; the text says why and what to do.
+    """
+    if url.startswith("socket://"):
+        return _TcpPort(url)
+    name = port_name(url)
+    try:
+        line = serial.serial_for_url(name, do_not_open=True)
+        line.baudrate = baud
+        line.timeout = 0
+        line.write_timeout = 0
+        line.exclusive = True
+        line.open()
+    except _LINE_ERRORS as error:
+        raise LinkClosed(_why_not(name, error), name) from None
+    if sys.platform != "win32" and isinstance(line, serial.Serial) and line.fd is not None:
+        return _PosixPort(line, name)
+    return _PyserialPort(line, name)
+
+
+def port_name(url: str) -> str:
+    r"""The plain form of a port's name: ``COM10`` for ``com10`` and ``\\.\COM10``; all else as given."""
+    match = _WINDOWS_NAME.fullmatch(url)
+    return match[1].upper() if match else url
+
+
+class _Port(ABC):
+    """A `BytePort` over something that raises OSError: what is the same for every kind of line."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._closed = False
+
+    def read(self, now_s: float) -> bytes:
+        """Everything that has arrived."""
+        self._check_open()
+        try:
+            return self._receive()
+        except BlockingIOError:
+            return b""
+        except _LINE_ERRORS as error:
+            raise self._gone(error) from None
+
+    def write(self, data: bytes, now_s: float) -> None:
+        """Hand over all of `data`, or fail."""
+        self._check_open()
+        try:
+            count = self._transmit(data)
+        except (BlockingIOError, serial.SerialTimeoutException):
+            count = 0
+        except _LINE_ERRORS as error:
+            raise self._gone(error) from None
+        if count < len(data):
+            raise LinkOverrun(
+                f"{self._name}: the line took {count} of {len(data)} bytes; it is stalled", self._name
+            )
+
+    def set_baud(self, baud: int) -> None:
+        """Change the line's speed."""
+        self._check_open()
+        try:
+            self._change_speed(baud)
+        except _LINE_ERRORS as error:
+            raise LinkClosed(f"{self._name}: cannot be set to {baud} baud: {error}", self._name) from None
+
+    def close(self) -> None:
+        """Let go, twice is fine; bytes already handed over still leave."""
+        if not self._closed:
+            self._closed = True
+            with contextlib.suppress(OSError):
+                self._release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LinkClosed(f"{self._name}: the port is closed", self._name)
+
+    def _gone(self, why: Exception) -> LinkClosed:
+        self.close()
+        return LinkClosed(f"{self._name}: the port is gone ({why}); is it unplugged?", self._name)
+
+    @abstractmethod
+    def _receive(self) -> bytes: ...
+
+    @abstractmethod
+    def _transmit(self, data: bytes) -> int: ...
+
+    @abstractmethod
+    def _change_speed(self, baud: int) -> None: ...
+
+    @abstractmethod
+    def _release(self) -> None: ...
+
+
+class _PosixPort(_Port):
+    """A tty read and written at its file descriptor, with one system call each."""
+
+    def __init__(self, line: Any, name: str) -> None:
+        super().__init__(name)
+        self._line, self._fd = line, line.fd
+        try:
+            self._make_raw()
+            # The lock that pyserial took stops only programs that ask for it; this one stops the others.
+            fcntl.ioctl(self._fd, termios.TIOCEXCL)
+        except _LINE_ERRORS as error:
+            line.close()
+            raise LinkClosed(_why_not(name, error), name) from None
+
+    def _make_raw(self) -> None:
+        attributes = termios.tcgetattr(self._fd)
+        # A broken byte or a break must not become a 0, which would read as "this channel is off".
+        attributes[0] = termios.IGNBRK | termios.IGNPAR
+        attributes[1] = 0
+        attributes[2] &= ~termios.HUPCL
+        attributes[3] = 0
+        # With VMIN 0 "nothing yet" and "unplugged" would both read as no bytes.
+        attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
+        termios.tcsetattr(self._fd, termios.TCSANOW, attributes)
+
+    def _receive(self) -> bytes:
+        data = os.read(self._fd, _CHUNK)
+        if not data:
+            raise OSError("hung up")
+        return data
+
+    def _transmit(self, data: bytes) -> int:
+        return os.write(self._fd, data)
+
+    def _change_speed(self, baud: int) -> None:
+        self._line.baudrate = baud
+        self._make_raw()
+
+    def _release(self) -> None:
+        try:
+            fcntl.ioctl(self._fd, termios.TIOCNXCL)
+        finally:
+            self._line.close()
+
+
+class _PyserialPort(_Port):
+    """Any other pyserial port: Windows, and URL schemes of its own."""
+
+    def __init__(self, line: Any, name: str) -> None:
+        super().__init__(name)
+        self._line = line
+
+    def _receive(self) -> bytes:
+        return bytes(self._line.read(max(self._line.in_waiting, 1)))
+
+    def _transmit(self, data: bytes) -> int:
+        count = self._line.write(data)
+        return len(data) if count is None else int(count)
+
+    def _change_speed(self, baud: int) -> None:
+        self._line.baudrate = baud
+
+    def _release(self) -> None:
+        self._line.close()
+
+
+class _TcpPort(_Port):
+    """A controller behind a TCP port: a serial server, or a fake in a process of its own."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        try:
+            parts = urlsplit(url)
+            address = (parts.hostname or "", parts.port or 0)
+            self._socket = socket.create_connection(address, _TCP_TIMEOUT_S)
+        except (OSError, ValueError, OverflowError) as error:
+            raise LinkClosed(f"{url}: nobody can be reached there ({error})", url) from None
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def _receive(self) -> bytes:
+        data = self._socket.recv(_CHUNK)
+        if not data:
+            raise OSError("closed by the other side")
+        return data
+
+    def _transmit(self, data: bytes) -> int:
+        return self._socket.send(data)
+
+    def _change_speed(self, baud: int) -> None:
+        """The speed is the business of whoever owns the serial end."""
+
+    def _release(self) -> None:
+        self._socket.close()
+
+
+def _why_not(name: str, error: Exception) -> str:
+    """Why a port does not open, and what to do about it."""
+    code, text = getattr(error, "errno", None), str(error)
+    if code == errno.ENOENT or "FileNotFoundError" in text:
+        found = ", ".join(sorted(port.device for port in list_ports.comports())) or "none"
+        return f"{name}: there is no such port; plug the adapter in, or name another. Ports here: {found}"
+    if code == errno.EBUSY or "lock port" in text:
+        return f"{name}: the port is in use by another program; close that first"
+    if code in (errno.EACCES, errno.EPERM) or "PermissionError" in text:
+        return _no_permission(name)
+    return f"{name}: the port cannot be opened: {text}"
+
+
+def _no_permission(name: str) -> str:
+    if sys.platform == "win32":
+        return f"{name}: access is denied; most often another program has the port open: close that first"
+    try:
+        group = grp.getgrgid(os.stat(name).st_gid).gr_name
+    except (OSError, KeyError):
+        group = "dialout"
+    hint = "" if group == "dialout" else ", on most systems dialout"
+    return (
+        f"{name}: permission denied. Serial ports belong to a group (here {group}{hint}); join it with "
+        f"'sudo usermod -a -G {'dialout' if group == 'root' else group} $USER', then log out and in again"
+    )

@@ -1,0 +1,237 @@
+"""The SSC-32's language: values to bytes and bytes to values; no port and no clock."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping
+
+from hil.errors import CommandError, ControllerError
+from hil.types import Record
+
+PULSE_US = (500, 2500)
+CHANNELS = 32
+CANCEL = b"\x1b\r"
+"""ESC drops a half line that a former client left, CR closes the empty one; a CR alone would execute it."""
+
+_MOVE = re.compile(rb"(?:#\d{1,2}P\d{3,4}(?:S\d+)?)+(?:T\d+)?\r")
+_TARGET = re.compile(rb"#(\d+)P(\d+)")
+_PLAIN = re.compile(rb"[\r\x1b\x20-\x7e]+")
+_VERSION = re.compile(r"SSC32-V?(\d+)\.")
+_MOVES_BY_ITSELF = re.compile(r"#|PL|XS", re.IGNORECASE)
+
+
+def encode_move(
+    pulses_us: Mapping[int, int], time_ms: int | None = None, speeds_us_s: Mapping[int, int] | None = None
+) -> bytes:
+    """One group move.
+
+    Args:
+        pulses_us: target width per channel, whole microseconds, 500 to 2500.
+        time_ms: least duration of the whole move, 1 to 65535; None for a move at full speed.
+        speeds_us_s: greatest speed of single channels, 1 to 65535.
+
+    Raises:
+        CommandError: anything is not a whole number or out of range, or there is no channel.
+    """
+    speeds = speeds_us_s or {}
+    if not pulses_us or not speeds.keys() <= pulses_us.keys():
+        raise CommandError(
+            "a move names one channel or more, and speeds only for those", value=dict(pulses_us)
+        )
+    parts = []
+    for channel, pulse_us in pulses_us.items():
+        _whole(channel, 0, CHANNELS - 1, "channel")
+        _whole(pulse_us, *PULSE_US, f"channel {channel}: pulse in us")
+        parts.append(f"#{channel}P{pulse_us}")
+        if channel in speeds:
+            _whole(speeds[channel], 1, 65535, f"channel {channel}: speed in us/s")
+            parts.append(f"S{speeds[channel]}")
+    if time_ms is not None:
+        _whole(time_ms, 1, 65535, "time in ms")
+        parts.append(f"T{time_ms}")
+    line = "".join(parts).encode("ascii") + b"\r"
+    if not _MOVE.fullmatch(line):
+        raise CommandError(f"{line!r} is not a move line", value=line)
+    return line
+
+
+def encode_stop(channels: Iterable[int]) -> bytes:
+    """One ``STOPn`` line per channel; firmware 2.x only.
+
+    Raises:
+        CommandError: not a channel.
+    """
+    return b"".join(b"STOP%d\r" % _whole(channel, 0, CHANNELS - 1, "channel") for channel in channels)
+
+
+def check_bytes(data: bytes, limits_us: Mapping[int, tuple[int, int]]) -> None:
+    """Last gate before a port: reads the finished bytes again and trusts nothing that was computed before.
+
+    Args:
+        data: one or more whole lines.
+        limits_us: lowest and highest pulse of each channel that may be moved at all.
+
+    Raises:
+        CommandError: a byte that could start a binary command, or a pulse outside its channel's limits.
+    """
+    if not _PLAIN.fullmatch(data):
+        raise CommandError(f"{data!r} holds bytes that are not plain text", value=data)
+    for channel, pulse in _TARGET.findall(data):
+        limits = limits_us.get(int(channel))
+        if limits is None or not limits[0] <= int(pulse) <= limits[1]:
+            allowed = "this channel is not used" if limits is None else f"{limits[0]}..{limits[1]} us"
+            raise CommandError(
+                f"channel {int(channel)}: pulse {int(pulse)} us; allowed: {allowed}",
+                value=int(pulse),
+                allowed=allowed,
+            )
+
+
+class Query(Record, frozen=True):
+    """A question and the end of its reply: after `length` bytes, or at a CR where that is None."""
+
+    line: bytes
+    length: int | None = None
+
+
+VERSION = Query(line=b"VER\r")
+STATUS = Query(line=b"Q\r", length=1)
+STARTUP = Query(line=b"SS\r")
+
+
+def query_pulses(channels: Iterable[int]) -> Query:
+    """The present commanded width of each channel, one byte each."""
+    line = b"".join(b"QP%d" % _whole(channel, 0, CHANNELS - 1, "channel") for channel in channels)
+    if not line:
+        raise CommandError("a pulse query names one channel or more", value=())
+    return Query(line=line + b"\r", length=line.count(b"Q"))
+
+
+def query_register(number: int) -> Query:
+    """One register's value; firmware 2.x only. There is no way to write one."""
+    return Query(line=b"R%d\r" % _whole(number, 0, 255, "register"))
+
+
+class ReplyDecoder:
+    """Matches incoming bytes to questions, in order; never guesses."""
+
+    def __init__(self) -> None:
+        self._expected: deque[Query] = deque()
+        self._buffer = bytearray()
+
+    def expect(self, query: Query) -> None:
+        """A question has been sent."""
+        self._expected.append(query)
+
+    def feed(self, data: bytes) -> list[tuple[Query, bytes]]:
+        """Take bytes in pieces of any size; give each reply that is complete, with its question."""
+        self._buffer += data
+        replies = []
+        while self._expected:
+            length = self._expected[0].length
+            if length is None:
+                length = self._buffer.find(b"\r") + 1
+            if not 0 < length <= len(self._buffer):
+                break
+            replies.append((self._expected.popleft(), bytes(self._buffer[:length])))
+            del self._buffer[:length]
+        return replies
+
+    @property
+    def surplus(self) -> bytes:
+        """Bytes that nobody asked for; also those of an unfinished reply while one is expected."""
+        return bytes(self._buffer)
+
+    def clear(self) -> None:
+        """Forget questions and bytes."""
+        self._expected.clear()
+        self._buffer.clear()
+
+
+class Firmware(Record, frozen=True):
+    """What the board says it is, and so what it can do; `raw` is its exact answer to ``VER``."""
+
+    text: str
+    raw: bytes
+    major: int
+
+    @property
+    def has_stop(self) -> bool:
+        """Knows ``STOPn``."""
+        return self.major >= 2
+
+    @property
+    def has_registers(self) -> bool:
+        """Knows ``Rn`` and ``SS``."""
+        return self.major >= 2
+
+
+def find_version(heard: bytes) -> Firmware | None:
+    """The board's answer to ``VER`` among what was heard: a whole line that starts with ``SSC32-``.
+
+    A number that cannot be read counts as firmware 1: the smallest set of abilities.
+    """
+    for raw in heard.splitlines(keepends=True):
+        if raw.startswith(b"SSC32-") and raw.endswith(b"\r"):
+            text = raw.decode("ascii", "replace").strip()
+            match = _VERSION.match(text)
+            return Firmware(text=text, raw=raw, major=int(match[1]) if match else 1)
+    return None
+
+
+def decode_pulses(raw: bytes) -> tuple[int, ...]:
+    """Widths in microseconds, in steps of ten; 0 for a channel that is off.
+
+    Raises:
+        ControllerError: a byte that is no width.
+    """
+    if not all(byte == 0 or 50 <= byte <= 250 for byte in raw):
+        raise ControllerError(f"the answer to QP, {raw.hex(' ')}, holds a byte that is no pulse width", raw)
+    return tuple(10 * byte for byte in raw)
+
+
+def decode_status(raw: bytes) -> bool:
+    """True while the last timed move runs by the board's timer.
+
+    Raises:
+        ControllerError: neither ``+`` nor ``.``; unknown is not done.
+    """
+    if raw not in (b"+", b"."):
+        raise ControllerError(f"the answer to Q is {raw!r}, neither '+' nor '.'", raw)
+    return raw == b"+"
+
+
+def decode_register(raw: bytes) -> int:
+    """A register's value.
+
+    Raises:
+        ControllerError: not a decimal number and CR.
+    """
+    if not re.fullmatch(rb" *-?\d{1,5} *\r", raw):
+        raise ControllerError(f"a register's value is {raw!r}, not a number", raw)
+    return int(raw)
+
+
+def decode_startup(raw: bytes) -> str:
+    """The stored startup string.
+
+    Raises:
+        ControllerError: not a text in double quotes and CR.
+    """
+    if not re.fullmatch(rb'".*" *\r', raw):
+        raise ControllerError(f"the startup string is {raw!r}, not a text in quotes", raw)
+    return raw.decode("ascii", "replace").strip()[1:-1]
+
+
+def startup_moves(text: str) -> bool:
+    """Whether a startup string can move a servo."""
+    return _MOVES_BY_ITSELF.search(text) is not None
+
+
+def _whole(value: int, low: int, high: int, what: str) -> int:
+    # bool is an int to isinstance, and a numpy integer is none to the formatter: only int itself passes.
+    if type(value) is not int or not low <= value <= high:
+        allowed = f"a whole number {low}..{high}"
+        raise CommandError(f"{what}: {value!r} given; allowed: {allowed}", value=value, allowed=allowed)
+    return value

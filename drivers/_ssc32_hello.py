@@ -1,0 +1,104 @@
+"""Who is at the other end of a line: an SSC-32, an SSC-32 at another rate, something else, or nobody."""
+
+from __future__ import annotations
+
+from drivers._ssc32_codec import CANCEL, VERSION, Firmware, find_version
+from drivers._ssc32_line import Line
+from hil.errors import ControllerError, HilError, LinkError, LinkTimeout
+
+RATES = (9600, 38400, 115200, 2400)
+"""What a board can be set to by jumpers or button, most usual first."""
+
+QUIET_S, CHATTER_S = 0.05, 0.3
+ANSWER_S, SLOW_ANSWER_S, SLOW_RETRY_S = 0.3, 1.0, 0.5
+SLOW_BAUD = 4800
+BUDGET_S = 2.6
+HEARD_BYTES = 512
+
+
+class Hello:
+    """Asks ``VER`` with nothing but ESC, CR and that: no byte of it can move an arm.
+
+    Args:
+        line: a freshly opened line.
+        name: the port's name for messages.
+    """
+
+    def __init__(self, line: Line, name: str, now_s: float) -> None:
+        self._line, self._name = line, name
+        self._wanted = line.rate
+        self._attempts = [line.rate, line.rate, *(rate for rate in RATES if rate != line.rate)]
+        self._tried: list[int] = []
+        self._heard = b""
+        self._answer = b""
+        self._opened_s = self._quiet_since_s = now_s
+        self._deadline_s = now_s
+        line.send(CANCEL, now_s)
+
+    def step(self, data: bytes, now_s: float) -> Firmware | None:
+        """Take what has arrived; gives the firmware once an SSC-32 has answered.
+
+        Raises:
+            LinkError: an SSC-32 answers at another rate.
+            LinkTimeout: nobody answers at any usual rate.
+            ControllerError: something that is no SSC-32 answers.
+        """
+        if not self._tried:
+            self._wait_for_quiet(data, now_s)
+            return None
+        self._answer = (self._answer + data)[-HEARD_BYTES:]
+        self._heard = (self._heard + data)[-HEARD_BYTES:]
+        firmware = find_version(self._answer)
+        if firmware is not None:
+            if self._line.rate != self._wanted:
+                raise self._other_rate(firmware)
+            return firmware
+        if now_s >= self._deadline_s:
+            if not self._attempts or now_s - self._opened_s >= BUDGET_S:
+                raise self._nobody()
+            self._ask(now_s)
+        return None
+
+    def _wait_for_quiet(self, data: bytes, now_s: float) -> None:
+        """Let leftovers of a former client run out; who never falls silent is asked all the same."""
+        if data:
+            self._quiet_since_s = now_s
+        if now_s - self._quiet_since_s >= QUIET_S or now_s - self._opened_s >= CHATTER_S:
+            self._ask(now_s)
+
+    def _ask(self, now_s: float) -> None:
+        """Once at the rig's rate, again at the rig's rate, then at the other usual ones."""
+        first = not self._tried
+        rate = self._attempts.pop(0)
+        if rate != self._line.rate:
+            self._line.set_rate(rate)
+        self._tried.append(rate)
+        self._answer = b""
+        self._line.send(VERSION.line if first else CANCEL + VERSION.line, now_s)
+        slow_s = SLOW_ANSWER_S if first else SLOW_RETRY_S
+        self._deadline_s = now_s + (slow_s if rate <= SLOW_BAUD else ANSWER_S)
+
+    def _other_rate(self, firmware: Firmware) -> LinkError:
+        rate, wanted = self._line.rate, self._wanted
+        return LinkError(
+            f"{self._name}: the board ({firmware.text}) answers at {rate} baud, the rig says {wanted}: set "
+            f"controller.baud = {rate}, or the board to {wanted} (SSC-32: the baud jumpers; SSC-32U: its "
+            f"button, or register R4 = {wanted // 10})",
+            self._name,
+        )
+
+    def _nobody(self) -> HilError:
+        rates = ", ".join(str(rate) for rate in dict.fromkeys(self._tried))
+        if self._heard:
+            return ControllerError(
+                f"{self._name}: something answers, but it is no SSC-32 (tried {rates} baud). It said "
+                f"{self._heard[:60]!r}. Is this the right port?",
+                self._heard,
+            )
+        return LinkTimeout(
+            f"{self._name}: no answer to VER at {rates} baud. Check the power first (the SSC-32U's processor "
+            "runs from VL or VS1, not from USB), then cable and receive line, then whether this is the right "
+            "port. Status LED: SSC-32 steady on, or SSC-32U both on: it has power and heard nothing; "
+            "SSC-32U red: wrong baud rate",
+            self._name,
+        )

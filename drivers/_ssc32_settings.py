@@ -1,0 +1,262 @@
+"""What a rig says of its SSC-32: line, channels, and the map between positions and pulses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+import numpy as np
+
+from drivers._ssc32_codec import PULSE_US, encode_move, query_pulses
+from hil.errors import CommandError, ConfigError
+from hil.link import FloatArray
+from hil.tables import convert
+from hil.types import Record
+from hil.units import DEG, MM, PiecewiseLinear
+
+FRAME_S = 0.020
+"""The board moves its pulses once per frame."""
+REPLY_DELAY_S = 600e-6
+REPLY_PACING_S = 70e-6
+BITS_PER_BYTE = 10
+
+Channel = Annotated[int, msgspec.Meta(ge=0, le=31)]
+PulseUs = Annotated[int, msgspec.Meta(ge=PULSE_US[0], le=PULSE_US[1])]
+
+
+class Ssc32Axis(Record, frozen=True):
+    """One servo.
+
+    Attributes:
+        revolute: True where positions are radians, False where they are metres of opening.
+        points: calibration, (position in rad or m, pulse in us), positions rising.
+        lower_us, upper_us: no pulse outside these is ever sent to this channel.
+    """
+
+    name: str
+    channel: int
+    revolute: bool
+    points: tuple[tuple[float, float], ...]
+    lower_us: int
+    upper_us: int
+
+    def show(self, position: float) -> str:
+        """A position in the user's units."""
+        return f"{position / DEG:.2f} deg" if self.revolute else f"{position / MM:.2f} mm"
+
+
+class Ssc32Settings(Record, frozen=True, dict=True):
+    """An SSC-32 or SSC-32U and its servos, in the order of `rig.axes`; a `hil.link.ControllerSettings`.
+
+    Attributes:
+        canary_channel: a channel without a servo that is set once at connect; when it reads 0 the board has
+            restarted.
+        reply_timeout_s: how long a reply may be late before its query counts as missed.
+    """
+
+    kind: ClassVar[str] = "ssc32"
+
+    port_url: str
+    baud: int
+    axes: tuple[Ssc32Axis, ...]
+    canary_channel: int | None = None
+    reply_timeout_s: float = 0.1
+
+    @cached_property
+    def maps(self) -> tuple[PiecewiseLinear, ...]:
+        """Per axis, position in rad or m to pulse in us."""
+        return tuple(PiecewiseLinear(*zip(*axis.points, strict=True)) for axis in self.axes)
+
+    @cached_property
+    def channels(self) -> tuple[int, ...]:
+        """Channels in the order of a pulse query: the axes', then the canary."""
+        spare = () if self.canary_channel is None else (self.canary_channel,)
+        return (*(axis.channel for axis in self.axes), *spare)
+
+    @property
+    def settle_s(self) -> float:
+        """One board frame: a line takes effect at the next one."""
+        return FRAME_S
+
+    def pulse_us(self, axis: int, position: float) -> int:
+        """The whole pulse nearest to a position, ties to even; never clamped.
+
+        Raises:
+            CommandError: not finite, or outside the pulse limits of that axis.
+        """
+        what = self.axes[axis]
+        exact_us = self.maps[axis](position)
+        try:
+            pulse_us = round(exact_us)
+        except (ValueError, OverflowError):
+            pulse_us = -1
+        if what.lower_us <= pulse_us <= what.upper_us:
+            return pulse_us
+        ends = sorted(self.maps[axis].inverse(pulse) for pulse in (what.lower_us, what.upper_us))
+        allowed = f"{what.lower_us}..{what.upper_us} us ({what.show(ends[0])} to {what.show(ends[1])})"
+        raise CommandError(
+            f"{what.name}: {what.show(position)} needs a pulse of {exact_us:.1f} us; allowed: {allowed}",
+            axis=what.name,
+            value=position,
+            allowed=allowed,
+        )
+
+    def position(self, axis: int, pulse_us: int) -> float:
+        """The position that a pulse stands for, in rad or m."""
+        return self.maps[axis].inverse(pulse_us)
+
+    def quantise(self, positions: FloatArray) -> FloatArray:
+        """Positions as whole microseconds make them, shape (n,) or (N, n); limits are not looked at.
+
+        Raises:
+            CommandError: a position is not finite, or the last dimension is not the number of axes.
+        """
+        wanted = np.asarray(positions, dtype=np.float64)
+        if wanted.shape[-1:] != (len(self.axes),) or not np.isfinite(wanted).all():
+            raise CommandError(
+                f"positions of shape {wanted.shape} given; allowed: finite numbers, {len(self.axes)} per row",
+                value=wanted.shape,
+            )
+        if wanted.ndim == 1:
+            pairs = zip(self.maps, wanted.tolist(), strict=True)
+            return np.array([pulse.inverse(round(pulse(position))) for pulse, position in pairs])
+        columns = [
+            pulse.inverse_array(np.rint(pulse.array(wanted[..., i]))) for i, pulse in enumerate(self.maps)
+        ]
+        return np.stack(columns, axis=-1)
+
+    def quantum(self) -> FloatArray:
+        """Per axis, the largest change of position that one microsecond makes, shape (n,)."""
+        return np.array(
+            [
+                max(1.0 / abs(pulse.slope(position)) for position, _ in axis.points)
+                for pulse, axis in zip(self.maps, self.axes, strict=True)
+            ]
+        )
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Positions at the pulse limits, lowest and highest per axis, shape (n,) each."""
+        ends = np.array(
+            [
+                sorted((pulse.inverse(axis.lower_us), pulse.inverse(axis.upper_us)))
+                for pulse, axis in zip(self.maps, self.axes, strict=True)
+            ]
+        )
+        return ends[:, 0], ends[:, 1]
+
+    def line_time_s(self) -> float:
+        """Longest move, longest query and its reply on the wire, with the board's default reply delays."""
+        move = encode_move({axis.channel: axis.upper_us for axis in self.axes}, 65535)
+        query = query_pulses(self.channels)
+        return self.wire_s(len(move) + len(query.line)) + self.reply_s(len(self.channels))
+
+    def wire_s(self, count: int) -> float:
+        """Time that `count` bytes take at the rig's baud rate."""
+        return count * BITS_PER_BYTE / self.baud
+
+    def reply_s(self, count: int) -> float:
+        """Time from the end of a query to the end of a reply of `count` bytes."""
+        return REPLY_DELAY_S + self.wire_s(count) + max(count - 1, 0) * REPLY_PACING_S
+
+
+class _AxisTable(Record, frozen=True):
+    channel: Channel
+    lower_us: PulseUs
+    upper_us: PulseUs
+    points_deg_us: tuple[tuple[float, float], ...] | None = None
+    points_mm_us: tuple[tuple[float, float], ...] | None = None
+
+
+class _ControllerTable(Record, frozen=True):
+    port: Annotated[str, msgspec.Meta(min_length=1)]
+    baud: Annotated[int, msgspec.Meta(ge=1, le=4_000_000)]
+    axis: dict[str, _AxisTable]
+    kind: Literal["ssc32"] = "ssc32"
+    canary_channel: Channel | None = None
+    reply_timeout_ms: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 100.0
+
+
+def settings_from_table(
+    table: Mapping[str, Any], axes: tuple[tuple[str, str], ...], file: str
+) -> Ssc32Settings:
+    """Check a rig's ``[controller]`` table and turn it into settings.
+
+    Args:
+        table: what tomllib gave.
+        axes: name and kind of every axis of the rig, in order; "revolute" axes are calibrated in degrees, all
+            others in millimetres.
+        file: name for messages.
+
+    Raises:
+        ConfigError: a key is unknown, missing, or its value cannot be.
+    """
+    raw = convert(table, _ControllerTable, file=file, prefix="controller")
+    names = [name for name, _ in axes]
+    for name in raw.axis:
+        if name not in names:
+            raise ConfigError(
+                file, f"controller.axis.{name}", name, f"an axis of the rig: {', '.join(names)}"
+            )
+    users: dict[int, str] = {}
+    built = []
+    for name, kind in axes:
+        key = f"controller.axis.{name}"
+        if name not in raw.axis:
+            raise ConfigError(
+                file, key, None, "this table is required: every axis needs a channel and its points"
+            )
+        axis = _axis(raw.axis[name], name, kind == "revolute", file, key)
+        if axis.channel in users:
+            taken = f"a channel that no other axis uses; {users[axis.channel]} has this one"
+            raise ConfigError(file, f"{key}.channel", axis.channel, taken)
+        users[axis.channel] = name
+        built.append(axis)
+    if raw.canary_channel in users:
+        taken = f"a spare channel without a servo; {users[raw.canary_channel]} has this one"
+        raise ConfigError(file, "controller.canary_channel", raw.canary_channel, taken)
+    if not math.isfinite(raw.reply_timeout_ms):
+        raise ConfigError(file, "controller.reply_timeout_ms", raw.reply_timeout_ms, "a finite number > 0")
+    return Ssc32Settings(
+        port_url=raw.port,
+        baud=raw.baud,
+        axes=tuple(built),
+        canary_channel=raw.canary_channel,
+        reply_timeout_s=raw.reply_timeout_ms / 1000.0,
+    )
+
+
+def _axis(raw: _AxisTable, name: str, revolute: bool, file: str, key: str) -> Ssc32Axis:
+    right, wrong = ("points_deg_us", "points_mm_us") if revolute else ("points_mm_us", "points_deg_us")
+    points, other = getattr(raw, right), getattr(raw, wrong)
+    if other is not None:
+        raise ConfigError(file, f"{key}.{wrong}", other, f"{right}: this axis is calibrated in that unit")
+    if points is None:
+        raise ConfigError(
+            file, f"{key}.{right}", None, "this key is required: two or more [position, pulse] points"
+        )
+    if raw.lower_us >= raw.upper_us:
+        raise ConfigError(file, f"{key}.upper_us", raw.upper_us, f"more than lower_us = {raw.lower_us}")
+    for index, (_, pulse_us) in enumerate(points):
+        if not PULSE_US[0] <= pulse_us <= PULSE_US[1]:
+            allowed = f"a pulse of {PULSE_US[0]}..{PULSE_US[1]} us"
+            raise ConfigError(file, f"{key}.{right}[{index}]", list(points[index]), allowed)
+    unit = DEG if revolute else MM
+    scaled = tuple((position * unit, pulse_us) for position, pulse_us in points)
+    try:
+        PiecewiseLinear([x for x, _ in scaled], [y for _, y in scaled])
+    except ValueError as error:
+        given = [list(point) for point in points]
+        raise ConfigError(
+            file, f"{key}.{right}", given, f"positions rising, pulses strictly monotone: {error}"
+        ) from None
+    return Ssc32Axis(
+        name=name,
+        channel=raw.channel,
+        revolute=revolute,
+        points=scaled,
+        lower_us=raw.lower_us,
+        upper_us=raw.upper_us,
+    )

@@ -1,0 +1,452 @@
+"""Lynxmotion SSC-32 and SSC-32U: an `ArmLink` that streams timed group moves and listens to the board's echo.
+
+The board never acknowledges a move and cannot tell where a servo is; it only repeats the pulse that it makes.
+So every reported position is ECHOED, an axis counts as known only after it was energised by a plain move, and
+a restart of the board shows by a driven channel that reads 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from drivers._ssc32_codec import (
+    STARTUP,
+    Firmware,
+    decode_register,
+    decode_startup,
+    encode_move,
+    encode_stop,
+    query_register,
+    startup_moves,
+)
+from drivers._ssc32_hello import Hello
+from drivers._ssc32_line import CANARY_US, Line, Reading
+from drivers._ssc32_settings import FRAME_S, Ssc32Axis, Ssc32Settings, settings_from_table
+from hil.errors import (
+    CommandError,
+    ControllerError,
+    HilError,
+    LinkClosed,
+    LinkError,
+    LinkOverrun,
+    LinkTimeout,
+)
+from hil.link import ArmLink, BytePort
+from hil.types import Command, EnergiseCommand, JointCommand, JointState, LinkPhase, LinkState, StateSource
+
+__all__ = ["Ssc32Axis", "Ssc32Driver", "Ssc32Settings", "build", "settings_from_table"]
+
+TAKES_EFFECT_S = 2.5 * FRAME_S
+TEXT_ANSWER_S = 0.3
+GIVE_UP = 3
+RUN_STARTUP_BIT, APPLY_PULSES_BIT, DISABLE_BIT = 1 << 0, 1 << 3, 1 << 15
+
+
+def build(settings: Ssc32Settings, open_port: Callable[[], BytePort]) -> ArmLink:
+    """The link that a rig with `settings` gets."""
+    return Ssc32Driver(settings, open_port)
+
+
+class _Stage(Enum):
+    CLOSED = "closed"
+    GREETING = "asking who is there"
+    REGISTER = "reading register 0"
+    STARTUP = "reading the startup string"
+    ADOPTING = "reading what is driven"
+    MARKING = "setting the canary channel"
+    READY = "ready"
+
+
+class _Channel:
+    """Our own account of the pulse that the board makes on one channel: straight from start to target."""
+
+    __slots__ = ("_end_s", "_start_s", "_start_us", "_target_us")
+
+    def __init__(self) -> None:
+        self.hold(0.0)
+
+    def hold(self, pulse_us: float) -> None:
+        self._start_us = self._target_us = pulse_us
+        self._start_s = self._end_s = 0.0
+
+    def move(self, pulse_us: float, now_s: float, duration_s: float) -> None:
+        self._start_us, self._target_us = self.width_us(now_s), pulse_us
+        self._start_s, self._end_s = now_s, now_s + duration_s
+
+    def width_us(self, now_s: float) -> float:
+        if now_s >= self._end_s:
+            return self._target_us
+        share = max(now_s - self._start_s, 0.0) / (self._end_s - self._start_s)
+        return self._start_us + share * (self._target_us - self._start_us)
+
+
+class Ssc32Driver:
+    """The `ArmLink` of one SSC-32.
+
+    Args:
+        settings: line, channels and calibration.
+        open_port: opens the line; called once per `open`.
+    """
+
+    def __init__(self, settings: Ssc32Settings, open_port: Callable[[], BytePort]) -> None:
+        self._settings = settings
+        self._open_port = open_port
+        self._name = settings.port_url
+        longest = encode_move({axis.channel: axis.upper_us for axis in settings.axes}, 65535)
+        self._move_s = settings.wire_s(len(longest))
+        self._steps: dict[_Stage, Callable[[Line, bytes, float], None]] = {
+            _Stage.GREETING: self._greet,
+            _Stage.REGISTER: self._read_register,
+            _Stage.STARTUP: self._read_startup,
+            _Stage.ADOPTING: self._adopt,
+            _Stage.MARKING: self._check_mark,
+            _Stage.READY: self._watch,
+        }
+        self._line: Line | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Whatever was known of a board counts for one connection only."""
+        count = len(self._settings.axes)
+        self._stage = _Stage.CLOSED
+        self._firmware: Firmware | None = None
+        self._known = [False] * count
+        self._energised_s = [0.0] * count
+        self._channels = [_Channel() for _ in range(count)]
+        self._joints: JointState | None = None
+        self._seq: int | None = None
+        self._notices: list[str] = []
+        self._failure: LinkError | None = None
+        self._restarted: ControllerError | None = None
+        self._runs_startup = False
+        self._marks = 0
+        self._marked_s = 0.0
+
+    def open(self, now_s: float) -> None:
+        """Open the line afresh and drop any half line that waits in the board; `read` does the rest.
+
+        Raises:
+            LinkError: the port cannot be opened, or does not take a byte.
+        """
+        self.close()
+        self._forget()
+        self._line = Line(self._settings, self._open_port())
+        self._stage = _Stage.GREETING
+        try:
+            self._hello = Hello(self._line, self._name, now_s)
+        except LinkError:
+            self.close()
+            raise
+
+    def read(self, now_s: float) -> LinkState:
+        """Drain the line, move handshake or query along, and tell what is known.
+
+        A reported position carries the time at which its query reached the board.
+
+        Raises:
+            LinkTimeout: nobody answers at any usual rate, or the board fell silent during the handshake.
+            LinkError: the board answers at another rate than the rig's; or the line failed.
+            ControllerError: something else answers; or the board has restarted.
+        """
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        if self._line is not None:
+            try:
+                self._steps[self._stage](self._line, self._line.receive(now_s), now_s)
+            except LinkClosed:
+                self.close()
+                raise
+        return self._state()
+
+    def write(self, command: Command, now_s: float) -> Command:
+        """Send one command in one line and return it as the board will see it.
+
+        Raises:
+            CommandError: out of range, out of order, or an axis was not energised; nothing was sent.
+            ControllerError: the board has restarted since `open`; nothing was sent.
+            LinkOverrun: the line is still busy with more than one earlier move; nothing was sent.
+            LinkError: not connected, or the line failed.
+        """
+        line = self._ready_line()
+        if self._seq is not None and command.seq <= self._seq:
+            raise CommandError(
+                f"command {command.seq} comes after command {self._seq}; numbers must rise",
+                value=command.seq,
+                allowed=f"more than {self._seq}",
+            )
+        try:
+            if isinstance(command, EnergiseCommand):
+                sent: Command = self._energise(line, command, now_s)
+            else:
+                sent = self._move(line, command, now_s)
+        except LinkClosed:
+            self.close()
+            raise
+        self._seq = command.seq
+        return sent
+
+    def stop(self, now_s: float) -> None:
+        """Freeze every channel where the board has it; the servos keep their power.
+
+        Goes out at once, whatever is still queued. Firmware 1.x has no such command: there every energised
+        axis is sent to the pulse that our own account says it has. Never raises: a line that fails here is
+        reported by the next `read`.
+        """
+        line, firmware = self._line, self._firmware
+        if line is None or firmware is None:
+            return
+        data = encode_stop(axis.channel for axis in self._settings.axes)
+        if not firmware.has_stop:
+            data = self._freeze(max(now_s, line.free_s))
+            self._notices.append(
+                f"{firmware.text} has no STOP command: the energised axes were sent to the pulse that they "
+                "should have now, and can twitch by a few microseconds"
+            )
+        try:
+            if data:
+                line.send(data, now_s)
+        except LinkError as error:
+            self._failure = error
+            if isinstance(error, LinkClosed):
+                self.close()
+            return
+        for channel in self._channels:
+            channel.hold(round(channel.width_us(line.free_s)))
+
+    def close(self) -> None:
+        """Let go of the line. The arm stays as it is, and nothing of it counts as known any more."""
+        if self._line is not None:
+            self._line.close()
+        self._line = None
+        self._stage = _Stage.CLOSED
+        self._known = [False] * len(self._known)
+        self._joints = None
+
+    def _state(self) -> LinkState:
+        phase = LinkPhase.OPENING
+        if self._stage is _Stage.READY:
+            phase = LinkPhase.READY
+        elif self._stage is _Stage.CLOSED:
+            phase = LinkPhase.CLOSED
+        notices, self._notices = tuple(self._notices), []
+        return LinkState(
+            phase=phase,
+            joints=self._joints,
+            known=tuple(self._known),
+            missed_replies=0 if self._line is None else self._line.missed,
+            notices=notices,
+            identity=self._firmware.text if phase is LinkPhase.READY and self._firmware is not None else "",
+        )
+
+    def _fail(self, error: HilError) -> HilError:
+        """After a failed handshake nothing is sent any more."""
+        self.close()
+        return error
+
+    # --- commands -------------------------------------------------------------------------------------------
+
+    def _ready_line(self) -> Line:
+        if self._line is None:
+            raise LinkClosed(f"{self._name}: not connected", self._name)
+        if self._restarted is not None:
+            raise self._restarted
+        if self._stage is not _Stage.READY:
+            raise LinkError(f"{self._name}: still connecting ({self._stage.value})", self._name)
+        return self._line
+
+    def _energise(self, line: Line, command: EnergiseCommand, now_s: float) -> EnergiseCommand:
+        axis, count = command.axis, len(self._settings.axes)
+        if not 0 <= axis < count:
+            raise CommandError(
+                f"there is no axis {axis}; allowed: 0..{count - 1}", value=axis, allowed=f"0..{count - 1}"
+            )
+        pulse_us = self._settings.pulse_us(axis, command.position)
+        self._send_move(line, {self._settings.axes[axis].channel: pulse_us}, None, now_s)
+        self._channels[axis].hold(pulse_us)
+        self._known[axis] = True
+        self._energised_s[axis] = line.free_s
+        return EnergiseCommand(seq=command.seq, axis=axis, position=self._settings.position(axis, pulse_us))
+
+    def _move(self, line: Line, command: JointCommand, now_s: float) -> JointCommand:
+        axes = self._settings.axes
+        if len(command.positions) != len(axes):
+            raise CommandError(
+                f"{len(command.positions)} positions given; allowed: {len(axes)}",
+                value=command.positions,
+                allowed=f"{len(axes)} positions",
+            )
+        if not all(self._known):
+            limp = ", ".join(axis.name for axis, known in zip(axes, self._known, strict=True) if not known)
+            raise CommandError(
+                f"not energised: {limp}; a timed move would jump there at full speed", axis=limp
+            )
+        pulses = [self._settings.pulse_us(i, position) for i, position in enumerate(command.positions)]
+        time_ms = min(max(round((command.due_s - now_s) * 1000.0), 1), 65535)
+        targets = {axis.channel: pulse_us for axis, pulse_us in zip(axes, pulses, strict=True)}
+        self._send_move(line, targets, time_ms, now_s)
+        for channel, pulse_us in zip(self._channels, pulses, strict=True):
+            channel.move(pulse_us, line.free_s, time_ms / 1000.0)
+        positions = tuple(self._settings.position(i, pulse_us) for i, pulse_us in enumerate(pulses))
+        return JointCommand(seq=command.seq, due_s=command.due_s, positions=positions)
+
+    def _send_move(self, line: Line, pulses_us: dict[int, int], time_ms: int | None, now_s: float) -> None:
+        data = encode_move(pulses_us, time_ms)
+        busy_s = line.free_s - now_s
+        if busy_s > self._move_s:
+            raise LinkOverrun(
+                f"{self._name}: the line needs another {busy_s * 1000:.1f} ms for what was sent before; "
+                f"allowed: one move in flight, {self._move_s * 1000:.1f} ms at {line.rate} baud",
+                self._name,
+            )
+        line.send(data, now_s)
+
+    def _freeze(self, now_s: float) -> bytes:
+        """A plain move of the energised axes to their present pulses; empty if there are none."""
+        pulses_us = {
+            axis.channel: round(channel.width_us(now_s))
+            for axis, channel, known in zip(self._settings.axes, self._channels, self._known, strict=True)
+            if known
+        }
+        return encode_move(pulses_us) if pulses_us else b""
+
+    # --- handshake: nothing here can move the arm -----------------------------------------------------------
+
+    def _greet(self, line: Line, data: bytes, now_s: float) -> None:
+        try:
+            self._firmware = self._hello.step(data, now_s)
+        except HilError as error:
+            raise self._fail(error) from None
+        if self._firmware is None:
+            return
+        self._stage = _Stage.ADOPTING
+        if self._firmware.has_registers:
+            self._stage = _Stage.REGISTER
+            line.ask(query_register(0), now_s, TEXT_ANSWER_S)
+
+    def _read_register(self, line: Line, data: bytes, now_s: float) -> None:
+        raw = line.text(data, now_s)
+        if raw is None:
+            return
+        self._stage = _Stage.ADOPTING
+        try:
+            bits = decode_register(raw)
+        except ControllerError:
+            self._notices.append(
+                "register R0 could not be read: the arm may or may not move by itself at power-up"
+            )
+            return
+        enabled = not bits & DISABLE_BIT
+        if enabled and bits & APPLY_PULSES_BIT:
+            self._notices.append(
+                f"WARNING: register R0 = {bits} has bit 3 set: the board drives its servos to stored pulses "
+                "at power-up, so the arm moves before any program has connected"
+            )
+        self._runs_startup = enabled and bool(bits & RUN_STARTUP_BIT)
+        if self._runs_startup:
+            self._notices.append(
+                f"WARNING: register R0 = {bits} has bit 0 set: the startup string runs at power-up"
+            )
+        self._stage = _Stage.STARTUP
+        line.ask(STARTUP, now_s, TEXT_ANSWER_S)
+
+    def _read_startup(self, line: Line, data: bytes, now_s: float) -> None:
+        raw = line.text(data, now_s)
+        if raw is None:
+            return
+        self._stage = _Stage.ADOPTING
+        try:
+            text = decode_startup(raw)
+        except ControllerError:
+            self._notices.append("the startup string could not be read")
+            return
+        if startup_moves(text):
+            when = "at every power-up" if self._runs_startup else "if bit 0 of register R0 is ever set"
+            self._notices.append(f"WARNING: the startup string {text!r} moves servos {when}")
+
+    def _adopt(self, line: Line, data: bytes, now_s: float) -> None:
+        """Show what is driven already, as an echo only: an axis stays unknown until it is energised."""
+        if self._first_reading(line, data, now_s) is None:
+            return
+        canary = self._settings.canary_channel
+        if canary is None:
+            self._notices.append(
+                "no canary channel: a restart of the board in mid-stream is detected on best effort only"
+            )
+            self._stage = _Stage.READY
+            return
+        self._stage = _Stage.MARKING
+        self._send_move(line, {canary: CANARY_US}, None, now_s)
+        self._marked_s = line.free_s + TAKES_EFFECT_S
+        line.hold_queries(self._marked_s)
+
+    def _check_mark(self, line: Line, data: bytes, now_s: float) -> None:
+        reading = self._first_reading(line, data, now_s)
+        if reading is None:
+            return
+        if reading.asked_s < self._marked_s:
+            return
+        if reading.pulses_us[-1]:
+            # A stored pulse offset makes some firmware echo a shifted width: what counts is that it stays.
+            line.canary_us = reading.pulses_us[-1]
+            self._stage = _Stage.READY
+            return
+        self._marks += 1
+        if self._marks >= GIVE_UP:
+            raise self._fail(
+                ControllerError(
+                    f"{self._name}: canary channel {self._settings.canary_channel} was set to {CANARY_US} us "
+                    "and still reads 0; name another spare channel as controller.canary_channel, or none"
+                )
+            )
+
+    def _first_reading(self, line: Line, data: bytes, now_s: float) -> Reading | None:
+        """As `_poll`, but a board that identified itself and then does not answer ends the handshake."""
+        reading = self._poll(line, data, now_s)
+        if reading is None and line.missed >= GIVE_UP:
+            missed = line.missed
+            raise self._fail(
+                LinkTimeout(
+                    f"{self._name}: the board answered VER, but {missed} queries after it had no valid "
+                    "answer; check cable and receive line for noise",
+                    self._name,
+                )
+            )
+        return reading
+
+    # --- echo -----------------------------------------------------------------------------------------------
+
+    def _poll(self, line: Line, data: bytes, now_s: float) -> Reading | None:
+        assert self._firmware is not None
+        reading = line.poll(data, now_s, self._firmware.raw)
+        if reading is not None:
+            positions = tuple(
+                self._settings.position(i, reading.pulses_us[i]) if reading.pulses_us[i] else None
+                for i in range(len(self._settings.axes))
+            )
+            self._joints = JointState(t_s=reading.asked_s, positions=positions, source=StateSource.ECHOED)
+        return reading
+
+    def _watch(self, line: Line, data: bytes, now_s: float) -> None:
+        """Look for signs of a restart: a channel that we drive, or the canary, reads off."""
+        reading = self._poll(line, data, now_s)
+        if reading is None or self._restarted is not None:
+            return
+        off = [
+            axis.name
+            for i, axis in enumerate(self._settings.axes)
+            if self._known[i]
+            and not reading.pulses_us[i]
+            and reading.asked_s > self._energised_s[i] + TAKES_EFFECT_S
+        ]
+        if line.canary_us is not None and not reading.pulses_us[-1]:
+            off.append("the canary channel")
+        if off:
+            self._known = [False] * len(self._known)
+            self._restarted = ControllerError(
+                f"{self._name}: the controller restarted (brown-out?): it no longer drives {', '.join(off)}. "
+                "Nothing is sent until it is connected anew; make the arm safe, check the supply",
+                bytes(pulse_us // 10 for pulse_us in reading.pulses_us),
+            )
+            raise self._restarted
