@@ -1,0 +1,569 @@
+"""The journal: an MCAP file of JSON records, each bound to all before it by a hash chain.
+
+Not chunked, so that a file cut anywhere reads up to its last whole record. `docs/journal.md` describes the
+format.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+from mcap.exceptions import EndOfFile, McapError
+from mcap.reader import NonSeekingReader
+from mcap.writer import MCAP0_MAGIC, CompressionType, IndexType, Writer
+
+from hil.errors import CommandError, JournalError
+from hil.types import Record, TickRecord
+
+FORMAT_VERSION = 1
+FIRST_CHAIN = "0" * 64
+"""What stands for the chain before the first record."""
+
+_PROFILE = "hil-journal"
+_LARGEST_RECORD_BYTES = 256 << 20
+
+
+class Wiring(Enum):
+    """Whether the journal's arm was a stand-in or the real one."""
+
+    FAKE = "FAKE"
+    REAL = "REAL"
+
+
+class SessionRecord(Record, frozen=True, tag="session"):
+    """The first record: everything that a replay needs beside the ticks.
+
+    Attributes:
+        software_version: version of this package that ran.
+        wiring: FAKE or REAL.
+        port: pyserial URL or device path, or a name for an in-memory line.
+        rig_id: id of the rig.
+        rig_digest: digest that certificates are bound to.
+        rig: the whole resolved rig as a JSON tree, robot and controller settings included.
+        settings: what else the run was started with, as a JSON tree.
+        start_epoch_s: seconds since 1970 at the start.
+        start_monotonic_s: the loop's clock at the same moment; all `t_s` are on it.
+    """
+
+    software_version: str
+    wiring: Wiring
+    port: str
+    rig_id: str
+    rig_digest: str
+    rig: dict[str, Any]
+    settings: dict[str, Any]
+    start_epoch_s: float
+    start_monotonic_s: float
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def t_s(self) -> float:
+        """When the session began, on the loop's clock."""
+        return self.start_monotonic_s
+
+
+class GapRecord(Record, frozen=True, tag="gap"):
+    """Ticks `first` to `last`, both included, that did not reach the journal."""
+
+    t_s: float
+    first: int
+    last: int
+    reason: str
+
+
+class EndKind(Enum):
+    """How the recording ended."""
+
+    CLOSED = "closed"
+    ABANDONED = "abandoned"
+
+
+class EndRecord(Record, frozen=True, tag="end"):
+    """The last record. Only `CLOSED` means that the loop ended as it should and every tick was looked for."""
+
+    t_s: float
+    kind: EndKind
+    reason: str
+    ticks: int
+    lost: int
+
+
+Data = SessionRecord | TickRecord | GapRecord | EndRecord
+
+_TOPICS: dict[type[Any], str] = {
+    SessionRecord: "session",
+    TickRecord: "tick",
+    GapRecord: "gap",
+    EndRecord: "end",
+}
+
+
+class _Envelope(Record, frozen=True):
+    n: int
+    chain: str
+    data: msgspec.Raw
+
+
+class Entry(Record, frozen=True):
+    """One record as it was read; exactly one of `session`, `tick`, `gap`, `end` is not None.
+
+    Attributes:
+        n: running number from 0.
+        chain: SHA-256 over the chain before and this record's own bytes, hexadecimal.
+        payload: the record's own bytes, canonical JSON.
+        data: what they say.
+        log_time_ns: nanoseconds since 1970.
+        publish_time_ns: nanoseconds on the loop's clock.
+    """
+
+    n: int
+    chain: str
+    payload: bytes
+    data: Data
+    log_time_ns: int
+    publish_time_ns: int
+
+    @property
+    def session(self) -> SessionRecord | None:
+        """The session record, if this is it."""
+        return self.data if isinstance(self.data, SessionRecord) else None
+
+    @property
+    def tick(self) -> TickRecord | None:
+        """The tick record, if it is one."""
+        return self.data if isinstance(self.data, TickRecord) else None
+
+    @property
+    def gap(self) -> GapRecord | None:
+        """The gap record, if it is one."""
+        return self.data if isinstance(self.data, GapRecord) else None
+
+    @property
+    def end(self) -> EndRecord | None:
+        """The end record, if this is it."""
+        return self.data if isinstance(self.data, EndRecord) else None
+
+
+def next_chain(chain: str, payload: bytes) -> str:
+    """SHA-256, hexadecimal, of the chain before and a record's bytes."""
+    return hashlib.sha256(chain.encode("ascii") + payload).hexdigest()
+
+
+class _Times:
+    """Turns the loop's clock into the two times of an MCAP message, by one offset for the whole file."""
+
+    def __init__(self, session: SessionRecord) -> None:
+        self._offset_ns = round(session.start_epoch_s * 1e9) - round(session.start_monotonic_s * 1e9)
+
+    def __call__(self, t_s: float) -> tuple[int, int]:
+        """Log time and publish time in nanoseconds."""
+        publish_ns = max(0, round(t_s * 1e9))
+        return max(0, publish_ns + self._offset_ns), publish_ns
+
+
+class JournalWriter:
+    """Writes one journal; what was flushed survives the death of the process.
+
+    Args:
+        path: a new file.
+        session: becomes the first record.
+
+    Raises:
+        JournalError: the file exists or cannot be written.
+        CommandError: the session record holds a number that is not finite.
+    """
+
+    def __init__(self, path: Path, session: SessionRecord) -> None:
+        self.path = Path(path)
+        try:
+            self._file: IO[bytes] = self.path.open("xb")
+        except OSError as error:
+            raise JournalError(f"{self.path}: no journal can be made here: {error.strerror}") from None
+        self._writer: Any = Writer(  # its annotations are incomplete
+            self._file, compression=CompressionType.NONE, index_types=IndexType.NONE, use_chunking=False
+        )
+        session = _with_lists(session)
+        self._times = _Times(session)
+        self._encoder = msgspec.json.Encoder()
+        self._decoder = msgspec.json.Decoder(Data)
+        self._n, self._chain = 0, FIRST_CHAIN
+        self.ticks = self.lost = 0
+        self._writer.start(profile=_PROFILE)
+        self._channels = {kind: self._register(kind, topic) for kind, topic in _TOPICS.items()}
+        self._write(session)
+        self.flush()
+
+    def _register(self, kind: type[Any], topic: str) -> int:
+        schema = msgspec.json.encode(json_schema(kind))
+        schema_id = self._writer.register_schema(f"hil.{topic}", "jsonschema", schema)
+        channel_id: int = self._writer.register_channel(topic, "json", schema_id)
+        return channel_id
+
+    def tick(self, record: TickRecord) -> None:
+        """Add one tick.
+
+        Raises:
+            CommandError: it holds a number that JSON cannot; nothing was written.
+            JournalError: the disk is full or gone.
+        """
+        self._write(record)
+        self.ticks += 1
+
+    def gap(self, first: int, last: int, t_s: float, reason: str) -> None:
+        """Note that ticks `first` to `last`, both included, are missing."""
+        self._write(GapRecord(t_s=t_s, first=first, last=last, reason=reason))
+        self.lost += last - first + 1
+
+    def end(self, kind: EndKind, reason: str, t_s: float) -> None:
+        """Write the last record and the file's summary, and close the file."""
+        self._write(EndRecord(t_s=t_s, kind=kind, reason=reason, ticks=self.ticks, lost=self.lost))
+        try:
+            self._writer.finish()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._disk_error(error) from None
+        self._file.close()
+
+    def flush(self) -> None:
+        """Hand everything to the operating system."""
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise self._disk_error(error) from None
+
+    def close(self) -> None:
+        """Let go of the file without an end record; nothing to do after `end`."""
+        with contextlib.suppress(OSError):  # a full disk has been reported by whoever wrote
+            self._file.close()
+
+    def _write(self, data: Data) -> None:
+        payload = self._encoder.encode(data)
+        self._check_round_trip(data, payload)
+        chain = next_chain(self._chain, payload)
+        log_ns, publish_ns = self._times(data.t_s)
+        try:
+            self._writer.add_message(
+                channel_id=self._channels[type(data)],
+                log_time=log_ns,
+                publish_time=publish_ns,
+                sequence=self._n & 0xFFFFFFFF,
+                data=_enclose(self._n, chain, payload),
+            )
+        except OSError as error:
+            raise self._disk_error(error) from None
+        self._n, self._chain = self._n + 1, chain
+
+    def _check_round_trip(self, data: Data, payload: bytes) -> None:
+        """JSON has no NaN and msgspec writes null for it; a journal has to read back as it was given."""
+        try:
+            same = self._decoder.decode(payload) == data
+        except (msgspec.DecodeError, CommandError):
+            same = False
+        if not same:
+            raise CommandError(
+                f"{_TOPICS[type(data)]} record does not read back as it was given: "
+                "it holds a number that is not finite, or a value of the wrong type",
+                allowed="finite numbers",
+            )
+
+    def _disk_error(self, error: OSError) -> JournalError:
+        return JournalError(f"{self.path}: record {self._n} cannot be written: {error.strerror}")
+
+    def __enter__(self) -> JournalWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _with_lists(session: SessionRecord) -> SessionRecord:
+    """Tuples in the session's trees become lists, which is how they read back."""
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(session), type=SessionRecord)
+
+
+def _enclose(n: int, chain: str, payload: bytes) -> bytes:
+    return b'{"n":%d,"chain":"%s","data":%s}' % (n, chain.encode("ascii"), payload)
+
+
+class _WholeReads:
+    """A file whose reads give all that was asked for or say that it ends; MCAP's own reader takes less."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._left = os.fstat(file.fileno()).st_size
+
+    def read(self, length: int = -1) -> bytes:
+        if length < 0:
+            raise McapError("a record is shorter than its own header")
+        if length > self._left:
+            raise EndOfFile
+        self._left -= length
+        return self._file.read(length)
+
+
+class _BrokenError(JournalError):
+    """The file is there and is read as it should be, but what stands in it cannot be right."""
+
+
+def read_journal(path: Path) -> Iterator[Entry]:
+    """All whole records of a journal, in the order of the file; one that was cut off simply ends there.
+
+    Only the form is looked at here; see `verify`.
+
+    Raises:
+        JournalError: there is no such file, it is no journal, or a record in it makes no sense.
+    """
+    times: _Times | None = None
+    decoder = msgspec.json.Decoder(Data)
+    for n, (topic, message) in enumerate(_messages(path)):
+        where = f"{path}: record {n}"
+        try:
+            envelope = msgspec.json.decode(message.data, type=_Envelope)
+            payload = bytes(envelope.data)
+            if times is None:
+                _check_version(payload, where)
+            data = decoder.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, CommandError) as error:
+            raise _BrokenError(f"{where} makes no sense: {error}") from None
+        if times is None:
+            times = _first_times(data, where)
+        if message.data != _enclose(envelope.n, envelope.chain, payload):
+            raise _BrokenError(f"{where} is not written as this program writes")
+        if _TOPICS[type(data)] != topic:
+            raise _BrokenError(f"{where} is a {_TOPICS[type(data)]} record on channel {topic}")
+        if (message.log_time, message.publish_time) != times(data.t_s) or message.sequence != n & 0xFFFFFFFF:
+            raise _BrokenError(f"{where}: its time or sequence number does not fit what it says")
+        yield Entry(
+            n=envelope.n,
+            chain=envelope.chain,
+            payload=payload,
+            data=data,
+            log_time_ns=message.log_time,
+            publish_time_ns=message.publish_time,
+        )
+
+
+class _Version(msgspec.Struct):
+    """As much of a session record as every version has."""
+
+    format_version: int
+    software_version: str
+
+
+def _check_version(payload: bytes, where: str) -> None:
+    version = msgspec.json.decode(payload, type=_Version)
+    if version.format_version != FORMAT_VERSION:
+        raise JournalError(
+            f"{where}: format version {version.format_version} given; allowed: {FORMAT_VERSION}. "
+            f"Version {version.software_version} of this program wrote it: read it with that one"
+        )
+
+
+def _first_times(data: Data, where: str) -> _Times:
+    if not isinstance(data, SessionRecord):
+        raise _BrokenError(f"{where} is a {_TOPICS[type(data)]} record; a journal begins with its session")
+    return _Times(data)
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _messages(path: Path) -> Iterator[tuple[str, Any]]:
+    """Topic and MCAP message of each record, until the file ends or is cut."""
+    count, position = 0, len(MCAP0_MAGIC)
+    with _open(path) as file:
+        stream: Any = _WholeReads(file)
+        reader = NonSeekingReader(stream, record_size_limit=_LARGEST_RECORD_BYTES)
+        try:
+            for _, channel, message in reader.iter_messages(log_time_order=False):
+                count, position = count + 1, file.tell()
+                yield channel.topic, message
+        except EndOfFile:
+            file.seek(position)
+            _refuse_more_records(file.read(), count, path)
+        except (McapError, struct.error, ValueError) as error:
+            words = str(error) or type(error).__name__
+            raise _BrokenError(f"{path}: record {count} does not begin where it should: {words}") from None
+
+
+def _refuse_more_records(rest: bytes, count: int, path: Path) -> None:
+    """A cut leaves part of one record; whole ones, or the end of a finished file, show a changed length."""
+    if b'{"n":%d,"chain":"' % (count + 1) in rest or rest.endswith(MCAP0_MAGIC):
+        raise _BrokenError(f"{path}: record {count} says that it is longer than it can be")
+
+
+class Completeness(Enum):
+    """What can be said of a journal."""
+
+    COMPLETE = "complete"
+    UNFINISHED = "unfinished"
+    BROKEN = "broken"
+
+
+class Verdict(Record, frozen=True):
+    """What `verify` found.
+
+    Attributes:
+        completeness: the verdict.
+        records: records that are whole and in order, from the beginning.
+        ticks: ticks among them.
+        lost: ticks that are missing according to the gap records among them.
+        duration_s: from the first of these ticks to the last.
+        reason: why it ended, what is missing at its end, or what is wrong with record number `records`.
+        title: FAKE or REAL, port and rig; empty if not even the session can be read.
+    """
+
+    completeness: Completeness
+    records: int
+    ticks: int
+    lost: int
+    duration_s: float
+    reason: str
+    title: str = ""
+
+    @property
+    def broken_at(self) -> int | None:
+        """Number of the first record that is wrong, or None."""
+        return self.records if self.completeness is Completeness.BROKEN else None
+
+    @property
+    def text(self) -> str:
+        """One line that explains."""
+        held = f"{self.records} records, {self.ticks} ticks over {self.duration_s:.2f} s"
+        losses = f"{self.lost} ticks lost" if self.lost else "no tick lost"
+        title = f" ({self.title})" if self.title else ""
+        if self.completeness is Completeness.COMPLETE:
+            return f"complete{title}: {held}, {losses}; ended: {self.reason}"
+        if self.completeness is Completeness.UNFINISHED:
+            return f"unfinished{title}: {held}, {losses}, all of them unchanged; then {self.reason}"
+        return f"broken at record {self.records}{title}: {self.reason}. Before it: {held}, unchanged"
+
+
+def verify(path: Path) -> Verdict:
+    """Check a whole journal: form, order, hash chain, tick numbers, and the counts in its end record.
+
+    The chain shows a change to any record as long as the records after it are not written anew; a journal
+    recomputed from the change on passes here and fails a replay.
+
+    Raises:
+        JournalError: the file cannot be read, or is of a version that this program does not know.
+    """
+    check = _Check()
+    try:
+        for entry in read_journal(path):
+            if wrong := check.add(entry):
+                return check.verdict(Completeness.BROKEN, wrong)
+    except _BrokenError as error:
+        return check.verdict(Completeness.BROKEN, str(error).removeprefix(f"{path}: "))
+    if check.end is None:
+        return check.verdict(
+            Completeness.UNFINISHED, "the file ends without a closing record: its recorder was killed"
+        )
+    if check.end.kind is not EndKind.CLOSED:
+        return check.verdict(Completeness.UNFINISHED, f"the recorder closed it because {check.end.reason}")
+    return check.verdict(Completeness.COMPLETE, check.end.reason)
+
+
+class _Check:
+    """Walks along the records and remembers what the next one has to fit."""
+
+    def __init__(self) -> None:
+        self.end: EndRecord | None = None
+        self._session: SessionRecord | None = None
+        self._chain = FIRST_CHAIN
+        self._records = self._ticks = self._lost = self._next_tick = 0
+        self._first_s = self._last_s = 0.0
+
+    def add(self, entry: Entry) -> str:
+        """What is wrong with this record, or an empty text."""
+        wrong = self._wrong(entry)
+        if not wrong:
+            self._count(entry)
+        return wrong
+
+    def _wrong(self, entry: Entry) -> str:
+        if self.end is not None:
+            return "it stands after the end record"
+        if entry.n != self._records:
+            return f"it carries number {entry.n}: records were taken out, added or moved"
+        if entry.chain != next_chain(self._chain, entry.payload):
+            return "its hash does not fit: it was changed after it was written"
+        match entry.data:
+            case SessionRecord() if self._session is not None:
+                return "it is a second session record"
+            case TickRecord(tick=tick) if tick != self._next_tick:
+                return f"it is tick {tick}, tick {self._next_tick} should follow, and no gap is recorded"
+            case GapRecord(first=first, last=last) if first != self._next_tick or last < first:
+                return f"it records ticks {first} to {last} as lost; tick {self._next_tick} should follow"
+            case EndRecord(ticks=ticks, lost=lost) if (ticks, lost) != (self._ticks, self._lost):
+                return (
+                    f"it says {ticks} ticks and {lost} lost, the journal has {self._ticks} and {self._lost}"
+                )
+        return ""
+
+    def _count(self, entry: Entry) -> None:
+        self._records, self._chain = self._records + 1, entry.chain
+        match entry.data:
+            case SessionRecord() as session:
+                self._session = session
+            case TickRecord(tick=tick, t_s=t_s):
+                self._first_s = t_s if self._ticks == 0 else self._first_s
+                self._ticks, self._next_tick, self._last_s = self._ticks + 1, tick + 1, t_s
+            case GapRecord(first=first, last=last):
+                self._lost, self._next_tick = self._lost + last - first + 1, last + 1
+            case EndRecord() as end:
+                self.end = end
+
+    def verdict(self, completeness: Completeness, reason: str) -> Verdict:
+        """The verdict on what was added so far."""
+        session = self._session
+        return Verdict(
+            completeness=completeness,
+            records=self._records,
+            ticks=self._ticks,
+            lost=self._lost,
+            duration_s=self._last_s - self._first_s,
+            reason=reason,
+            title=f"{session.wiring.value}, {session.port}, rig {session.rig_id}" if session else "",
+        )
+
+
+def json_schema(kind: type[Any]) -> dict[str, Any]:
+    """JSON schema of a channel's messages, in the plain form that plotting programs understand.
+
+    Null stands for absent: a field that may be null is described by its other type, and the kinds of a field
+    that has several by all their fields together.
+    """
+    (root,), components = msgspec.json.schema_components([kind], ref_template="{name}")
+    properties = {"n": {"type": "integer"}, "chain": {"type": "string"}, "data": _plain(root, components)}
+    return {"title": f"hil.{_TOPICS[kind]}", "type": "object", "properties": properties}
+
+
+def _plain(node: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in node:
+        return _plain(components[node["$ref"]], components)
+    if "anyOf" in node:
+        kinds = [_plain(kind, components) for kind in node["anyOf"] if kind.get("type") != "null"]
+        properties = {key: value for kind in kinds for key, value in kind.get("properties", {}).items()}
+        return {**kinds[0], "properties": properties} if properties else kinds[0]
+    if "enum" in node:
+        return {"type": "string"}
+    plain: dict[str, Any] = {key: node[key] for key in ("type", "contentEncoding") if key in node}
+    if "items" in node:
+        plain["items"] = _plain(node["items"], components)
+    if "properties" in node:
+        plain["properties"] = {key: _plain(value, components) for key, value in node["properties"].items()}
+    return plain

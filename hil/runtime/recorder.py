@@ -1,0 +1,134 @@
+"""The recorder: a process of its own that drains the loop's ring into a journal.
+
+It outlives whoever started it, and ends when the loop has closed the ring or is gone.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from hil.clock import Clock, RealClock
+from hil.errors import CommandError, HilError
+from hil.runtime.journal import EndKind, JournalWriter, SessionRecord
+from hil.runtime.processes import process_alive
+from hil.runtime.ring import RECORDER_SLOT, RingReader
+from hil.types import TickRecord
+
+DRAIN_S = 0.05
+"""Time between two looks into the ring; what was found is flushed at once."""
+
+QUIET_S = 1.0
+"""A writer whose process is gone counts as gone when nothing new came for this long."""
+
+SILENT_S = 600.0
+"""A writer that gives nothing for this long is given up even if a process with its number exists."""
+
+_BATCH = 256
+
+
+class Recorder:
+    """Drains one ring into one journal, a step at a time.
+
+    Args:
+        ring: reader declared in the recorder's slot. Holds tick records, msgpack, one for every tick from 0.
+        journal: fresh journal.
+        alive: whether a process, given its number, is still there.
+    """
+
+    def __init__(self, ring: RingReader, journal: JournalWriter, alive: Callable[[int], bool]) -> None:
+        self._ring, self._journal, self._alive = ring, journal, alive
+        self._decoder = msgspec.msgpack.Decoder(TickRecord)
+        self._next_tick = 0
+        self._last_news_s: float | None = None
+        self.finished = False
+
+    def step(self, now_s: float) -> None:
+        """Write what has come, say that the recorder is there, and end if there is nothing to wait for.
+
+        Raises:
+            JournalError: the journal cannot be written.
+        """
+        closed = self._ring.closed  # asked before draining: nothing comes after the mark
+        if self._drain(now_s) or self._last_news_s is None:
+            self._last_news_s = now_s
+        self._journal.flush()
+        self._ring.beat(now_s)
+        quiet_s = now_s - self._last_news_s
+        if closed:
+            self._end(EndKind.CLOSED, self._ring.closing_reason or "the loop ended", now_s)
+        elif quiet_s > QUIET_S and not self._alive(self._ring.writer_pid):
+            self._end(EndKind.ABANDONED, "the loop went away without closing its record", now_s)
+        elif quiet_s > SILENT_S:
+            self._end(EndKind.ABANDONED, f"the loop gave nothing for {SILENT_S:.0f} s", now_s)
+
+    def abandon(self, reason: str, now_s: float) -> None:
+        """Write what has come and end, because somebody wants the recorder to."""
+        self._drain(now_s)
+        self._end(EndKind.ABANDONED, reason, now_s)
+
+    def _drain(self, now_s: float) -> bool:
+        """Write everything there is; True if there was something."""
+        before = self._ring.next_number
+        while records := self._ring.numbered(_BATCH):
+            for number, payload in records:
+                self._gap_before(number, now_s, "overwritten before it was recorded")
+                self._write(number, payload, now_s)
+            self._ring.beat(now_s)
+        self._gap_before(self._ring.next_number, now_s, "too large for the ring")
+        return self._ring.next_number != before
+
+    def _write(self, number: int, payload: bytes, now_s: float) -> None:
+        try:
+            self._journal.tick(self._decoder.decode(payload))
+        except (msgspec.DecodeError, CommandError) as error:
+            self._gap_before(number + 1, now_s, f"cannot be recorded: {error}")
+        else:
+            self._next_tick = number + 1
+
+    def _gap_before(self, number: int, now_s: float, reason: str) -> None:
+        if number > self._next_tick:
+            self._journal.gap(self._next_tick, number - 1, now_s, reason)
+            self._next_tick = number
+
+    def _end(self, kind: EndKind, reason: str, now_s: float) -> None:
+        self._journal.end(kind, reason, now_s)
+        self.finished = True
+
+
+def record(ring_path: Path, journal_path: Path, session: SessionRecord, clock: Clock | None = None) -> None:
+    """Main function of the recorder's process.
+
+    Args:
+        ring_path: the loop's ring.
+        journal_path: a new file.
+        session: first record of the journal.
+        clock: the clock that the loop runs on; the machine's own if None.
+
+    Raises:
+        SystemExit: the ring or the journal cannot be used; with one line that says why.
+    """
+    # Ctrl-C and a closed terminal reach the whole group; the loop decides what they mean.
+    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    told_to_stop: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: told_to_stop.append(number))
+    clock = clock or RealClock()
+    try:
+        with (
+            RingReader(ring_path, slot=RECORDER_SLOT) as ring,
+            JournalWriter(journal_path, session) as journal,
+        ):
+            recorder = Recorder(ring, journal, process_alive)
+            while not recorder.finished:
+                recorder.step(clock.now_s())
+                if told_to_stop and not recorder.finished:
+                    recorder.abandon("the recorder was told to end", clock.now_s())
+                if not recorder.finished:
+                    clock.sleep_until(clock.now_s() + DRAIN_S)
+    except (HilError, OSError) as error:
+        raise SystemExit(f"recorder: {error}") from None

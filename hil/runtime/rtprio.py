@@ -1,0 +1,104 @@
+"""What the system grants a process that has to be on time: priority, locked memory, fine timers."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+
+PRIORITY = 40
+"""Of SCHED_FIFO's 1 to 99: above every ordinary process, below the kernel's interrupt threads at 50."""
+
+
+def prepare_realtime() -> tuple[str, ...]:
+    """Ask for everything that helps this process to wake up on time; what is refused is said, never raised.
+
+    Call it once everything is imported and built: what exists now is taken out of the garbage collector's
+    sight, and the collector is switched off.
+
+    Returns:
+        One text for each thing asked for, granted or not, for the report.
+    """
+    return (*_ask_system(), _still_collector())
+
+
+def _still_collector() -> str:
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    return f"garbage collector: off, {gc.get_freeze_count()} objects frozen"
+
+
+if sys.platform == "linux":
+    import resource
+
+    _MCL_CURRENT, _MCL_FUTURE = 1, 2
+    _PR_SET_TIMERSLACK = 29
+
+    def _ask_system() -> tuple[str, ...]:
+        return (_lock_memory(), _fine_timers(), _fifo())
+
+    def _lock_memory() -> str:
+        # Under a limit, later allocations would fail for want of lockable memory: lock only what is here.
+        unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
+        whole = unlimited or os.geteuid() == 0
+        refusal = _call_libc("mlockall", _MCL_CURRENT | (_MCL_FUTURE if whole else 0))
+        if refusal:
+            return (
+                f"memory lock: not permitted ({refusal}; a line 'memlock unlimited' in limits.conf allows it)"
+            )
+        return "memory lock: everything, now and later" if whole else "memory lock: what is mapped now"
+
+    def _fine_timers() -> str:
+        refusal = _call_libc("prctl", _PR_SET_TIMERSLACK, 1, 0, 0, 0)
+        return f"timer slack: not permitted ({refusal})" if refusal else "timer slack: 1 ns"
+
+    def _fifo() -> str:
+        try:
+            policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(0, policy, os.sched_param(PRIORITY))
+        except OSError as error:
+            return (
+                f"real-time priority: not permitted ({error.strerror}; "
+                f"a line 'rtprio {PRIORITY}' in limits.conf allows it)"
+            )
+        return f"real-time priority: SCHED_FIFO {PRIORITY}"
+
+    def _call_libc(name: str, *arguments: int) -> str:
+        """Why the call was refused, or an empty text."""
+        try:
+            function = getattr(ctypes.CDLL(None, use_errno=True), name)
+        except (OSError, AttributeError):
+            return "this C library does not have it"
+        if function(*(ctypes.c_ulong(argument) for argument in arguments)) == 0:
+            return ""
+        return os.strerror(ctypes.get_errno())
+
+elif sys.platform == "win32":
+    _HIGH_PRIORITY_CLASS = 0x80
+
+    def _ask_system() -> tuple[str, ...]:
+        return (_fine_timers(), _high_priority())
+
+    def _fine_timers() -> str:
+        try:
+            granted = ctypes.WinDLL("winmm").timeBeginPeriod(1) == 0
+        except OSError:
+            granted = False
+        return "timer period: 1 ms" if granted else "timer period: not permitted"
+
+    def _high_priority() -> str:
+        try:
+            kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+            kernel.GetCurrentProcess.restype = ctypes.c_void_p
+            process = ctypes.c_void_p(kernel.GetCurrentProcess())
+            granted = bool(kernel.SetPriorityClass(process, _HIGH_PRIORITY_CLASS))
+        except OSError:
+            granted = False
+        return "priority class: high" if granted else "priority class: not permitted"
+
+else:
+
+    def _ask_system() -> tuple[str, ...]:
+        return (f"real-time priority: not available on {sys.platform}",)

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hil.errors import CommandError, InterlockError
+from hil.runtime.mailbox import RESERVED_BYTES, MailboxReader, MailboxWriter
+from hil.types import Arm, Confirm, Disconnect, EmergencyStop, Load, Request, Reset, Start, Stop
+
+CAPACITY = 4 * RESERVED_BYTES
+WORDS = st.text(max_size=20)
+REQUESTS: st.SearchStrategy[Request] = st.one_of(
+    st.builds(Confirm, positions=st.lists(st.floats(-10, 10), min_size=1, max_size=8).map(tuple), by=WORDS),
+    st.builds(Load, motion=st.binary(max_size=2000), certificate=st.binary(max_size=200)),
+    st.builds(Arm, digest=WORDS),
+    st.builds(Start, digest=WORDS),
+    st.builds(Stop, reason=WORDS),
+    st.builds(EmergencyStop, reason=WORDS),
+    st.builds(Reset, by=WORDS),
+    st.builds(Disconnect, reason=WORDS),
+)
+
+
+@pytest.fixture
+def ends(tmp_path: Path) -> Iterator[tuple[MailboxWriter, MailboxReader]]:
+    writer = MailboxWriter.create(tmp_path / "box", CAPACITY)
+    reader = MailboxReader(tmp_path / "box")
+    yield writer, reader
+    reader.close()
+    writer.close()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(REQUESTS, max_size=30), st.integers(1, 9))
+def test_requests_arrive_as_they_were_sent_and_in_order(
+    tmp_path_factory: pytest.TempPathFactory, requests: list[Request], limit: int
+) -> None:
+    path = tmp_path_factory.mktemp("box") / "box"
+    writer = MailboxWriter.create(path, CAPACITY)
+    reader = MailboxReader(path)
+    for request in requests:
+        writer.send(request)
+    taken: list[Request] = []
+    while batch := reader.take(limit):
+        assert len(batch) <= limit
+        taken.extend(batch)
+    assert taken == requests
+    assert reader.malformed == 0
+    reader.close()
+    writer.close()
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_no_bytes_in_the_box_make_the_loop_stumble(
+    tmp_path_factory: pytest.TempPathFactory, junk: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("box") / "box"
+    writer = MailboxWriter.create(path, CAPACITY)
+    reader = MailboxReader(path)
+    writer._ring.append(junk)
+    writer.send(Stop(reason="end"))
+    assert reader.take()[-1] == Stop(reason="end")
+    assert len(reader.take_errors()) == reader.malformed
+    reader.close()
+    writer.close()
+
+
+def test_a_malformed_request_is_counted_and_explained_once(ends: tuple[MailboxWriter, MailboxReader]) -> None:
+    writer, reader = ends
+    for _ in range(20):
+        writer._ring.append(b"\x81\xa4type\xa5dance")
+    assert reader.take(30) == ()
+    assert reader.malformed == 20
+    errors = reader.take_errors()
+    assert len(errors) == 16
+    assert "request dropped, 12 bytes: Invalid value 'dance'" in str(errors[0])
+    assert reader.take_errors() == ()
+
+
+def test_a_pose_that_is_not_finite_is_refused_at_both_ends(ends: tuple[MailboxWriter, MailboxReader]) -> None:
+    writer, reader = ends
+    nowhere = Confirm(positions=(0.0, math.nan), by="somebody")
+    with pytest.raises(CommandError, match=r"confirmed pose: \(0.0, nan\) given; allowed: finite numbers"):
+        writer.send(nowhere)
+    writer._ring.append(writer._encoder.encode(nowhere))
+    assert reader.take() == ()
+    assert "finite numbers" in str(reader.take_errors()[0])
+
+
+def test_a_full_box_refuses_new_work_but_never_a_stop(ends: tuple[MailboxWriter, MailboxReader]) -> None:
+    writer, reader = ends
+    load = Load(motion=bytes(RESERVED_BYTES), certificate=b"")
+    sent = 0
+    with pytest.raises(InterlockError, match="load: not sent, the loop has not taken"):
+        while True:
+            writer.send(load)
+            sent += 1
+    assert sent == 2
+    writer.send(Stop(reason="enough"))
+    writer.send(EmergencyStop(reason="really"))
+    assert reader.take() == (load, load, Stop(reason="enough"), EmergencyStop(reason="really"))
+    writer.send(load)
+    assert reader.take() == (load,)
+
+
+def test_a_request_that_can_never_fit_says_how_large_it_may_be(
+    ends: tuple[MailboxWriter, MailboxReader],
+) -> None:
+    with pytest.raises(CommandError, match=rf"load: \d+ bytes given; allowed: {CAPACITY - RESERVED_BYTES}"):
+        ends[0].send(Load(motion=bytes(CAPACITY), certificate=b""))
+
+
+def test_the_loop_judges_the_owners_age_by_its_own_clock(ends: tuple[MailboxWriter, MailboxReader]) -> None:
+    writer, reader = ends
+    assert reader.age_s(5.0) == math.inf
+    writer.beat(5.0)
+    assert reader.age_s(5.25) == 0.25
+    assert reader.age_s(4.0) == 0.0
+    assert not reader.closed
+    writer.close()
+    assert reader.closed

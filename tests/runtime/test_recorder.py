@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import PIPE
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hil.errors import JournalError
+from hil.runtime.journal import (
+    Completeness,
+    EndKind,
+    GapRecord,
+    JournalWriter,
+    SessionRecord,
+    Wiring,
+    read_journal,
+    verify,
+)
+from hil.runtime.processes import process_alive
+from hil.runtime.recorder import QUIET_S, SILENT_S, Recorder
+from hil.runtime.ring import RECORDER_SLOT, RingReader, RingWriter
+from hil.types import JointState, Mode, StateSource, TickRecord
+
+ROOT = Path(__file__).parents[2]
+SESSION = SessionRecord(
+    software_version="0.1.0",
+    wiring=Wiring.FAKE,
+    port="memory",
+    rig_id="lynx6",
+    rig_digest="ab" * 32,
+    rig={},
+    settings={},
+    start_epoch_s=1_750_000_000.0,
+    start_monotonic_s=0.0,
+)
+
+
+def _tick(number: int, position: float = 0.0, written: bytes = b"#0P1500\r") -> bytes:
+    return msgspec.msgpack.encode(
+        TickRecord(
+            tick=number,
+            t_s=0.02 * number,
+            late_s=0.0,
+            work_s=0.0,
+            missed=0,
+            mode=Mode.STREAMING,
+            sample=number,
+            wanted=None,
+            sent=None,
+            simulated=JointState(t_s=0.02 * number, positions=(position,), source=StateSource.SIMULATED),
+            setpoint=(0.0,),
+            reported=None,
+            received=b"",
+            written=written,
+        )
+    )
+
+
+class Stage:
+    """A loop's ring, a recorder over it, and a word on whether the loop's process is there."""
+
+    def __init__(self, folder: Path, capacity_bytes: int = 1 << 16) -> None:
+        self.journal_path = folder / "run.mcap"
+        self.writer = RingWriter.create(folder / "ring", capacity_bytes)
+        self.reader = RingReader(folder / "ring", slot=RECORDER_SLOT)
+        self.journal = JournalWriter(self.journal_path, SESSION)
+        self.loop_is_there = True
+        self.recorder = Recorder(self.reader, self.journal, lambda pid: self.loop_is_there)
+
+    def ticks(self) -> list[int]:
+        return [entry.tick.tick for entry in read_journal(self.journal_path) if entry.tick]
+
+    def gaps(self) -> list[GapRecord]:
+        return [entry.gap for entry in read_journal(self.journal_path) if entry.gap]
+
+    def close(self) -> None:
+        self.journal.close()
+        self.reader.close()
+        self.writer.close()
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    stage.close()
+
+
+def test_every_tick_is_on_disk_after_the_step_that_found_it(stage: Stage) -> None:
+    stage.recorder.step(0.0)
+    assert stage.ticks() == []
+    for number in range(600):
+        stage.writer.append(_tick(number, written=b""))
+        if number % 100 == 99:
+            stage.recorder.step(0.02 * number)
+            assert stage.ticks() == list(range(number + 1))
+
+
+def test_a_closed_ring_ends_the_journal_with_the_loops_own_word(stage: Stage) -> None:
+    stage.writer.append(_tick(0))
+    stage.writer.close("disconnect: the session ends")
+    stage.recorder.step(1.0)
+    assert stage.recorder.finished
+    verdict = verify(stage.journal_path)
+    assert verdict.completeness is Completeness.COMPLETE
+    assert (verdict.ticks, verdict.reason) == (1, "disconnect: the session ends")
+
+
+def test_the_loop_can_see_that_its_recorder_is_at_work(stage: Stage) -> None:
+    stage.recorder.step(7.0)
+    assert stage.writer.reader_age_s(7.5) == 0.5
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=8))
+def test_whatever_the_recorder_was_too_late_for_stands_in_the_journal_as_a_gap(
+    tmp_path_factory: pytest.TempPathFactory, bursts: list[int]
+) -> None:
+    stage = Stage(tmp_path_factory.mktemp("stage"), capacity_bytes=4096)
+    number = 0
+    for i, burst in enumerate(bursts):
+        for _ in range(burst):
+            stage.writer.append(_tick(number))
+            number += 1
+        stage.recorder.step(float(i))
+    stage.writer.close()
+    stage.recorder.step(99.0)
+    verdict = verify(stage.journal_path)
+    assert verdict.completeness is Completeness.COMPLETE
+    assert verdict.ticks + verdict.lost == number
+    recorded = {*stage.ticks(), *(n for gap in stage.gaps() for n in range(gap.first, gap.last + 1))}
+    assert recorded == set(range(number))
+    stage.close()
+
+
+def test_a_tick_that_does_not_fit_the_ring_is_a_gap_with_its_reason(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, capacity_bytes=4096)
+    stage.writer.append(_tick(0))
+    stage.writer.append(_tick(1, written=bytes(5000)))
+    stage.recorder.step(0.0)
+    stage.writer.append(_tick(2))
+    stage.recorder.step(0.1)
+    assert stage.gaps() == [GapRecord(t_s=0.0, first=1, last=1, reason="too large for the ring")]
+    assert stage.ticks() == [0, 2]
+    stage.close()
+
+
+def test_a_tick_that_json_cannot_hold_is_a_gap_and_no_reason_to_give_up(stage: Stage) -> None:
+    stage.writer.append(_tick(0, position=float("nan")))
+    stage.writer.append(b"rubbish")
+    stage.writer.append(_tick(2))
+    stage.recorder.step(0.0)
+    reasons = [gap.reason for gap in stage.gaps()]
+    assert len(reasons) == 2
+    assert "cannot be recorded: tick record does not read back as it was given" in reasons[0]
+    assert stage.ticks() == [2]
+
+
+def test_a_loop_that_is_gone_and_quiet_leaves_an_unfinished_journal_that_says_so(stage: Stage) -> None:
+    stage.writer.append(_tick(0))
+    stage.loop_is_there = False
+    stage.recorder.step(0.0)
+    stage.writer.append(_tick(1))
+    stage.recorder.step(QUIET_S)
+    stage.recorder.step(2.0 * QUIET_S)
+    assert not stage.recorder.finished
+    stage.recorder.step(2.1 * QUIET_S)
+    assert stage.recorder.finished
+    verdict = verify(stage.journal_path)
+    assert verdict.completeness is Completeness.UNFINISHED
+    assert verdict.text.endswith(
+        "then the recorder closed it because the loop went away without closing its record"
+    )
+    assert verdict.ticks == 2
+
+
+def test_a_loop_that_is_only_stopped_is_waited_for(stage: Stage) -> None:
+    stage.recorder.step(0.0)
+    stage.recorder.step(60.0)
+    assert not stage.recorder.finished
+    stage.recorder.step(SILENT_S + 1.0)
+    assert stage.recorder.finished
+    assert verify(stage.journal_path).completeness is Completeness.UNFINISHED
+
+
+def test_a_recorder_that_is_told_to_end_writes_what_it_has(stage: Stage) -> None:
+    stage.writer.append(_tick(0))
+    stage.recorder.abandon("the recorder was told to end", 1.0)
+    last = list(read_journal(stage.journal_path))[-1].end
+    assert last is not None
+    assert (last.kind, last.reason, last.ticks) == (EndKind.ABANDONED, "the recorder was told to end", 1)
+
+
+class FullDisk:
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def close(self) -> None:
+        self.flush()
+
+
+def test_a_full_disk_is_an_error_in_one_line(stage: Stage) -> None:
+    stage.journal.close()
+    stage.journal._file = FullDisk()  # type: ignore[assignment]
+    with pytest.raises(JournalError, match=r"run.mcap: record 1 cannot be written: No space left on device"):
+        stage.recorder.step(0.0)
+
+
+LOOP = """
+import sys, time
+from pathlib import Path
+from hil.runtime.ring import RingWriter
+from tests.runtime.test_recorder import _tick
+ring = RingWriter.attach(Path(sys.argv[1]))
+for number in range(100):
+    ring.append(_tick(number))
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+PARENT = """
+import multiprocessing, sys
+sys.path.insert(0, ".")
+from pathlib import Path
+from hil.runtime.recorder import record
+from tests.runtime.test_recorder import SESSION
+if __name__ == "__main__":
+    paths = Path(sys.argv[1]), Path(sys.argv[2])
+    child = multiprocessing.get_context("spawn").Process(target=record, args=(*paths, SESSION))
+    child.start()
+    print(child.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_the_recorder_outlives_its_parent_and_control_c_and_sees_the_loop_die(tmp_path: Path) -> None:
+    ring, journal = tmp_path / "ring", tmp_path / "run.mcap"
+    RingWriter.create(ring, 1 << 20).detach()
+    with (
+        subprocess.Popen([sys.executable, "-c", LOOP, str(ring)], stdin=PIPE, stdout=PIPE, cwd=ROOT) as loop,
+        subprocess.Popen(
+            [sys.executable, _script(tmp_path), str(ring), str(journal)], stdin=PIPE, stdout=PIPE, cwd=ROOT
+        ) as parent,
+    ):
+        assert loop.stdout is not None
+        assert parent.stdout is not None
+        loop.stdout.readline()
+        recorder = int(parent.stdout.readline())
+        _until(lambda: journal.exists() and verify(journal).ticks == 100)
+        os.kill(recorder, signal.SIGINT)
+        parent.kill()
+        parent.wait()
+        _until(lambda: not process_alive(parent.pid))
+        assert process_alive(recorder)
+        loop.kill()
+        loop.wait()
+        _until(lambda: not process_alive(recorder))
+    verdict = verify(journal)
+    assert verdict.completeness is Completeness.UNFINISHED
+    assert "the loop went away" in verdict.text
+    assert verdict.ticks == 100
+    assert verdict.lost == 0
+
+
+def _script(folder: Path) -> str:
+    script = folder / "parent.py"
+    script.write_text(PARENT, encoding="utf-8")
+    return str(script)
+
+
+def _until(reached: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 20.0
+    while not reached():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+@pytest.mark.processes
+def test_a_recorder_that_cannot_write_its_journal_says_so_in_one_line(tmp_path: Path) -> None:
+    RingWriter.create(tmp_path / "ring", 1 << 16).detach()
+    journal = tmp_path / "missing" / "run.mcap"
+    code = (
+        "import sys; from pathlib import Path; from hil.runtime.recorder import record\n"
+        "from tests.runtime.test_recorder import SESSION\n"
+        "record(Path(sys.argv[1]), Path(sys.argv[2]), SESSION)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "ring", journal], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"recorder: {journal}: no journal can be made here: No such file or directory\n"

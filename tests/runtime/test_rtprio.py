@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ASK = (
+    "import gc; from hil.runtime.rtprio import prepare_realtime; "
+    "print(*prepare_realtime(), gc.isenabled(), sep='\\n')"
+)
+NO_RIGHTS = (
+    "import os, resource; resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)); "
+    "resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); os.getuid() or os.setuid(65534); "
+)
+
+
+def _lines(code: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.mark.processes
+def test_everything_asked_for_is_reported_granted_or_not_and_the_collector_is_off() -> None:
+    *words, collector, enabled = _lines(ASK)
+    assert words
+    assert all(": " in line for line in words)
+    assert collector.startswith("garbage collector: off, ")
+    assert enabled == "False"
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux", reason="asks for what Linux refuses")
+def test_what_is_refused_is_said_with_the_way_to_allow_it() -> None:
+    memory, slack, priority, *_ = _lines("from hil.runtime import rtprio; " + NO_RIGHTS + ASK)
+    assert memory.startswith("memory lock: not permitted (")
+    assert slack == "timer slack: 1 ns"
+    assert priority.startswith("real-time priority: not permitted (")
+    assert "'rtprio 40' in limits.conf" in priority
