@@ -1,0 +1,39 @@
+"""Hardware-in-the-loop bridge for small robot arms: plan, preview, guard, stream, journal.
+
+The names below are loaded when first used, so `import hil` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hil.robot import Robot, list_robots, load_robot
+    from hil.runtime.preview import preview
+    from hil.runtime.wiring import load_rig, plan
+
+    __version__: str
+
+__all__ = ["Robot", "__version__", "list_robots", "load_rig", "load_robot", "plan", "preview"]
+
+_HOMES = {
+    "Robot": "hil.robot",
+    "list_robots": "hil.robot",
+    "load_robot": "hil.robot",
+    "load_rig": "hil.runtime.wiring",
+    "plan": "hil.runtime.wiring",
+    "preview": "hil.runtime.preview",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return metadata.version("hil-arm-bridge")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'hil' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

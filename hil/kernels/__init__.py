@@ -1,0 +1,1 @@
+"""Equations written once, as ordinary functions over a scalar type."""

@@ -1,0 +1,1 @@
+"""Poses and angle conventions; inverse kinematics in closed form and by iteration."""

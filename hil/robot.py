@@ -1,0 +1,355 @@
+"""The arm that users hold in their hands: model, constants worked out once, the right method per arm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hil.errors import CommandError
+from hil.kernels import arrays
+from hil.kernels.arrays import FloatArray
+from hil.kernels.chain import Chain, Frame, chain_of, frame_of_rows, link_frames
+from hil.kernels.scalar import FLOATS
+from hil.kinematics import numeric, pitch_target, yaw_pitch
+from hil.kinematics.limits import range_of
+from hil.kinematics.pitch_target import ToolTarget
+from hil.kinematics.poses import checked_pose
+from hil.kinematics.results import IkResult
+from hil.model.files import list_names
+from hil.model.loading import load_robot as load_model
+from hil.model.robot import RobotModel
+from hil.units import MM
+
+REACH_TOLERANCE_M = 1e-9
+
+
+class Robot:
+    """One robot arm. Joint coordinates are radians (metres where prismatic), in chain order.
+
+    Everywhere `q` is a sequence or array of shape (n,), where said also (N, n); poses are 4x4 arrays in
+    metres, of the tool frame in the world (the robot's base transform included).
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        """Work out the constants of `model`."""
+        self._model = model
+        self._chain = chain_of(model)
+        self._ranges = tuple(range_of(joint) for joint in model.joints)
+        self._family = yaw_pitch.recognise(self._chain, self._ranges)
+        self._longest_m = _longest_reach(model, self._chain)
+
+    @property
+    def model(self) -> RobotModel:
+        """The record this arm was made from."""
+        return self._model
+
+    @property
+    def dof(self) -> int:
+        """Number of joints."""
+        return self._model.dof
+
+    @property
+    def name(self) -> str:
+        """The model's id."""
+        return self._model.id
+
+    @property
+    def has_closed_form(self) -> bool:
+        """True if all inverse solutions can be given at once."""
+        return self._family is not None
+
+    def __repr__(self) -> str:
+        return f"Robot({self.name!r}, {self.dof} joints)"
+
+    def forward_kinematics(self, q: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
+        """Tool pose.
+
+        Args:
+            q: shape (n,) or (N, n).
+            out: float64 array of shape (4, 4) or (N, 4, 4) to write into and return.
+
+        Raises:
+            CommandError: wrong shape, or a value that is not finite.
+        """
+        values = self._checked(q)
+        _check_out(out, (*values.shape[:-1], 4, 4))
+        if values.ndim == 1:
+            return arrays.forward(self._chain, values.tolist(), out)
+        return arrays.forward_many(self._chain, values, out)
+
+    def link_frames(self, q: npt.ArrayLike) -> FloatArray:
+        """All frames in the world: base, DH frames 1 to n, tool.
+
+        Args:
+            q: shape (n,) or (N, n).
+
+        Returns:
+            Shape (n + 2, 4, 4) or (N, n + 2, 4, 4).
+
+        Raises:
+            CommandError: wrong shape, or a value that is not finite.
+        """
+        values = self._checked(q)
+        if values.ndim == 1:
+            return np.array([arrays.matrix(f) for f in link_frames(self._chain, values.tolist(), FLOATS)])
+        return arrays.frames_many(self._chain, values)
+
+    def jacobian(self, q: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
+        """Geometric Jacobian of the tool point in the world: linear rows first, then angular.
+
+        Args:
+            q: shape (n,) or (N, n).
+            out: float64 array of shape (6, n) or (N, 6, n) to write into and return.
+
+        Raises:
+            CommandError: wrong shape, or a value that is not finite.
+        """
+        values = self._checked(q)
+        _check_out(out, (*values.shape[:-1], 6, self.dof))
+        if values.ndim == 1:
+            return arrays.jacobian(self._chain, values.tolist(), out)
+        return arrays.jacobian_many(self._chain, values, out)
+
+    def inverse_kinematics(self, pose: npt.ArrayLike, seed: Sequence[float] | None = None) -> IkResult:
+        """Joint coordinates for a full pose: in closed form where the arm has one, else by iteration.
+
+        Args:
+            pose: shape (4, 4), metres.
+            seed: shape (n,); solutions near it come first, and free angles stay as they are there.
+
+        Raises:
+            CommandError: not a rigid pose, or a bad seed. An unreachable pose is no error: see
+                `IkResult.reason`.
+        """
+        wanted, start = frame_of_rows(checked_pose(pose).tolist()), self._seed(seed)
+        if self._family is not None:
+            return yaw_pitch.solve_pose(self._family, wanted, start)
+        refusal = self._surely_out_of_reach(wanted[9:])
+        return refusal or numeric.solve_dls(self._chain, self._ranges, numeric.pose_task(wanted), start)
+
+    def inverse_kinematics_all(self, pose: npt.ArrayLike) -> FloatArray:
+        """Every solution for a pose, angles in (-pi, pi], limits not applied.
+
+        Args:
+            pose: shape (4, 4), metres.
+
+        Returns:
+            Shape (k, n); k is 0 where the pose is out of reach.
+
+        Raises:
+            CommandError: not a rigid pose, or an arm without a closed form.
+        """
+        if self._family is None:
+            raise CommandError(
+                f"{self.name} is of no family that has a closed form here: use inverse_kinematics_numeric",
+                value=self.name,
+                allowed="yaw, three parallel pitch axes, and a roll axis or none",
+            )
+        found = yaw_pitch.all_solutions(self._family, frame_of_rows(checked_pose(pose).tolist()))
+        return np.array([s.q for s in found]).reshape(len(found), self.dof)
+
+    def inverse_kinematics_numeric(
+        self,
+        pose: npt.ArrayLike,
+        seed: Sequence[float],
+        method: str = "dls",
+        *,
+        gain: npt.ArrayLike = numeric.TRANSPOSE_GAIN,
+        tolerance: float | None = None,
+        iterations: int | None = None,
+        restarts: int = numeric.DLS_RESTARTS,
+        generator: np.random.Generator | None = None,
+    ) -> IkResult:
+        """Joint coordinates for a full pose by iteration, for any arm.
+
+        Args:
+            pose: shape (4, 4), metres.
+            seed: shape (n,), where the search starts.
+            method: "dls", damped least squares with restarts, or "transpose", fixed-gain Jacobian transpose.
+            gain: transpose only, K: one number, six, or 6x6 with linear rows first.
+            tolerance: accepted error in metres and radians; 1e-9 for dls, 1e-6 for transpose.
+            iterations: steps per start; 20 for dls, 5000 for transpose.
+            restarts: dls only, random starts after the first.
+            generator: dls only, where they come from; a fixed one by default.
+
+        Raises:
+            CommandError: not a rigid pose, a bad seed, an unknown method, or a bad gain.
+        """
+        wanted, start = frame_of_rows(checked_pose(pose).tolist()), self._configuration(seed)
+        if method == "dls":
+            refusal = self._surely_out_of_reach(wanted[9:])
+            return refusal or numeric.solve_dls(
+                self._chain,
+                self._ranges,
+                numeric.pose_task(wanted),
+                start,
+                tolerance=numeric.DLS_TOLERANCE if tolerance is None else tolerance,
+                iterations=numeric.DLS_ITERATIONS if iterations is None else iterations,
+                restarts=restarts,
+                generator=generator,
+            )
+        if method != "transpose":
+            raise CommandError(f"unknown method {method!r}", value=method, allowed="dls, transpose")
+        return numeric.solve_transpose(
+            self._chain,
+            self._ranges,
+            wanted,
+            start,
+            gain=gain,
+            tolerance=numeric.TRANSPOSE_TOLERANCE if tolerance is None else tolerance,
+            iterations=numeric.TRANSPOSE_ITERATIONS if iterations is None else iterations,
+        )
+
+    def inverse_kinematics_target(
+        self,
+        position_m: Sequence[float],
+        pitch_rad: float | None = None,
+        roll_rad: float | None = None,
+        seed: Sequence[float] | None = None,
+    ) -> IkResult:
+        """Joint coordinates that bring the tool point somewhere, for arms that cannot take any orientation.
+
+        Args:
+            position_m: tool point in the world, metres.
+            pitch_rad: angle of the tool axis above the ground plane, outwards from the base; None for any.
+            roll_rad: coordinate of the roll joint; None for any.
+            seed: shape (n,); what is free stays near it.
+
+        Raises:
+            CommandError: a value that is not finite, or a bad seed.
+        """
+        names = ("x", "y", "z", "pitch", "roll")
+        values = (*position_m, 0.0 if pitch_rad is None else pitch_rad, 0.0 if roll_rad is None else roll_rad)
+        if len(values) != 5:
+            raise CommandError(
+                f"a position has three numbers, {len(values) - 2} were given",
+                value=position_m,
+                allowed="x, y, z",
+            )
+        for name, value in zip(names, values, strict=True):
+            if not math.isfinite(value):
+                raise CommandError(f"{name}: {value!r} is not a finite number", axis=name, value=value)
+        position, start = tuple(float(v) for v in position_m), self._seed(seed)
+        if self._family is not None:
+            return pitch_target.solve_target(self._family, position, pitch_rad, roll_rad, start)
+        if roll_rad is not None:
+            return IkResult(reason=f"{self.name} takes a full pose: a roll alone has no meaning for it")
+        refusal = self._surely_out_of_reach(position)
+        task = numeric.point_task(position, pitch_rad)
+        return refusal or numeric.solve_dls(self._chain, self._ranges, task, start)
+
+    def tool_target(self, q: Sequence[float]) -> ToolTarget:
+        """Point, pitch and roll of a configuration, as `inverse_kinematics_target` takes them.
+
+        Raises:
+            CommandError: bad coordinates, or an arm of another family.
+        """
+        values = self._configuration(q)
+        if self._family is None:
+            raise CommandError(
+                f"{self.name} has no pitch and roll of its own: read its full pose",
+                value=self.name,
+                allowed="yaw, three parallel pitch axes, and a roll axis or none",
+            )
+        return pitch_target.target_of(self._family, values)
+
+    def _checked(self, q: npt.ArrayLike) -> FloatArray:
+        try:
+            values = np.asarray(q, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise CommandError("joint coordinates have to be numbers", value=q, allowed="numbers") from None
+        if values.ndim not in (1, 2) or values.shape[-1] != self.dof:
+            raise CommandError(
+                f"{self.name} has {self.dof} joints, joint coordinates of shape {values.shape} were given",
+                value=values.shape,
+                allowed=f"shape ({self.dof},) or (N, {self.dof})",
+            )
+        # The sum is finite unless a member is not (or the numbers are beyond any use); it costs one pass.
+        if not math.isfinite(values.sum()):
+            where = np.argwhere(~np.isfinite(values))
+            if len(where):
+                joint = self._model.joints[int(where[0][-1])].name
+                value = float(values[tuple(where[0])])
+                raise CommandError(
+                    f"{joint}: {value!r} is not a finite number",
+                    axis=joint,
+                    value=value,
+                    allowed="a finite number",
+                )
+        return values
+
+    def _seed(self, seed: Sequence[float] | None) -> list[float] | None:
+        return None if seed is None else self._configuration(seed)
+
+    def _configuration(self, q: Sequence[float]) -> list[float]:
+        values = self._checked(q)
+        if values.ndim != 1:
+            raise CommandError(
+                f"one set of joint coordinates is wanted, shape {values.shape} was given",
+                value=values.shape,
+                allowed=f"shape ({self.dof},)",
+            )
+        result: list[float] = values.tolist()
+        return result
+
+    def _surely_out_of_reach(self, point: Sequence[float]) -> IkResult | None:
+        """A refusal where even the stretched-out chain could not get to the point."""
+        origin = _first_axis_point(self._chain)
+        distance = math.dist(origin, point)
+        gap = distance - self._longest_m
+        if gap <= REACH_TOLERANCE_M:
+            return None
+        return IkResult(
+            reason=(
+                f"out of reach by {gap / MM:.3f} mm or more: the point is {distance / MM:.2f} mm from the "
+                f"first axis, the chain is {self._longest_m / MM:.2f} mm long when stretched out"
+            ),
+            distance_m=gap,
+        )
+
+
+def load_robot(name: str) -> Robot:
+    """The robot called `name`, or described by the file at that path.
+
+    Raises:
+        ConfigError: there is none, or its file is wrong.
+    """
+    return Robot(load_model(name))
+
+
+def list_robots() -> list[str]:
+    """Names that `load_robot` takes."""
+    return list_names("robots")
+
+
+def _first_axis_point(chain: Chain) -> tuple[float, float, float]:
+    """The point of the first joint axis that does not move with a revolute first joint."""
+    base: Frame = chain.base
+    rise = chain.rows[0].d if chain.rows[0].revolute else 0.0
+    return (base[9] + rise * base[6], base[10] + rise * base[7], base[11] + rise * base[8])
+
+
+def _longest_reach(model: RobotModel, chain: Chain) -> float:
+    """Length of the stretched-out chain from `_first_axis_point`; infinite with an unlimited slide."""
+    length = 0.0
+    for i, (row, joint) in enumerate(zip(chain.rows, model.joints, strict=True)):
+        if not row.revolute:
+            if joint.lower is None or joint.upper is None:
+                return math.inf
+            slide = max(abs(row.d + row.sign * v) for v in (joint.lower, joint.upper))
+            length += math.hypot(row.a, slide)
+        else:
+            length += abs(row.a) if i == 0 else math.hypot(row.a, row.d)
+    return length + (0.0 if chain.tool is None else math.hypot(*chain.tool[9:]))
+
+
+def _check_out(out: FloatArray | None, shape: tuple[int, ...]) -> None:
+    if out is not None and (out.shape != shape or out.dtype != np.float64):
+        raise CommandError(
+            f"out has shape {out.shape} and type {out.dtype}",
+            value=out.shape,
+            allowed=f"float64 of shape {shape}",
+        )
