@@ -1,0 +1,218 @@
+"""A planned motion: every sample that will be sent, immutable, with a digest that a certificate can bind."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from hil.errors import CommandError
+from hil.link import FloatArray
+from hil.types import Record
+
+MAX_DURATION_S = 3600.0
+MAX_SAMPLES = 2_000_000
+MAX_AXES = 16
+MAX_PERIOD_S = 1.0
+
+Kind = Literal["joint", "line", "wait", "gripper"]
+Point = tuple[float, float, float]
+
+
+class Mark(Record, frozen=True):
+    """Which step of the user's file a stretch of samples belongs to.
+
+    Attributes:
+        first, last: sample indices; neighbouring stretches share the sample between them.
+        step: number of the step in the file, from 1; 0 for a motion that no file describes.
+        label: words for the user.
+        start_m, end_m, tolerance_m: the straight line that the tool keeps to, for lines only.
+    """
+
+    first: int
+    last: int
+    step: int
+    kind: Kind
+    label: str = ""
+    start_m: Point | None = None
+    end_m: Point | None = None
+    tolerance_m: float | None = None
+
+
+class _Wire(Record, frozen=True):
+    axes: tuple[str, ...]
+    period_s: float
+    samples: bytes
+    marks: tuple[Mark, ...]
+
+
+class Motion:
+    """Samples on a fixed period, from rest to rest.
+
+    Sample k is due k periods after the start, so two samples with one time stamp cannot exist.
+
+    Attributes:
+        axes: names in the order of `rig.axes`.
+        period_s: time between samples.
+        samples: read-only array (N, n_axes) in radians or metres; sample 0 is the start pose.
+        marks: stretches in rising order.
+        digest: SHA-256 over all of the above.
+
+    Raises:
+        CommandError: a number is not finite, a shape does not fit, marks do not rise, or there is too
+            much of it.
+    """
+
+    __slots__ = ("_lasts", "axes", "digest", "marks", "period_s", "samples")
+
+    axes: tuple[str, ...]
+    period_s: float
+    samples: FloatArray
+    marks: tuple[Mark, ...]
+    digest: str
+    _lasts: tuple[int, ...]
+
+    def __init__(
+        self, axes: Sequence[str], period_s: float, samples: npt.ArrayLike, marks: Sequence[Mark] = ()
+    ) -> None:
+        array = np.array(samples, dtype="<f8", order="C")
+        plain = _plain(marks)
+        _check(tuple(axes), period_s, array, plain)
+        # The copy ends in bytes so that no view of it can be made writeable again.
+        frozen = np.frombuffer(array.tobytes(), dtype=np.dtype("<f8")).reshape(array.shape)
+        setattr_ = object.__setattr__
+        setattr_(self, "axes", tuple(axes))
+        setattr_(self, "period_s", float(period_s))
+        setattr_(self, "samples", frozen)
+        setattr_(self, "marks", plain)
+        setattr_(self, "_lasts", tuple(mark.last for mark in plain))
+        setattr_(self, "digest", hashlib.sha256(self.to_bytes()).hexdigest())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a motion is immutable: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a motion is immutable: {name} cannot be deleted")
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return Motion.from_bytes, (self.to_bytes(),)
+
+    def __len__(self) -> int:
+        return int(self.samples.shape[0])
+
+    def __repr__(self) -> str:
+        return f"Motion({len(self)} samples, {self.duration_s:.2f} s, digest {self.digest[:12]})"
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the first sample to the last."""
+        return (len(self) - 1) * self.period_s
+
+    @property
+    def start(self) -> tuple[float, ...]:
+        """Position of every axis at sample 0."""
+        return tuple(self.samples[0].tolist())
+
+    @property
+    def end(self) -> tuple[float, ...]:
+        """Position of every axis at the last sample."""
+        return tuple(self.samples[-1].tolist())
+
+    def mark_at(self, sample: int) -> Mark | None:
+        """The mark whose stretch leads to `sample`, or None where no mark does."""
+        index = bisect_left(self._lasts, sample)
+        if index < len(self.marks) and self.marks[index].first <= sample:
+            return self.marks[index]
+        return None
+
+    def place(self, sample: int) -> str:
+        """Where in the user's file `sample` comes from, for example ``step 3 (line)``; empty if from none."""
+        mark = self.mark_at(sample)
+        if mark is None:
+            return ""
+        return f"step {mark.step} ({mark.kind})" if mark.step else mark.label
+
+    def to_bytes(self) -> bytes:
+        """All of it, as MessagePack; samples as little-endian doubles."""
+        wire = _Wire(axes=self.axes, period_s=self.period_s, samples=self.samples.tobytes(), marks=self.marks)
+        return msgspec.msgpack.encode(wire)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Motion:
+        """Read back what `to_bytes` wrote.
+
+        Raises:
+            CommandError: not a motion, or one that could not have been made.
+        """
+        try:
+            wire = msgspec.msgpack.decode(data, type=_Wire)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise CommandError(f"not an encoded motion: {error}") from None
+        width = 8 * len(wire.axes)
+        if not width or not wire.samples or len(wire.samples) % width:
+            raise CommandError(
+                f"encoded motion: {len(wire.samples)} bytes of samples do not divide by {len(wire.axes)} axes"
+            )
+        samples = np.frombuffer(wire.samples, dtype="<f8").reshape(-1, len(wire.axes))
+        return cls(wire.axes, wire.period_s, samples, wire.marks)
+
+
+def _plain(marks: Sequence[Mark]) -> tuple[Mark, ...]:
+    """The marks as they come out of their bytes, so that 0 and 0.0 give one digest."""
+    try:
+        return msgspec.msgpack.decode(msgspec.msgpack.encode(tuple(marks)), type=tuple[Mark, ...])
+    except msgspec.ValidationError as error:
+        raise CommandError(f"motion: marks: {error}") from None
+
+
+def _check(axes: tuple[str, ...], period_s: float, samples: FloatArray, marks: tuple[Mark, ...]) -> None:
+    if not 1 <= len(axes) <= MAX_AXES or len(set(axes)) != len(axes):
+        raise CommandError(f"motion: axes {axes!r}; allowed: 1 to {MAX_AXES} different names", value=axes)
+    if not (math.isfinite(period_s) and 0.0 < period_s <= MAX_PERIOD_S):
+        raise CommandError(
+            f"motion: period {period_s!r} s; allowed: above 0 to {MAX_PERIOD_S:g} s", value=period_s
+        )
+    if samples.ndim != 2 or samples.shape[1] != len(axes):
+        raise CommandError(f"motion: samples of shape {samples.shape}; allowed: (N, {len(axes)})")
+    most = min(MAX_SAMPLES, math.floor(MAX_DURATION_S / period_s) + 2)
+    if not 1 <= samples.shape[0] <= most:
+        raise CommandError(f"motion: {samples.shape[0]} samples; allowed: 1 to {most} at {period_s:g} s")
+    if not np.isfinite(samples).all():
+        row, column = np.argwhere(~np.isfinite(samples))[0]
+        value = float(samples[row, column])
+        raise CommandError(
+            f"motion: sample {row}, axis {axes[column]}: {value!r} is not a finite number",
+            axis=axes[column],
+            value=value,
+            allowed="a finite number",
+        )
+    _check_marks(marks, samples.shape[0])
+
+
+def _check_marks(marks: tuple[Mark, ...], count: int) -> None:
+    last = step = 0
+    for mark in marks:
+        if not last <= mark.first <= mark.last < count or mark.step < step:
+            raise CommandError(
+                f"motion: mark of step {mark.step} covers samples {mark.first} to {mark.last}; "
+                f"allowed: rising stretches within {last} to {count - 1}, rising steps"
+            )
+        last, step = mark.last, mark.step
+        _check_line(mark)
+
+
+def _check_line(mark: Mark) -> None:
+    if mark.kind != "line":
+        if (mark.start_m, mark.end_m, mark.tolerance_m) != (None, None, None):
+            raise CommandError(f"motion: step {mark.step} is not a line, but its mark names one")
+        return
+    if mark.start_m is None or mark.end_m is None or mark.tolerance_m is None:
+        raise CommandError(f"motion: the line of step {mark.step} lacks its start, end or tolerance")
+    if not all(map(math.isfinite, (*mark.start_m, *mark.end_m, mark.tolerance_m))) or mark.tolerance_m <= 0:
+        raise CommandError(f"motion: the line of step {mark.step} needs finite ends and a tolerance above 0")

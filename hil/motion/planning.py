@@ -1,0 +1,464 @@
+"""From a task to a motion: every step becomes samples that keep all limits, or a refusal that says why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hil.errors import CommandError, ConfigError
+from hil.kinematics.poses import rotation_vector, xyzabc_to_pose
+from hil.kinematics.results import IkResult
+from hil.link import FloatArray
+from hil.model.rig import Axis, AxisKind, Rig
+from hil.motion.lines import Inverse, Line, Spot, plan_line
+from hil.motion.motion import MAX_DURATION_S, MAX_SAMPLES, Kind, Mark, Motion, Point
+from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest
+from hil.motion.refusals import beyond_soft_limits, refused
+from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait
+from hil.motion.tasks import Line as LineStep
+from hil.robot import Robot
+from hil.types import Refusal
+from hil.units import DEG, MM
+
+ELBOWS = {"up": "elbow up", "down": "elbow down"}
+FULL_POSE_AXES = 6
+"""From so many axes on an arm keeps its whole orientation where a file says nothing about it."""
+
+SWEEP_RAD, SWEEP_M = 2.0 * DEG, 5.0 * MM
+LEAST_SWEEP = 16
+"""How finely the tool's speed is looked at along a joint move."""
+
+ARC_OVER_CHORD = 1.001
+"""A chord of the tool's path between two such points is shorter than the path by less than this."""
+
+
+def plan_task(rig: Rig, robot: Robot, task: Task) -> Motion:
+    """Plan a whole task.
+
+    Args:
+        rig: limits, named poses and period.
+        robot: kinematics of `rig.robot`.
+        task: what to do.
+
+    Returns:
+        The motion from the task's start pose, from rest to rest.
+
+    Raises:
+        ConfigError: the task is for another rig, or names something that this rig lacks.
+        RefusedError: a step cannot be done within the limits; the refusals say where, and what would be.
+    """
+    if task.rig is not None and task.rig != rig.id:
+        raise ConfigError(
+            task.file,
+            "rig",
+            task.rig,
+            f'"{rig.id}", the rig in use',
+            "Leave the key out if the task suits both",
+        )
+    planner = _Planner(rig, robot, task)
+    for number, step in enumerate(task.steps, start=1):
+        planner.add(number, step)
+    return planner.motion()
+
+
+def plan_joint_move(
+    rig: Rig, start: Sequence[float], goal: Sequence[float], *, speed_percent: float = 100.0
+) -> Motion:
+    """One joint move of every axis, the gripper included.
+
+    Args:
+        rig: limits and period.
+        start: position of every axis, shape (n_axes,), in rad or m.
+        goal: the same, where it shall rest.
+        speed_percent: part of every limit that is used, above 0 to 100.
+
+    Raises:
+        CommandError: a number is not finite, or a length does not fit the rig.
+        RefusedError: start or goal is outside a soft limit.
+    """
+    if not 0.0 < speed_percent <= 100.0:
+        raise CommandError(f"speed {speed_percent!r} %; allowed: above 0 to 100 %", value=speed_percent)
+    ends = {"start": start, "goal": goal}
+    for name, values in ends.items():
+        if len(values) != len(rig.axes) or not all(map(math.isfinite, values)):
+            raise CommandError(
+                f"{name} of a joint move: {list(values)!r}; allowed: {len(rig.axes)} finite numbers",
+                value=values,
+            )
+        if found := beyond_soft_limits(rig.axes, values, f"at the {name}"):
+            raise refused(found, 0, rig.period_s, name)
+    samples = _joint_run(
+        rig, Robot(rig.robot), np.array(start, float), np.array(goal, float), speed_percent / 100.0
+    )
+    mark = Mark(first=0, last=len(samples) - 1, step=0, kind="joint", label="joint move")
+    return Motion([axis.name for axis in rig.axes], rig.period_s, samples, [mark])
+
+
+def _joint_run(rig: Rig, robot: Robot, start: FloatArray, goal: FloatArray, effort: float) -> FloatArray:
+    """Samples of a straight way in joint space, all axes starting and ending together; row 0 is `start`."""
+    way = goal - start
+    moving = way != 0.0
+    if not moving.any():
+        return start[None, :].copy()
+    size = np.abs(way[moving])
+    speed, acceleration, jerk = (
+        float((limit[moving] / size).min()) * effort * HEADROOM for limit in axis_limits(rig)
+    )
+    pace = _tool_pace(rig, robot, start, way)
+    if pace > 0.0:
+        speed = min(speed, rig.tool_speed_m_s * HEADROOM / pace)
+    fractions = rest_to_rest(1.0, speed, acceleration, jerk, rig.period_s)
+    rows = start + fractions[:, None] * way
+    rows[-1] = goal
+    return rows
+
+
+def _tool_pace(rig: Rig, robot: Robot, start: FloatArray, way: FloatArray) -> float:
+    """Most metres of tool travel per whole way."""
+    joints = way[: robot.dof]
+    fine = [SWEEP_RAD if axis.kind is AxisKind.REVOLUTE else SWEEP_M for axis in rig.axes[: robot.dof]]
+    count = max(LEAST_SWEEP, math.ceil(float((np.abs(joints) / fine).max())))
+    fractions = np.linspace(0.0, 1.0, count + 1)
+    points = robot.forward_kinematics(start[: robot.dof] + fractions[:, None] * joints)[:, :3, 3]
+    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).max()) * count * ARC_OVER_CHORD
+
+
+class _Planner:
+    """Collects the samples of one task, step after step."""
+
+    def __init__(self, rig: Rig, robot: Robot, task: Task) -> None:
+        self._rig, self._robot, self._file = rig, robot, task.file
+        self._axes = rig.axes
+        self._position = self._start(task.start)
+        self._blocks = [self._position[None, :]]
+        self._marks: list[Mark] = []
+        self._last = 0
+
+    def motion(self) -> Motion:
+        """Everything so far."""
+        names = [axis.name for axis in self._axes]
+        return Motion(names, self._rig.period_s, np.concatenate(self._blocks), self._marks)
+
+    def add(self, number: int, step: Step) -> None:
+        """Plan one step from where the last one ended."""
+        match step:
+            case Move():
+                goal = self._goal(number, step)
+                rows = _joint_run(self._rig, self._robot, self._position, goal, step.speed_percent / 100.0)
+                self._append(number, step.label, "joint", rows)
+            case LineStep():
+                self._line(number, step)
+            case Wait():
+                count = max(1, math.ceil(step.seconds / self._rig.period_s - 1e-9))
+                self._append(
+                    number, step.label, "wait", np.repeat(self._position[None, :], count + 1, axis=0)
+                )
+            case Gripper():
+                goal = self._opened(number, step)
+                rows = _joint_run(self._rig, self._robot, self._position, goal, step.speed_percent / 100.0)
+                self._append(number, step.label, "gripper", rows)
+
+    def _append(
+        self, number: int, label: str, kind: Kind, rows: FloatArray, line: Line | None = None
+    ) -> None:
+        last = self._last + len(rows) - 1
+        most = min(MAX_DURATION_S, MAX_SAMPLES * self._rig.period_s)
+        if last * self._rig.period_s > most:
+            refusal = Refusal(
+                check="E-04",
+                subject="duration",
+                limit=f"a motion lasts at most {most:.0f} s; with this step it would last "
+                f"{last * self._rig.period_s:.0f} s",
+                margin=most - last * self._rig.period_s,
+                unit="s",
+                nearest_allowed=f"{most - self._last * self._rig.period_s:.0f} s for this step",
+                advice="Wait less, move faster, or make two tasks of it.",
+            )
+            raise self._refused(number, kind, [refusal])
+        self._marks.append(
+            Mark(
+                first=self._last,
+                last=last,
+                step=number,
+                kind=kind,
+                label=label,
+                start_m=None if line is None else _point(line.start_m),
+                end_m=None if line is None else _point(line.end_m),
+                tolerance_m=None if line is None else line.tolerance_m,
+            )
+        )
+        self._blocks.append(rows[1:])
+        self._position, self._last = rows[-1], last
+
+    def _refused(self, number: int, kind: Kind, refusals: Sequence[Refusal]) -> Exception:
+        return refused(refusals, self._last, self._rig.period_s, f"step {number} ({kind})")
+
+    # -- where to ------------------------------------------------------------------------------------------
+
+    def _start(self, start: str | Start) -> FloatArray:
+        if isinstance(start, Start):
+            position = np.array(self._rig.park)
+            self._name_joints(
+                position, start.joints_deg or {}, AxisKind.REVOLUTE, "start.joints_deg", by=False
+            )
+            self._name_joints(
+                position, start.joints_mm or {}, AxisKind.PRISMATIC, "start.joints_mm", by=False
+            )
+            if start.opening_mm is not None:
+                position[self._gripper("start.opening_mm", start.opening_mm)] = start.opening_mm * MM
+        else:
+            position = np.array(self._rig.home if start == "home" else self._rig.park)
+        if found := beyond_soft_limits(self._axes, position.tolist(), "at the start"):
+            raise refused(found, 0, self._rig.period_s, "start")
+        return position
+
+    def _goal(self, number: int, step: Move) -> FloatArray:
+        goal = self._position.copy()
+        dof = self._robot.dof
+        key = f"step {number}"
+        if step.to is not None:
+            goal[:dof] = (self._rig.home if step.to == "home" else self._rig.park)[:dof]
+        elif step.to_mm is not None:
+            goal[:dof] = self._joints_at(number, step)
+        else:
+            for name, table, kind, by in (
+                ("joints_deg", step.joints_deg, AxisKind.REVOLUTE, False),
+                ("joints_mm", step.joints_mm, AxisKind.PRISMATIC, False),
+                ("by_deg", step.by_deg, AxisKind.REVOLUTE, True),
+                ("by_mm", step.by_mm, AxisKind.PRISMATIC, True),
+            ):
+                self._name_joints(goal, table or {}, kind, f"{key}.{name}", by=by)
+        if found := beyond_soft_limits(self._axes, goal.tolist(), "at the end of this step"):
+            raise self._refused(number, "joint", found)
+        return goal
+
+    def _name_joints(
+        self, position: FloatArray, table: Mapping[str, float], kind: AxisKind, key: str, *, by: bool
+    ) -> None:
+        names = [axis.name for axis in self._axes if axis.kind is kind]
+        unit = DEG if kind is AxisKind.REVOLUTE else MM
+        for name, value in table.items():
+            if name not in names:
+                raise ConfigError(
+                    self._file,
+                    f"{key}.{name}",
+                    value,
+                    f"the joints {', '.join(names)}"
+                    if names
+                    else "no key at all: this arm has no such joint",
+                    "Turning joints take degrees, sliding ones millimetres; the gripper has steps of its own",
+                )
+            index = self._rig.index(name)
+            position[index] = value * unit + (position[index] if by else 0.0)
+
+    def _gripper(self, key: str, value: object) -> int:
+        index = self._rig.gripper
+        if index is None:
+            raise ConfigError(self._file, key, value, f"nothing: rig {self._rig.id} has no gripper")
+        return index
+
+    def _opened(self, number: int, step: Gripper) -> FloatArray:
+        index = self._gripper(f"step {number}.opening_mm", step.opening_mm)
+        goal = self._position.copy()
+        goal[index] = step.opening_mm * MM
+        if found := beyond_soft_limits(self._axes, goal.tolist(), "at the end of this step"):
+            raise self._refused(number, "gripper", found)
+        return goal
+
+    # -- inverse kinematics --------------------------------------------------------------------------------
+
+    def _joints_at(self, number: int, step: Move) -> FloatArray:
+        """The nearest posture that brings the tool where the step wants it."""
+        assert step.to_mm is not None
+        now = self._joints()
+        point = [value * MM for value in step.to_mm]
+        if step.abc_deg is not None:
+            results = [self._robot.inverse_kinematics(self._pose(number, step.to_mm, step), seed=now)]
+        elif self._keeps_orientation(step):
+            pose = self._robot.forward_kinematics(now).copy()
+            pose[:3, 3] = point
+            results = [self._robot.inverse_kinematics(pose, seed=now)]
+        else:
+            results = [self._target(point, pitch, _radians(step.roll_deg)) for pitch in self._pitches(step)]
+        for result in results:
+            found = self._usable(result, step.elbow)
+            if found:
+                return min(found, key=lambda q: float((np.abs(q - now) / self._speeds()).max()))
+        raise self._refused(number, "joint", self._no_posture(results[-1], step))
+
+    def _keeps_orientation(self, step: Move | LineStep) -> bool:
+        silent = step.pitch_deg is None and step.roll_deg is None
+        return silent and self._robot.dof >= FULL_POSE_AXES
+
+    def _pitches(self, step: Move) -> list[float | None]:
+        """The pitch asked for; if none is, the present one, and any if that cannot be."""
+        if step.pitch_deg is not None:
+            return [step.pitch_deg * DEG]
+        if not self._robot.has_closed_form:
+            return [None]
+        return [self._robot.tool_target(self._joints()).pitch_rad, None]
+
+    def _target(self, point: Sequence[float], pitch: float | None, roll: float | None) -> IkResult:
+        return self._robot.inverse_kinematics_target(point, pitch, roll, self._joints())
+
+    def _joints(self) -> list[float]:
+        joints: list[float] = self._position[: self._robot.dof].tolist()
+        return joints
+
+    def _pose(self, number: int, to_mm: Sequence[float], step: Move | LineStep) -> FloatArray:
+        assert step.abc_deg is not None and step.convention is not None
+        try:
+            return xyzabc_to_pose((*to_mm, *step.abc_deg), step.convention)
+        except CommandError as error:
+            raise ConfigError(self._file, f"step {number}.abc_deg", list(step.abc_deg), str(error)) from None
+
+    def _speeds(self) -> FloatArray:
+        return np.array([axis.speed for axis in self._axes[: self._robot.dof]])
+
+    def _usable(self, result: IkResult, elbow: str | None = None) -> list[FloatArray]:
+        """Solutions inside the rig's soft limits, with the elbow as wanted."""
+        axes = self._axes[: self._robot.dof]
+        return [
+            np.array(solution.q)
+            for solution in result.solutions
+            if (elbow is None or ELBOWS[elbow] in solution.branch) and _inside(axes, solution.q)
+        ]
+
+    def _no_posture(self, result: IkResult, step: Move) -> list[Refusal]:
+        assert step.to_mm is not None
+        where = "({:.1f}, {:.1f}, {:.1f}) mm".format(*step.to_mm)
+        candidates = [s for s in result.solutions if step.elbow is None or ELBOWS[step.elbow] in s.branch]
+        if candidates:
+            axes = self._axes[: self._robot.dof]
+            options = [
+                beyond_soft_limits(axes, _within_a_turn(axes, s.q), f"to be at {where}") for s in candidates
+            ]
+            return min(options, key=lambda found: max(-r.margin for r in found))
+        if result.solutions:
+            others = sorted({solution.branch for solution in result.solutions})
+            return [
+                _unreachable(
+                    where, f"is not reached with {ELBOWS[step.elbow or 'up']}", None, " or ".join(others)
+                )
+            ]
+        return [_unreachable(where, result.reason, result.distance_m, "a point within reach")]
+
+    # -- lines ---------------------------------------------------------------------------------------------
+
+    def _line(self, number: int, step: LineStep) -> None:
+        robot, rig = self._robot, self._rig
+        pose = robot.forward_kinematics(self._position[: robot.dof])
+        start = pose[:3, 3].copy()
+        end = np.array(step.to_mm) * MM if step.to_mm is not None else start + np.array(step.by_mm) * MM
+        inverse, turn = self._orientation(number, step, pose, end)
+        asked = rig.tool_speed_m_s if step.speed_mm_s is None else step.speed_mm_s * MM
+        effort = step.speed_percent / 100.0
+        line = Line(start, end, turn, asked * effort, effort, step.tolerance_mm * MM)
+        spot = Spot(self._last, rig.period_s, f"step {number} (line)")
+        self._append(
+            number, step.label, "line", plan_line(rig, robot, self._position, line, inverse, spot), line
+        )
+
+    def _orientation(
+        self, number: int, step: LineStep, pose: FloatArray, end: FloatArray
+    ) -> tuple[Inverse, float]:
+        """Inverse kinematics along the line, and how far the tool turns on it, in radians."""
+        if step.abc_deg is not None:
+            goal = self._pose(number, (end / MM).tolist(), step)
+            return self._turning(pose, goal)
+        if self._keeps_orientation(step):
+            goal = pose.copy()
+            goal[:3, 3] = end
+            return self._turning(pose, goal)
+        return self._pitching(step, pose[:3, 3], end)
+
+    def _turning(self, pose: FloatArray, goal: FloatArray) -> tuple[Inverse, float]:
+        turn = np.array(rotation_vector((pose[:3, :3].T @ goal[:3, :3]).tolist()))
+        robot = self._robot
+
+        def inverse(fraction: float, seed: list[float]) -> IkResult:
+            at = np.eye(4)
+            at[:3, :3] = pose[:3, :3] @ _rotation(fraction * turn)
+            at[:3, 3] = pose[:3, 3] + fraction * (goal[:3, 3] - pose[:3, 3])
+            return robot.inverse_kinematics(at, seed=seed)
+
+        return inverse, float(np.linalg.norm(turn))
+
+    def _pitching(self, step: LineStep, start: FloatArray, end: FloatArray) -> tuple[Inverse, float]:
+        robot, way = self._robot, end - start
+        if not robot.has_closed_form:
+            # No present pitch and roll to go on from: what the file gives holds for the whole line.
+            pitch_rad, roll_rad = _radians(step.pitch_deg), _radians(step.roll_deg)
+            return lambda fraction, seed: robot.inverse_kinematics_target(
+                (start + fraction * way).tolist(), pitch_rad, roll_rad, seed
+            ), 0.0
+        now = robot.tool_target(self._joints())
+        roll = now.roll_rad if step.roll_deg is None else step.roll_deg * DEG
+        pitch = self._end_pitch(end, now.pitch_rad, roll) if step.pitch_deg is None else step.pitch_deg * DEG
+        tilt = math.remainder(pitch - now.pitch_rad, 2.0 * math.pi)
+        twist = 0.0 if roll is None or now.roll_rad is None else roll - now.roll_rad
+
+        def inverse(fraction: float, seed: list[float]) -> IkResult:
+            return robot.inverse_kinematics_target(
+                (start + fraction * way).tolist(),
+                pitch_rad=now.pitch_rad + fraction * tilt,
+                roll_rad=roll if now.roll_rad is None else now.roll_rad + fraction * twist,
+                seed=seed,
+            )
+
+        return inverse, max(abs(tilt), abs(twist))
+
+    def _end_pitch(self, end: FloatArray, present: float, roll: float | None) -> float:
+        """The present pitch if the line's end can be reached with it, else that of the nearest joints."""
+        if self._usable(self._target(end.tolist(), present, roll)):
+            return present
+        found = self._usable(self._target(end.tolist(), None, roll))
+        return self._robot.tool_target(found[0].tolist()).pitch_rad if found else present
+
+
+def _inside(axes: Sequence[Axis], q: Sequence[float]) -> bool:
+    return not beyond_soft_limits(axes, q, "")
+
+
+def _within_a_turn(axes: Sequence[Axis], q: Sequence[float]) -> list[float]:
+    """The same posture, each turning joint within half a turn of the middle of its range."""
+    return [
+        0.5 * (axis.lower + axis.upper) + math.remainder(v - 0.5 * (axis.lower + axis.upper), 2.0 * math.pi)
+        if axis.kind is AxisKind.REVOLUTE
+        else v
+        for axis, v in zip(axes, q, strict=True)
+    ]
+
+
+def _radians(degrees: float | None) -> float | None:
+    return None if degrees is None else degrees * DEG
+
+
+def _point(point: FloatArray) -> Point:
+    x, y, z = point.tolist()
+    return x, y, z
+
+
+def _unreachable(where: str, reason: str, distance_m: float | None, nearest: str) -> Refusal:
+    return Refusal(
+        check="E-07",
+        subject="tool",
+        limit=f"reach: {where} {reason}",
+        margin=-1.0 if distance_m is None else -distance_m / MM,
+        unit="pose" if distance_m is None else "mm",
+        nearest_allowed=nearest,
+        advice="Move the target nearer to the arm, or give it another pitch_deg or elbow.",
+    )
+
+
+def _rotation(vector: FloatArray) -> FloatArray:
+    """Rotation matrix of an axis times an angle (Rodrigues)."""
+    angle = float(np.linalg.norm(vector))
+    if angle == 0.0:
+        return np.eye(3)
+    x, y, z = vector / angle
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    matrix: FloatArray = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+    return matrix

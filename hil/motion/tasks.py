@@ -1,0 +1,240 @@
+"""Task files: what an arm has to do, step by step, in millimetres and degrees; see docs/tasks.md."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from hil.errors import ConfigError
+from hil.kinematics.poses import Convention
+from hil.tables import convert
+from hil.types import Record
+
+MAX_STEPS = 1000
+MAX_FILE_BYTES = 1_000_000
+
+Angle = Annotated[float, Meta(ge=-3600, le=3600)]
+Distance = Annotated[float, Meta(ge=-100_000, le=100_000)]
+Xyz = tuple[Distance, Distance, Distance]
+Abc = tuple[Angle, Angle, Angle]
+Percent = Annotated[float, Meta(ge=1, le=100)]
+Opening = Annotated[float, Meta(ge=0, le=1000)]
+Label = Annotated[str, Meta(max_length=80)]
+
+
+class Start(Record, frozen=True):
+    """A start pose by name of joint; what is not named is as parked."""
+
+    joints_deg: dict[str, Angle] | None = None
+    joints_mm: dict[str, Distance] | None = None
+    opening_mm: Opening | None = None
+
+
+class Move(Record, frozen=True):
+    """All joints at once, by the shortest way in joint space; the tool's path is curved."""
+
+    do: Literal["move"]
+    to: Literal["home", "park"] | None = None
+    joints_deg: dict[str, Angle] | None = None
+    joints_mm: dict[str, Distance] | None = None
+    by_deg: dict[str, Angle] | None = None
+    by_mm: dict[str, Distance] | None = None
+    to_mm: Xyz | None = None
+    pitch_deg: Angle | None = None
+    roll_deg: Angle | None = None
+    elbow: Literal["up", "down"] | None = None
+    abc_deg: Abc | None = None
+    convention: Convention | None = None
+    speed_percent: Percent = 100.0
+    label: Label = ""
+
+
+class Line(Record, frozen=True):
+    """The tool point on a straight line."""
+
+    do: Literal["line"]
+    to_mm: Xyz | None = None
+    by_mm: Xyz | None = None
+    pitch_deg: Angle | None = None
+    roll_deg: Angle | None = None
+    abc_deg: Abc | None = None
+    convention: Convention | None = None
+    speed_mm_s: Annotated[float, Meta(ge=0.1, le=10_000)] | None = None
+    tolerance_mm: Annotated[float, Meta(ge=0.01, le=100)] = 1.0
+    speed_percent: Percent = 100.0
+    label: Label = ""
+
+
+class Wait(Record, frozen=True):
+    """Stand still."""
+
+    do: Literal["wait"]
+    seconds: Annotated[float, Meta(gt=0, le=3600)]
+    label: Label = ""
+
+
+class Gripper(Record, frozen=True):
+    """Open or close the gripper."""
+
+    do: Literal["gripper"]
+    opening_mm: Opening
+    speed_percent: Percent = 100.0
+    label: Label = ""
+
+
+Step = Move | Line | Wait | Gripper
+
+_KINDS: dict[str, type[Step]] = {"move": Move, "line": Line, "wait": Wait, "gripper": Gripper}
+
+
+class Task(Record, frozen=True):
+    """A task file as it stands: in millimetres and degrees, since a name's unit is only known with a rig.
+
+    Attributes:
+        start: where the arm is at rest before the first step.
+        rig: the only rig that the task is for; None for any.
+        file: where it was read from, for messages.
+    """
+
+    title: str
+    steps: tuple[Step, ...]
+    start: Literal["park", "home"] | Start = "park"
+    rig: str | None = None
+    file: str = ""
+
+
+class _Top(Record, frozen=True):
+    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    step: list[dict[str, Any]]
+    start: Literal["park", "home"] | Start = "park"
+    rig: str | None = None
+
+
+def load_task(path: str | Path) -> Task:
+    """Read a task file.
+
+    Raises:
+        ConfigError: it cannot be read, or a key or value in it is wrong; steps are counted from 1.
+    """
+    file = str(path)
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(file, "file", reason, "a readable task file") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise ConfigError(file, "file", f"more than {MAX_FILE_BYTES} bytes", "a task file below that size")
+    try:
+        table = tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(file, "file", str(error), "TOML in UTF-8") from None
+    return task_from_table(table, file)
+
+
+def task_from_table(table: Mapping[str, Any], file: str) -> Task:
+    """Turn a parsed task file into a task.
+
+    Args:
+        table: what tomllib gave.
+        file: name for messages.
+
+    Raises:
+        ConfigError: a key or value is wrong; steps are counted from 1.
+    """
+    for key, value in _numbers({k: v for k, v in table.items() if k != "step"}):
+        _finite(file, key, value)
+    top = convert(table, _Top, file=file)
+    if not 1 <= len(top.step) <= MAX_STEPS:
+        raise ConfigError(file, "step", len(top.step), f"1 to {MAX_STEPS} [[step]] tables")
+    steps = tuple(_step(raw, number, file) for number, raw in enumerate(top.step, start=1))
+    return Task(title=top.title, steps=steps, start=top.start, rig=top.rig, file=file)
+
+
+def _step(raw: Mapping[str, Any], number: int, file: str) -> Step:
+    prefix = f"step {number}"
+    for key, value in _numbers(raw):
+        _finite(file, f"{prefix}.{key}", value)
+    do = raw.get("do")
+    if not isinstance(do, str) or do not in _KINDS:
+        raise ConfigError(file, f"{prefix}.do", do, " or ".join(f'"{kind}"' for kind in _KINDS))
+    step = convert(raw, _KINDS[do], file=file, prefix=prefix)
+    if isinstance(step, Move):
+        _check_goal(step, _move_goals(step), file, prefix)
+        _only_with(step, ("pitch_deg", "roll_deg", "elbow", "abc_deg", "convention"), "to_mm", file, prefix)
+    if isinstance(step, Line):
+        _check_goal(
+            step, [name for name in ("to_mm", "by_mm") if getattr(step, name) is not None], file, prefix
+        )
+    if isinstance(step, Move | Line):
+        _check_orientation(step, file, prefix)
+    return step
+
+
+def _move_goals(step: Move) -> list[str]:
+    """The ways in which the goal is given; joints in degrees and in millimetres go together."""
+    groups = (("to",), ("joints_deg", "joints_mm"), ("by_deg", "by_mm"), ("to_mm",))
+    found = [[name for name in group if getattr(step, name) is not None] for group in groups]
+    return [names[0] for names in found if names]
+
+
+def _check_goal(step: Move | Line, goals: list[str], file: str, prefix: str) -> None:
+    names = "to, joints_deg, by_deg, to_mm" if isinstance(step, Move) else "to_mm, by_mm"
+    if not goals:
+        raise ConfigError(file, f"{prefix}.{names.split(', ')[-1]}", None, f"one of {names}")
+    if len(goals) > 1:
+        raise ConfigError(
+            file, f"{prefix}.{goals[1]}", getattr(step, goals[1]), f"one of {names}; {goals[0]} is given too"
+        )
+
+
+def _only_with(step: Move, names: tuple[str, ...], other: str, file: str, prefix: str) -> None:
+    for name in names:
+        if getattr(step, name) is not None and getattr(step, other) is None:
+            raise ConfigError(file, f"{prefix}.{name}", getattr(step, name), f"only together with {other}")
+
+
+def _check_orientation(step: Move | Line, file: str, prefix: str) -> None:
+    if (step.abc_deg is None) != (step.convention is None):
+        key = "convention" if step.convention is None else "abc_deg"
+        allowed = (
+            "one of " + ", ".join(c.value for c in Convention) if key == "convention" else "three angles"
+        )
+        raise ConfigError(file, f"{prefix}.{key}", None, f"{allowed}; abc_deg and convention go together")
+    if step.abc_deg is not None:
+        for name in ("pitch_deg", "roll_deg"):
+            if getattr(step, name) is not None:
+                raise ConfigError(
+                    file,
+                    f"{prefix}.{name}",
+                    getattr(step, name),
+                    "no such key beside abc_deg, which says it all",
+                )
+
+
+def _numbers(value: object, key: str = "") -> Iterator[tuple[str, float]]:
+    """Every number in a table, with its dotted path."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _numbers(inner, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _numbers(inner, f"{key}.{index}")
+    elif isinstance(value, int | float):
+        yield key, value
+
+
+def _finite(file: str, key: str, value: float) -> None:
+    try:
+        fine = math.isfinite(value)
+    except OverflowError:
+        fine = False
+    if not fine:
+        raise ConfigError(
+            file, key, value if isinstance(value, float) else "a huge integer", "a finite number"
+        )
