@@ -1,0 +1,289 @@
+"""The arm's own shapes against each other, the table and the boxes: one list of constraints, batch and live.
+
+Every constraint is a distance that has to stay at or above zero once radii and clearance are taken off. Both
+forms use the same list in the same order, so that the guard does not stop a motion which the checker passed.
+Shapes on link 0 never move: they count for the moving ones, but are not held against table and boxes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.kernels.chain import Frame, chain_of, link_frames
+from hil.kernels.scalar import FLOATS
+from hil.model.rig import Box, Capsule, Rig
+from hil.model.robot import JointType, RobotModel
+from hil.safety.geometry import (
+    FloatArray,
+    Point,
+    room_inside,
+    segment_box_distance,
+    segment_box_distance_single,
+    segment_distance,
+    segment_distance_single,
+    unpack,
+)
+
+
+class Constraint(NamedTuple):
+    """One pair that has to stay apart, or one shape and the place that it keeps clear of or inside of.
+
+    Attributes:
+        check: E-09 for the arm against itself, E-10 for its surroundings.
+        subject: what the user knows it by, for example ``gripper and base``.
+        group: constraints of one group share a line in a report, for example ``table``.
+    """
+
+    check: str
+    subject: str
+    group: str
+
+
+class Body:
+    """All constraints of a rig, evaluated over a batch of poses."""
+
+    def __init__(self, rig: Rig) -> None:
+        fences = rig.fences
+        self.shapes = rig.shapes
+        self.clearance_m = fences.clearance_m
+        self.pairs = pairs_to_check(rig)
+        self._moving, self._above = list(moving(rig)), list(above_table(rig))
+        self.fences = fences
+        self.constraints = tuple(constraints(rig))
+        self._links = np.array([shape.link for shape in self.shapes], dtype=np.intp)
+        self._ends = np.array([[shape.start_m, shape.end_m] for shape in self.shapes]).reshape(-1, 2, 3)
+        self._radii = np.array([shape.radius_m for shape in self.shapes])
+        self.travel = self._travel(rig)
+
+    def margins(self, frames: FloatArray) -> FloatArray:
+        """What is left of every constraint.
+
+        Args:
+            frames: link frames, shape (N, n + 2, 4, 4), as `Robot.link_frames` gives them.
+
+        Returns:
+            Metres left over after radii and clearance, shape (N, len(constraints)); negative where violated.
+        """
+        start, end = self._place(frames)
+        radii, take = self._radii, self.clearance_m
+        columns = []
+        if self.pairs:
+            one, two = (np.array(side) for side in zip(*self.pairs, strict=True))
+            apart = segment_distance(start[:, one], end[:, one], start[:, two], end[:, two])
+            columns.append(apart - radii[one] - radii[two])
+        low = np.minimum(start[:, self._above, 2], end[:, self._above, 2])
+        columns.append(low - self.fences.table_height_m - radii[self._above])
+        start, end, radii = start[:, self._moving], end[:, self._moving], radii[self._moving]
+        for box in self.fences.keep_out:
+            apart = segment_box_distance(start, end, np.array(box.lower_m), np.array(box.upper_m))
+            columns.append(apart - radii)
+        if self.fences.keep_in is not None:
+            box = self.fences.keep_in
+            columns.append(room_inside(start, end, np.array(box.lower_m), np.array(box.upper_m)) - radii)
+        result: FloatArray = np.concatenate(columns, axis=1) - take
+        return result
+
+    def _place(self, frames: FloatArray) -> tuple[FloatArray, FloatArray]:
+        carried = frames[:, self._links]
+        rotation, origin = carried[..., :3, :3], carried[..., :3, 3]
+        start = np.einsum("nsij,sj->nsi", rotation, self._ends[:, 0]) + origin
+        end = np.einsum("nsij,sj->nsi", rotation, self._ends[:, 1]) + origin
+        return start, end
+
+    def _travel(self, rig: Rig) -> FloatArray:
+        """How far each constraint can shrink per unit of each joint, shape (constraints, n), metres per unit.
+
+        A pair only feels the joints between its two links.
+        """
+        reach = np.array([lever_arms(rig.robot, shape) for shape in self.shapes]).reshape(-1, rig.robot.dof)
+        rows = []
+        for one, two in self.pairs:
+            near, far = sorted((one, two), key=lambda i: self.shapes[i].link)
+            row = reach[far].copy()
+            row[: self.shapes[near].link] = 0.0
+            rows.append(row)
+        rows += [reach[i] for i in self._above]
+        boxes = len(self.fences.keep_out) + (self.fences.keep_in is not None)
+        rows += [reach[i] for _ in range(boxes) for i in self._moving]
+        return np.array(rows).reshape(len(self.constraints), rig.robot.dof)
+
+
+class LiveBody:
+    """The same constraints for one pose at a time, in plain floats."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.constraints = tuple(constraints(rig))
+        self._chain = chain_of(rig.robot)
+        self._shapes = tuple((s.link, unpack(s.start_m), unpack(s.end_m), s.radius_m) for s in rig.shapes)
+        self._half = tuple(0.5 * math.dist(s.start_m, s.end_m) for s in rig.shapes)
+        self._clearance_m = rig.fences.clearance_m
+        self._pairs = tuple(
+            (one, two, rig.shapes[one].radius_m + rig.shapes[two].radius_m + rig.fences.clearance_m)
+            for one, two in pairs_to_check(rig)
+        )
+        self._moving, self._above = moving(rig), above_table(rig)
+        self._table_m = rig.fences.table_height_m
+        self._keep_out = tuple((unpack(b.lower_m), unpack(b.upper_m)) for b in rig.fences.keep_out)
+        box = rig.fences.keep_in
+        self._keep_in = None if box is None else (unpack(box.lower_m), unpack(box.upper_m))
+
+    def violations(self, joints: Sequence[float], slack_m: float) -> list[tuple[int, float]]:
+        """Constraints that are broken by more than `slack_m`, as (index, margin in metres)."""
+        frames = link_frames(self._chain, joints, FLOATS)
+        placed = [
+            _place(frames[link], start, end, radius, half)
+            for (link, start, end, radius), half in zip(self._shapes, self._half, strict=True)
+        ]
+        found = self._close_pairs(placed, slack_m)
+        found += self._low_shapes(placed, slack_m)
+        found += self._in_boxes(placed, slack_m)
+        if self._keep_in is not None:
+            found += self._outside(placed, *self._keep_in, slack_m)
+        return found
+
+    def _close_pairs(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
+        found = []
+        for index, (i, j, need_m) in enumerate(self._pairs):
+            one, two = placed[i], placed[j]
+            # Balls around the segments settle most pairs at a fraction of the cost.
+            if math.dist(one.middle, two.middle) - one.half_m - two.half_m < need_m - slack_m:
+                margin_m = segment_distance_single(one.start, one.end, two.start, two.end) - need_m
+                if margin_m < -slack_m:
+                    found.append((index, margin_m))
+        return found
+
+    def _low_shapes(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
+        found = []
+        for index, i in enumerate(self._above, len(self._pairs)):
+            shape = placed[i]
+            low_m = min(shape.start[2], shape.end[2]) - shape.radius_m
+            margin_m = low_m - self._table_m - self._clearance_m
+            if margin_m < -slack_m:
+                found.append((index, margin_m))
+        return found
+
+    def _in_boxes(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
+        found = []
+        index = len(self._pairs) + len(self._above)
+        for lower, upper in self._keep_out:
+            for i in self._moving:
+                shape = placed[i]
+                need_m = shape.radius_m + self._clearance_m
+                if _ball_to_box(shape.middle, lower, upper) - shape.half_m < need_m - slack_m:
+                    margin_m = segment_box_distance_single(shape.start, shape.end, lower, upper) - need_m
+                    if margin_m < -slack_m:
+                        found.append((index, margin_m))
+                index += 1
+        return found
+
+    def _outside(
+        self, placed: list[_Placed], lower: Point, upper: Point, slack_m: float
+    ) -> list[tuple[int, float]]:
+        found = []
+        for index, i in enumerate(self._moving, len(self.constraints) - len(self._moving)):
+            shape = placed[i]
+            room_m = min(
+                min(a - low, b - low, high - a, high - b)
+                for a, b, low, high in zip(shape.start, shape.end, lower, upper, strict=True)
+            )
+            margin_m = room_m - shape.radius_m - self._clearance_m
+            if margin_m < -slack_m:
+                found.append((index, margin_m))
+        return found
+
+
+def constraints(rig: Rig) -> list[Constraint]:
+    """Every constraint of a rig: pairs, then table, then boxes to keep out of, then the box to stay in."""
+    names, fences = [shape.name for shape in rig.shapes], rig.fences
+    movers = [names[i] for i in moving(rig)]
+    found = [
+        Constraint("E-09", f"{names[one]} and {names[two]}", "the arm itself")
+        for one, two in pairs_to_check(rig)
+    ]
+    found += [Constraint("E-10", f"{names[i]} and table", "table") for i in above_table(rig)]
+    for box in fences.keep_out:
+        found += [Constraint("E-10", f"{name} and {_called(box)}", _called(box)) for name in movers]
+    if fences.keep_in is not None:
+        box = fences.keep_in
+        found += [Constraint("E-10", f"{name} inside {_called(box)}", _called(box)) for name in movers]
+    return found
+
+
+def pairs_to_check(rig: Rig) -> list[tuple[int, int]]:
+    """Index pairs of shapes that can meet: not on the same link, and not named as neighbours."""
+    apart = {frozenset(pair) for pair in rig.fences.neighbours}
+    return [
+        (i, j)
+        for i, one in enumerate(rig.shapes)
+        for j, two in enumerate(rig.shapes)
+        if i < j and one.link != two.link and frozenset((one.name, two.name)) not in apart
+    ]
+
+
+def moving(rig: Rig) -> tuple[int, ...]:
+    """Indices of the shapes that can move at all."""
+    return tuple(i for i, shape in enumerate(rig.shapes) if shape.link > 0)
+
+
+def above_table(rig: Rig) -> tuple[int, ...]:
+    """Indices of the shapes that stay above the table."""
+    standing = rig.fences.stands_on_table
+    return tuple(i for i in moving(rig) if rig.shapes[i].name not in standing)
+
+
+def lever_arms(robot: RobotModel, shape: Capsule) -> list[float]:
+    """Largest travel of any point of a shape's core per unit of each joint, metres per radian or per metre.
+
+    Lengths of the links between are added up whatever the pose, so the bound always holds. Turning a joint
+    does not move points along its own axis, hence its own d does not count.
+    """
+    arms = [0.0] * robot.dof
+    outward = max(math.hypot(*shape.start_m), math.hypot(*shape.end_m))
+    for i in range(min(shape.link, robot.dof) - 1, -1, -1):
+        joint = robot.joints[i]
+        sliding = joint.type is JointType.PRISMATIC
+        arms[i] = 1.0 if sliding else outward + abs(joint.a_m)
+        stroke = max(abs(joint.lower or 0.0), abs(joint.upper or 0.0)) if sliding else 0.0
+        outward += math.hypot(joint.a_m, abs(joint.d_m) + stroke)
+    return arms
+
+
+def _called(box: Box) -> str:
+    return box.name or "box"
+
+
+def _ball_to_box(centre: Point, lower: Point, upper: Point) -> float:
+    x = max(lower[0] - centre[0], 0.0, centre[0] - upper[0])
+    y = max(lower[1] - centre[1], 0.0, centre[1] - upper[1])
+    z = max(lower[2] - centre[2], 0.0, centre[2] - upper[2])
+    return math.sqrt(x * x + y * y + z * z)
+
+
+class _Placed(NamedTuple):
+    """One shape in the world."""
+
+    start: Point
+    end: Point
+    middle: Point
+    radius_m: float
+    half_m: float
+
+
+def _place(frame: Frame, start: Point, end: Point, radius_m: float, half_m: float) -> _Placed:
+    a, b = _transform(frame, start), _transform(frame, end)
+    middle = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
+    return _Placed(a, b, middle, radius_m, half_m)
+
+
+def _transform(frame: Frame, p: Point) -> Point:
+    xx, xy, xz, yx, yy, yz, zx, zy, zz, px, py, pz = frame
+    x, y, z = p
+    return (
+        xx * x + yx * y + zx * z + px,
+        xy * x + yy * y + zy * z + py,
+        xz * x + yz * y + zz * z + pz,
+    )

@@ -1,0 +1,192 @@
+"""The certificate: what exactly was checked, so that nothing else can be streamed in its name."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from hil.errors import RefusedError
+from hil.model.rig import Rig
+from hil.motion.motion import Motion
+from hil.safety.checker import Findings
+from hil.types import Margin, Record, Refusal
+
+VALID_S = 8 * 3600.0
+"""A working day: calibration and surroundings are looked at again after that."""
+
+CHECK = "E-15"
+AGAIN = "Preview again and use the new certificate."
+
+
+class Certificate(Record, frozen=True):
+    """Binds one motion to one rig as it was when both were checked.
+
+    The digest finds changes and accidents. It is not a signature: whoever can write the file can make one.
+
+    Attributes:
+        rig_digest: of robot, limits, calibration, tool, fences and rates.
+        motion_digest: of all samples, axes and marks.
+        start: pose at which the motion begins, radians or metres per axis.
+        version: software that checked.
+        made_epoch_s, expires_epoch_s: seconds since 1970-01-01 UTC.
+        margins: the tightest place of each check.
+        digest: SHA-256 over all the other fields.
+    """
+
+    rig_digest: str
+    motion_digest: str
+    period_s: float
+    look_ahead_s: float
+    start: tuple[float, ...]
+    version: str
+    made_epoch_s: float
+    expires_epoch_s: float
+    margins: tuple[Margin, ...]
+    digest: str
+
+    def to_bytes(self) -> bytes:
+        """Canonical JSON."""
+        return msgspec.json.encode(self, order="deterministic")
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Certificate:
+        """Read what `to_bytes` wrote.
+
+        Raises:
+            RefusedError: anything but the canonical bytes of one untouched certificate.
+        """
+        try:
+            certificate = msgspec.json.decode(data, type=Certificate)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            unreadable = _refusal(
+                "certificate file", f"must be readable ({error})", "the file as it was written"
+            )
+            raise RefusedError([unreadable], "certificate refused") from None
+        if certificate.to_bytes() != data or certificate.digest != _digest(certificate):
+            raise RefusedError([_tampered()], "certificate refused")
+        return certificate
+
+
+def issue(
+    rig: Rig,
+    motion: Motion,
+    findings: Findings,
+    now_epoch_s: float,
+    *,
+    version: str,
+    valid_s: float = VALID_S,
+) -> Certificate:
+    """Certify a motion that the checker passed.
+
+    Args:
+        rig: the set-up it was checked for.
+        motion: what was checked.
+        findings: what `check_motion` said about this motion on this rig.
+        now_epoch_s: seconds since 1970-01-01 UTC.
+        version: of this software.
+        valid_s: how long the certificate holds.
+
+    Raises:
+        RefusedError: the findings hold refusals.
+    """
+    if findings.refusals:
+        raise RefusedError(findings.refusals, "no certificate: the motion was refused")
+    blank = Certificate(
+        rig_digest=rig.digest,
+        motion_digest=motion.digest,
+        period_s=rig.period_s,
+        look_ahead_s=rig.look_ahead_s,
+        start=tuple(float(value) for value in motion.start),
+        version=version,
+        made_epoch_s=float(now_epoch_s),
+        expires_epoch_s=float(now_epoch_s + valid_s),
+        margins=findings.margins,
+        digest="",
+    )
+    return msgspec.structs.replace(blank, digest=_digest(blank))
+
+
+def verify(certificate: Certificate, rig: Rig, motion: Motion, now_epoch_s: float, *, version: str) -> None:
+    """Make sure that a certificate covers exactly this rig, motion and software, now.
+
+    Raises:
+        RefusedError: with one refusal for every mismatch.
+    """
+    compared = (
+        ("rig", certificate.rig_digest, rig.digest, "The rig or robot file has changed since the preview."),
+        ("motion", certificate.motion_digest, motion.digest, "This is not the motion that was previewed."),
+        ("period", certificate.period_s, rig.period_s, "The rig's period has changed."),
+        ("look-ahead", certificate.look_ahead_s, rig.look_ahead_s, "The rig's look-ahead has changed."),
+        ("start pose", certificate.start, tuple(motion.start), "The motion starts elsewhere."),
+        ("software version", certificate.version, version, "The software has changed since the preview."),
+    )
+    refusals = [
+        _refusal(subject, f"certified {_short(held)}, found {_short(found)}", _short(held), f"{why} {AGAIN}")
+        for subject, held, found, why in compared
+        if held != found
+    ]
+    if certificate.digest != _digest(certificate):
+        refusals.append(_tampered())
+    left_s = certificate.expires_epoch_s - now_epoch_s
+    if not left_s > 0.0:
+        refusals.append(
+            _refusal(
+                "expiry",
+                f"valid for {_hours(certificate.expires_epoch_s - certificate.made_epoch_s)}",
+                "a certificate that has not expired",
+                AGAIN,
+                margin=left_s,
+                unit="s",
+            )
+        )
+    if not now_epoch_s >= certificate.made_epoch_s:
+        refusals.append(
+            _refusal(
+                "clock",
+                "not before the certificate was made",
+                "a clock that is right",
+                f"Set the computer's clock. {AGAIN}",
+                margin=now_epoch_s - certificate.made_epoch_s,
+                unit="s",
+            )
+        )
+    if refusals:
+        raise RefusedError(refusals, "certificate refused")
+
+
+def _digest(certificate: Certificate) -> str:
+    blank = msgspec.structs.replace(certificate, digest="")
+    return hashlib.sha256(blank.to_bytes()).hexdigest()
+
+
+def _tampered() -> Refusal:
+    return _refusal("certificate file", "must be exactly as it was written", "the untouched certificate")
+
+
+def _refusal(
+    subject: str, limit: str, nearest: str, advice: str = AGAIN, margin: float = -1.0, unit: str = "mismatch"
+) -> Refusal:
+    return Refusal(
+        check=CHECK,
+        subject=subject,
+        limit=limit,
+        margin=margin,
+        unit=unit,
+        nearest_allowed=nearest,
+        advice=advice,
+    )
+
+
+def _short(value: object) -> str:
+    """A value in few words; of a digest, its first twelve digits."""
+    if isinstance(value, str):
+        return value[:12]
+    if isinstance(value, float):
+        return f"{value * 1e3:g} ms"
+    assert isinstance(value, tuple)
+    return "(" + ", ".join(f"{part:.4g}" for part in value) + ") rad or m"
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600.0:.3g} h"

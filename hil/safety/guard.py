@@ -1,0 +1,195 @@
+"""The last look at a live command: the checker's limits, one sample at a time, within a tick's budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.errors import CommandError
+from hil.model.rig import Rig
+from hil.robot import Robot
+from hil.safety.body import LiveBody
+from hil.types import JointCommand, LimitHit, Record
+
+RELATIVE_SLACK = 1e-6
+ABSOLUTE_SLACK = 1e-12
+"""Room for floating-point rounding only: differences of positions of a few radians are good to 1e-14."""
+
+DISTANCE_SLACK_M = 1e-9
+"""The same for distances, which plain floats and batches compute in a different order."""
+
+
+_Positions = tuple[float, ...]
+_History = tuple[_Positions, _Positions, _Positions]
+"""The last three positions that passed, newest first."""
+
+
+class _Limits(NamedTuple):
+    """One axis, allowances added: bounds, rounding error, and first to third difference of its positions."""
+
+    lower: float
+    upper: float
+    rounding: float
+    step: float
+    bend: float
+    twist: float
+
+
+class Verdict(Record, frozen=True):
+    """What the guard found: without hits the command may be sent as it is, with hits not at all."""
+
+    command: JointCommand
+    hits: tuple[LimitHit, ...] = ()
+
+
+class Guard:
+    """Holds what has passed so far and judges the next command against it; never changes a command.
+
+    One command a period is assumed: rates are differences of successive commands over the rig's period.
+    Position, speed and clearances are judged as the controller will see them, after its rounding.
+    Acceleration and jerk are judged on the positions as given, since rounding alone would break them; the
+    rounding itself is bounded by half a step of the wire. What lies between two samples is the checker's.
+
+    Args:
+        rig: limits, shapes, fences and controller.
+        robot: the rig's robot; has to fit the rig's axes.
+    """
+
+    def __init__(self, rig: Rig, robot: Robot) -> None:
+        period = rig.period_s
+        low, high = rig.controller.bounds()
+        quantum = rig.controller.quantum()
+        self._dof = robot.dof
+        self._names = tuple(axis.name for axis in rig.axes)
+        self._controller = rig.controller
+        self._period_s = period
+        self._limits = tuple(
+            _Limits(
+                lower=max(axis.lower, float(low[i])) - ABSOLUTE_SLACK,
+                upper=min(axis.upper, float(high[i])) + ABSOLUTE_SLACK,
+                rounding=0.5 * float(quantum[i]) + ABSOLUTE_SLACK,
+                step=axis.speed * period + float(quantum[i]) + ABSOLUTE_SLACK,
+                bend=axis.acceleration * period**2 * (1.0 + RELATIVE_SLACK) + ABSOLUTE_SLACK,
+                twist=axis.jerk * period**3 * (1.0 + RELATIVE_SLACK) + ABSOLUTE_SLACK,
+            )
+            for i, axis in enumerate(rig.axes)
+        )
+        self._body = LiveBody(rig)
+        self._clearance_m = rig.fences.clearance_m
+        self._passed: _History | None = None
+        self._sent: tuple[float, ...] = ()
+        self._due_s = -math.inf
+        self._undo: tuple[_History, _Positions, float] | None = None
+
+    def reset(self, positions: Sequence[float]) -> None:
+        """Start afresh, at rest at `positions` (every axis, radians or metres).
+
+        Raises:
+            CommandError: wrong number of positions, or one that is not finite.
+        """
+        here = tuple(float(value) for value in positions)
+        self._refuse_malformed(here)
+        self._passed = (here, here, here)
+        self._sent = self._quantise(here)
+        self._due_s = -math.inf
+        self._undo = None
+
+    def check(self, wanted: JointCommand) -> Verdict:
+        """Judge the next command; without hits it counts as sent, with hits it leaves no trace.
+
+        Raises:
+            CommandError: wrong number of positions, one that is not finite, or no `reset` before.
+        """
+        positions = wanted.positions
+        self._refuse_malformed(positions)
+        if self._passed is None:
+            raise CommandError("the guard does not know where the arm is; reset it at a known pose first")
+        hits = self._far_hits(positions)
+        if hits:
+            return Verdict(command=wanted, hits=tuple(hits))
+        sent = self._quantise(positions)
+        hits = self._axis_hits(positions, sent, self._passed)
+        if wanted.due_s <= self._due_s:
+            hits.append(LimitHit(check="E-04", axis="time", requested=wanted.due_s, allowed=self._due_s))
+        if not hits and sent != self._sent:
+            hits = self._body_hits(sent)
+        if not hits:
+            self._undo = (self._passed, self._sent, self._due_s)
+            self._passed = (positions, self._passed[0], self._passed[1])
+            self._sent, self._due_s = sent, wanted.due_s
+        return Verdict(command=wanted, hits=tuple(hits))
+
+    def retract(self) -> None:
+        """Forget the command that passed last, because it could not be sent; nothing to forget is fine."""
+        if self._undo is not None:
+            self._passed, self._sent, self._due_s = self._undo
+            self._undo = None
+
+    def _far_hits(self, positions: tuple[float, ...]) -> list[LimitHit]:
+        """Positions that no rounding could bring inside; they might not even have a pulse."""
+        return [
+            _hit("E-02", name, here, limits.lower if here < limits.lower else limits.upper)
+            for name, limits, here in zip(self._names, self._limits, positions, strict=True)
+            if not limits.lower - limits.rounding <= here <= limits.upper + limits.rounding
+        ]
+
+    def _axis_hits(
+        self, positions: tuple[float, ...], sent: tuple[float, ...], passed: _History
+    ) -> list[LimitHit]:
+        hits: list[LimitHit] = []
+        period = self._period_s
+        for name, limits, here, there, before, last, older, oldest in zip(
+            self._names, self._limits, positions, sent, self._sent, *passed, strict=True
+        ):
+            lower, upper, rounding, step, bend, twist = limits
+            if not lower <= there <= upper:
+                hits.append(_hit("E-02", name, there, lower if there < lower else upper))
+            if abs(there - here) > rounding:
+                hits.append(_hit("E-02", name, here, there))
+            if abs(there - before) > step:
+                hits.append(_rate("E-03 speed", name, (there - before) / period, step / period))
+            bent = here - 2.0 * last + older
+            if abs(bent) > bend:
+                hits.append(_rate("E-03 acceleration", name, bent / period**2, bend / period**2))
+            twisted = here - 3.0 * (last - older) - oldest
+            if abs(twisted) > twist:
+                hits.append(_rate("E-03 jerk", name, twisted / period**3, twist / period**3))
+        return hits
+
+    def _body_hits(self, sent: tuple[float, ...]) -> list[LimitHit]:
+        hits = []
+        for index, margin_m in self._body.violations(sent[: self._dof], DISTANCE_SLACK_M):
+            found = self._body.constraints[index]
+            clearance_m = self._clearance_m
+            hits.append(_hit(found.check, found.subject, margin_m + clearance_m, clearance_m))
+        return hits
+
+    def _quantise(self, positions: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(self._controller.quantise(np.array(positions)).tolist())
+
+    def _refuse_malformed(self, positions: tuple[float, ...]) -> None:
+        if len(positions) != len(self._names):
+            raise CommandError(
+                f"{len(positions)} positions given; this rig has the axes {', '.join(self._names)}",
+                value=positions,
+                allowed=f"{len(self._names)} positions",
+            )
+        for name, value in zip(self._names, positions, strict=True):
+            if not math.isfinite(value):
+                raise CommandError(
+                    f"{name}: position {value!r} is not a finite number",
+                    axis=name,
+                    value=value,
+                    allowed="a finite number",
+                )
+
+
+def _hit(check: str, axis: str, requested: float, allowed: float) -> LimitHit:
+    return LimitHit(check=check, axis=axis, requested=requested, allowed=allowed)
+
+
+def _rate(check: str, axis: str, requested: float, allowed: float) -> LimitHit:
+    return _hit(check, axis, requested, math.copysign(allowed, requested))

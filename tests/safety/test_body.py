@@ -1,0 +1,65 @@
+"""The arm's shapes against everything they may not touch."""
+
+from __future__ import annotations
+
+import numpy as np
+from fixed_arm import box, make_rig, with_fences
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hil.robot import Robot
+from hil.safety.body import Body, LiveBody, lever_arms
+
+RIG = with_fences(
+    make_rig(),
+    keep_out=(box("camera", (100, 50, 0), (200, 200, 300)), box("lamp", (-300, -100, 200), (-200, 0, 400))),
+    keep_in=box("cell", (-380, -380, -300), (380, 380, 460)),
+)
+ROBOT = Robot(RIG.robot)
+BODY, LIVE = Body(RIG), LiveBody(RIG)
+
+joints = st.tuples(*(st.floats(-3.0, 3.0) for _ in range(5)))
+small = st.tuples(*(st.floats(-0.1, 0.1) for _ in range(5)))
+
+
+def margins(q):
+    return BODY.margins(ROBOT.link_frames(np.array([q])))[0]
+
+
+@settings(deadline=None)
+@given(joints)
+def test_the_live_form_finds_exactly_what_the_batch_finds(q):
+    found = dict(LIVE.violations(q, 0.0))
+    batch = margins(q)
+    for index, margin_m in enumerate(batch):
+        if abs(margin_m) > 1e-9:
+            assert (index in found) == (margin_m < 0.0), BODY.constraints[index]
+    for index, margin_m in found.items():
+        assert abs(margin_m - batch[index]) < 1e-9
+
+
+@settings(deadline=None)
+@given(joints, small)
+def test_no_margin_shrinks_faster_than_the_travel_bound(q, step):
+    bound = np.abs(step) @ BODY.travel.T
+    assert (np.abs(margins(np.add(q, step)) - margins(q)) <= bound + 1e-9).all()
+
+
+def test_pairs_on_one_link_and_named_neighbours_are_left_out():
+    subjects = [c.subject for c in BODY.constraints if c.check == "E-09"]
+    assert subjects == ["pedestal and forearm", "pedestal and hand", "upper arm and hand"]
+
+
+def test_a_shape_that_never_moves_is_not_held_against_the_fences():
+    assert not [c for c in BODY.constraints if c.check == "E-10" and "pedestal" in c.subject]
+
+
+def test_a_rig_without_shapes_has_no_constraints():
+    bare = make_rig(shapes=())
+    assert Body(bare).margins(ROBOT.link_frames(np.zeros((4, 5)))).shape == (4, 0)
+    assert LiveBody(bare).violations((0.0,) * 5, 0.0) == []
+
+
+def test_a_shape_is_only_moved_by_the_joints_before_it():
+    upper_arm = RIG.shapes[1]
+    assert lever_arms(RIG.robot, upper_arm)[2:] == [0.0, 0.0, 0.0]
