@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +79,7 @@ class BytePort(Protocol):
         ...
 
 
+@runtime_checkable
 class ControllerSettings(Protocol):
     """What a rig's ``[controller]`` table became: all that the rest of the house asks of a kind of controller.
 
@@ -103,6 +104,10 @@ class ControllerSettings(Protocol):
 
     def quantum(self) -> FloatArray:
         """Per axis, the largest change of position that one step of the wire's resolution makes, shape (n,)."""
+        ...
+
+    def report_quantum(self) -> FloatArray:
+        """Per axis, how coarse a reported position is, shape (n,); an SSC-32 answers in steps of 10 us."""
         ...
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:

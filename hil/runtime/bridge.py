@@ -248,7 +248,8 @@ class Bridge:
             )
         driven = self._link_state.joints.positions if self._link_state.joints else (None,) * len(axes)
         pose = []
-        for axis, confirmed, echoed in zip(axes, request.positions, driven, strict=True):
+        coarse = self._rig.controller.report_quantum()
+        for axis, confirmed, reported, step in zip(axes, request.positions, driven, coarse, strict=True):
             if not axis.lower <= confirmed <= axis.upper:
                 raise CommandError(
                     f"{axis.name}: confirmed position {confirmed:.4f} given; "
@@ -256,8 +257,9 @@ class Bridge:
                     axis=axis.name,
                     value=confirmed,
                 )
-            # A controller that already drives the axis keeps it where it is: adopting its pulse moves nothing.
-            pose.append(confirmed if echoed is None else min(max(echoed, axis.lower), axis.upper))
+            # A controller that already drives the axis elsewhere keeps it there: adopting its pulse moves nothing.
+            elsewhere = reported is not None and abs(reported - confirmed) > step
+            pose.append(min(max(reported, axis.lower), axis.upper) if elsewhere else confirmed)
         self._energise = EnergiseSource(pose, self._rig.energise_order, self._rig.energise_dwell_s)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
 

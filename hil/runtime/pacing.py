@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from hil.clock import Clock
-from hil.types import Disconnect, Request, Stop, TickRecord
+from hil.types import Disconnect, Request, Stop
+
+R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
 
 OWNER_SILENT_S = 0.25
 RECORDER_SILENT_S = 1.0
 
 
-class Ticker(Protocol):
+class Ticker(Protocol[R_co]):
     """What is paced: the bridge, or a bare loop to compare with."""
 
-    finished: bool
+    @property
+    def finished(self) -> bool:
+        """True once there is nothing left to tick for."""
+        ...
 
     def tick(
         self, now_s: float, requests: tuple[Request, ...] = (), *, late_s: float, missed: int, work_s: float
-    ) -> TickRecord:
+    ) -> R_co:
         """Do everything that is due."""
         ...
 
@@ -61,11 +67,11 @@ class Watch:
 
 
 def run_paced(
-    ticker: Ticker,
+    ticker: Ticker[R],
     clock: Clock,
     period_s: float,
     take: Callable[[float], tuple[Request, ...]],
-    publish: Callable[[TickRecord], None],
+    publish: Callable[[R], None],
 ) -> None:
     """Tick until the ticker has finished.
 

@@ -115,7 +115,7 @@ class _Rehearsal:
     @property
     def first_jumps(self) -> tuple[float, ...]:
         """Per axis, how far the servo jumped when it was first driven."""
-        return self._arm.first_jumps()
+        return self._arm.fake.first_jumps()
 
     def words(self) -> str:
         """What was said last, for a refusal."""

@@ -46,21 +46,26 @@ class Timing(Record, frozen=True):
     histogram: tuple[int, ...]
 
 
-def timing(records: Sequence[TickRecord]) -> Timing:
-    """Lateness and work time over `records`, which must not be empty."""
-    late = np.array([record.late_s for record in records])
-    # Each record carries the work of the tick before it.
-    work = np.array([record.work_s for record in records[1:]] or [0.0])
+def timing(late_s: Sequence[float], work_s: Sequence[float], overruns: int) -> Timing:
+    """Percentiles and histogram of lateness; `late_s` must not be empty."""
+    late, work = np.array(late_s), np.array(work_s or [0.0])
     counts, _ = np.histogram(late, bins=np.array(HISTOGRAM_EDGES_S))
     return Timing(
-        ticks=len(records),
+        ticks=len(late),
         p50_s=float(np.percentile(late, 50)),
         p99_s=float(np.percentile(late, 99)),
         worst_s=float(late.max()),
         work_p50_s=float(np.percentile(work, 50)),
-        overruns=records[-1].missed - records[0].missed,
+        overruns=overruns,
         histogram=tuple(int(count) for count in counts),
     )
+
+
+def timing_of(records: Sequence[TickRecord]) -> Timing:
+    """Timing of a stretch of ticks, which must not be empty."""
+    # Each record carries the work of the tick before it.
+    work = [record.work_s for record in records[1:]]
+    return timing([record.late_s for record in records], work, records[-1].missed - records[0].missed)
 
 
 def tracking(rig: Rig, records: Iterable[TickRecord]) -> tuple[Tracking, ...]:

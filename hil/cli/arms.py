@@ -1,0 +1,175 @@
+"""hil robots, hil rigs, hil check, hil paths: what is known, and what is wrong with a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hil.cli.output import console, print_json, print_table
+from hil.units import DEG, MM
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command()(robots)
+    app.command()(rigs)
+    app.command()(check)
+    app.command()(paths)
+
+
+def robots(
+    name: Annotated[str | None, typer.Argument(help="A robot's name or file; none lists all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the robots, or show one: joints, limits, inertia, where the numbers come from."""
+    from hil.model.files import list_names
+    from hil.model.loading import load_robot
+
+    if name is not None:
+        model = load_robot(name)
+        if as_json:
+            print_json(model)
+        else:
+            _show_robot(model)
+        return
+    models = [load_robot(each) for each in list_names("robots")]
+    if as_json:
+        print_json([{"id": m.id, "title": m.title, "joints": m.dof, "status": m.status} for m in models])
+        return
+    print_table(
+        f"{len(models)} robots",
+        ["name", "axes", "what it is", "status"],
+        ([m.id, str(m.dof), m.title, m.status] for m in models),
+    )
+
+
+def _show_robot(model: Any) -> None:
+    from hil.model.robot import JointType
+
+    def given(value: float | None, unit: float, revolute: bool) -> str:
+        return "not given" if value is None else f"{value / unit:.4g} {'deg' if revolute else 'mm'}"
+
+    out = console()
+    out.print(f"[bold]{model.title}[/bold] ({model.id}), {model.manufacturer or 'maker not given'}, {model.dof} axes")
+    rows = []
+    for i, joint in enumerate(model.joints, 1):
+        revolute = joint.type is JointType.REVOLUTE
+        unit = DEG if revolute else MM
+        rows.append(
+            [
+                str(i),
+                joint.name,
+                joint.type.value,
+                f"{joint.d_m / MM:.6g}",
+                f"{joint.theta_rad / DEG:.6g}",
+                f"{joint.a_m / MM:.6g}",
+                f"{joint.alpha_rad / DEG:.6g}",
+                f"{joint.sign:+d}",
+                given(joint.lower, unit, revolute),
+                given(joint.upper, unit, revolute),
+                given(joint.max_speed, unit, revolute) + ("/s" if joint.max_speed is not None else ""),
+            ]
+        )
+    columns = ["i", "joint", "type", "d mm", "theta deg", "a mm", "alpha deg", "sign", "lower", "upper", "max speed"]
+    print_table("standard DH: Rz(theta) Tz(d) Tx(a) Rx(alpha)", columns, rows)
+
+    def kilograms(value: float | None) -> str:
+        return "not given" if value is None else f"{value:g} kg"
+
+    out.print(f"payload {kilograms(model.payload_kg)}, mass {kilograms(model.mass_kg)}")
+    if model.inertia is None:
+        out.print("link masses and inertias: not given")
+    else:
+        out.print(f"link masses: {', '.join(f'{link.mass_kg:g}' for link in model.inertia)} kg ({model.inertia_status})")
+    home = "not given"
+    if model.home is not None:
+        pairs = zip(model.home, model.joints, strict=True)
+        home = ", ".join(f"{q / (DEG if j.type is JointType.REVOLUTE else MM):.6g}" for q, j in pairs)
+    out.print(f"home: {home}")
+    out.print(f"status: {model.status}")
+    out.print(f"source: {model.source}")
+    for text in model.verified_against:
+        out.print(f"verified against: {text}")
+    for note in model.notes:
+        out.print(f"note: {note}")
+
+
+def rigs(as_json: AsJson = False) -> None:
+    """List the rigs: robot, controller, rates."""
+    from hil.model.files import list_names
+    from hil.runtime.wiring import load_rig
+
+    loaded = [load_rig(name) for name in list_names("rigs")]
+    if as_json:
+        print_json(
+            [
+                {
+                    "id": rig.id,
+                    "title": rig.title,
+                    "robot": rig.robot.id,
+                    "controller": rig.controller.kind,
+                    "axes": [axis.name for axis in rig.axes],
+                    "period_s": rig.period_s,
+                    "file": rig.file,
+                }
+                for rig in loaded
+            ]
+        )
+        return
+    print_table(
+        f"{len(loaded)} rigs",
+        ["name", "robot", "controller", "axes", "period", "what it is"],
+        (
+            [
+                rig.id,
+                rig.robot.id,
+                rig.controller.kind,
+                ", ".join(axis.name for axis in rig.axes),
+                f"{rig.period_s * 1e3:g} ms",
+                rig.title,
+            ]
+            for rig in loaded
+        ),
+    )
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A robot, rig or task file.")],
+    rig: Annotated[str, typer.Option(help="The rig that a task is planned for.")] = "lynx6",
+) -> None:
+    """Read a robot, rig or task file strictly and say what is wrong with it."""
+    from hil.errors import ConfigError
+    from hil.model.files import kind_of
+    from hil.model.loading import load_robot
+    from hil.motion.planning import plan_task
+    from hil.motion.tasks import load_task
+    from hil.robot import Robot
+    from hil.runtime.wiring import load_rig
+
+    match kind_of(file):
+        case "robots":
+            model = load_robot(str(file))
+            words = f"a robot with {model.dof} joints"
+        case "rigs":
+            loaded = load_rig(str(file))
+            words = f"a rig: {loaded.robot.id} on {loaded.controller.kind}, {len(loaded.axes)} axes"
+        case "tasks":
+            loaded = load_rig(rig)
+            motion = plan_task(loaded, Robot(loaded.robot), load_task(file))
+            words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
+        case kind:
+            raise ConfigError(str(file), "(file)", kind, "a robot, a rig or a task")
+    console().print(f"{file}: {words}. Nothing wrong found")
+
+
+def paths() -> None:
+    """Show where files are looked for and where journals go."""
+    from hil.model.files import search_path, state_dir
+
+    rows = [[kind, str(place)] for kind in ("robots", "rigs", "tasks", "faults") for place in search_path(kind)]
+    print_table("searched in this order, after the path itself", ["kind", "folder"], rows)
+    console().print(f"journals and locks: {state_dir()}")

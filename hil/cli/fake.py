@@ -1,0 +1,53 @@
+"""hil fake: an emulated controller for homework, demos and tests of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    group = typer.Typer(no_args_is_help=True, help="Run an emulated controller that speaks the same bytes.")
+    group.callback()(_several)
+    group.command()(ssc32)
+    app.add_typer(group, name="fake")
+
+
+def _several() -> None:
+    """Run an emulated controller that speaks the same bytes."""
+
+
+def ssc32(
+    link: Annotated[Path | None, typer.Option(help="Put a link to the pseudo-terminal here.")] = None,
+    tcp: Annotated[int | None, typer.Option(min=0, max=65535, help="Serve 127.0.0.1 at this port instead; 0: any.")] = None,
+    faults: Annotated[str | None, typer.Option(help="Name or file of scripted faults.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Chance of the faults; none: the file's own.")] = None,
+    firmware: Annotated[str, typer.Option(help="1.x, 2.x or u (SSC-32U).")] = "2.x",
+    baud: Annotated[int | None, typer.Option(min=300, help="Speed of the board; none: 115200, an SSC-32U 9600.")] = None,
+    unpowered: Annotated[bool, typer.Option("--unpowered", help="No logic supply: takes bytes, never answers.")] = False,
+    rig: Annotated[
+        str | None, typer.Option(help="Put this rig's arm behind the board, limp, in its park pose.")
+    ] = None,
+    trace: Annotated[Path | None, typer.Option(help="Write what moves, a JSON line a frame, to this file.")] = None,
+) -> None:
+    """A fake SSC-32. Without options: a 2.x board at 115200 baud, powered, never commanded. Ends with Ctrl-C."""
+    from hil.runtime import wiring
+
+    def ready(url: str) -> None:
+        print(f"FAKE ssc32 ready at {url}", flush=True)
+
+    wiring.serve_fake_ssc32(
+        ready,
+        rig=None if rig is None else wiring.load_rig(rig),
+        link=link,
+        tcp_port=tcp,
+        faults=faults,
+        seed=seed,
+        firmware=firmware,
+        baud=baud,
+        powered=not unpowered,
+        trace=trace,
+    )

@@ -1,0 +1,48 @@
+"""The `hil` command. Modules behind a command are imported when it runs, so that help answers at once."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import typer
+
+from hil.cli import arms, fake, journal, kinematics, moving
+from hil.cli.output import complain
+from hil.errors import HilError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Plan, preview and stream motion to a small robot arm, or to its fake.",
+)
+arms.add_to(app)
+kinematics.add_to(app)
+moving.add_to(app)
+journal.add_to(app)
+fake.add_to(app)
+
+
+def _as_keyboard_interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """A polite end from the system is treated like Ctrl-C: the arm is stopped first."""
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """Run one command and turn every expected failure into one explaining line and an exit code."""
+    signal.signal(signal.SIGTERM, _as_keyboard_interrupt)
+    try:
+        app()
+    except HilError as error:
+        complain(str(error))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output went away (`hil robots | head`); nothing is left to say.
+        sys.stderr.close()
+        sys.exit(1)

@@ -1,0 +1,317 @@
+"""hil preview, run, park, demo: the commands around motion. A real port needs --hardware; the first line says which."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hil.cli.arms import AsJson
+from hil.cli.output import complain, console, print_json, print_table
+from hil.units import DEG, MM
+
+if TYPE_CHECKING:
+    from hil.model.rig import Axis, Rig
+    from hil.motion.motion import Motion
+    from hil.runtime.preview import PreviewReport
+    from hil.runtime.report import Timing
+    from hil.safety.certificate import Certificate
+    from hil.types import TickRecord
+
+RigName = Annotated[str, typer.Argument(help="Rig's name or file.")]
+TaskName = Annotated[str, typer.Argument(help="Task's name or file.")]
+Hardware = Annotated[bool, typer.Option("--hardware", help="Move a real arm. Without it: a fake controller.")]
+Port = Annotated[str | None, typer.Option(help="Port to use with --hardware instead of the rig's own.")]
+Journal = Annotated[Path | None, typer.Option(help="Journal file to write instead of one in the usual folder.")]
+ConfirmedBy = Annotated[
+    str | None,
+    typer.Option(
+        "--pose-confirmed-by", metavar="NAME", help="Who has looked that the arm is in its park pose; asked if not given."
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command()(preview)
+    app.command()(run)
+    app.command()(park)
+    app.command()(demo)
+
+
+def preview(
+    rig: RigName,
+    task: TaskName,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the certificate here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Plan a task and check every sample; then stream it to the fake controller on a virtual clock."""
+    set_up, motion = _plan(rig, task)
+    report = _preview(set_up, motion)
+    if as_json:
+        print_json({"ok": report.ok, "refusals": report.refusals, "margins": report.worst_margins,
+                    "duration_s": report.duration_s, "samples": report.samples, "wire_bytes": len(report.wire_bytes),
+                    "certificate": report.certificate})  # fmt: skip
+    else:
+        _show_preview(set_up, report)
+    if report.certificate is None:
+        raise typer.Exit(1)
+    if output is not None:
+        output.write_bytes(report.certificate.to_bytes())
+        if not as_json:
+            console().print(f"certificate written to {output}")
+
+
+def run(
+    rig: RigName,
+    task: TaskName,
+    certificate: Annotated[Path | None, typer.Option(help="Send only what this certificate covers.")] = None,
+    hardware: Hardware = False,
+    port: Port = None,
+    confirmed_by: ConfirmedBy = None,
+    journal: Journal = None,
+) -> None:
+    """Preview a task and stream it, to the fake unless --hardware is given."""
+    from hil.runtime.wiring import load_rig
+
+    set_up = load_rig(rig)
+    url = _announce(set_up, hardware, port)
+    set_up, motion = _plan(rig, task)
+    granted = _certificate(set_up, motion, certificate)
+    _stream(set_up, motion, granted, url=url, confirmed_by=confirmed_by, journal=journal)
+
+
+def park(
+    rig: RigName,
+    hardware: Hardware = False,
+    port: Port = None,
+    confirmed_by: ConfirmedBy = None,
+    journal: Journal = None,
+) -> None:
+    """Bring the arm to its park pose through the checked path, from wherever the controller holds it."""
+    from hil.errors import RefusedError
+    from hil.motion.planning import plan_joint_move
+    from hil.runtime.host import Host
+    from hil.runtime.wiring import load_rig
+    from hil.types import Mode
+
+    set_up = load_rig(rig)
+    url = _announce(set_up, hardware, port)
+    by = _vouch(set_up, url, confirmed_by)
+    with Host(set_up, url=url, journal=_journal(set_up, journal), command=_command()) as host:
+        host.connect(by)
+        assert host.last is not None
+        motion = plan_joint_move(set_up, host.last.setpoint, set_up.park)
+        report = _preview(set_up, motion)
+        if report.certificate is None:
+            raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
+        mode = host.run(motion, report.certificate)
+    if mode is not Mode.IDLE:
+        complain(f"{set_up.id}: not parked; {host.events[-1]}")
+        raise typer.Exit(1)
+    console().print(f"parked; journal {host.journal}")
+
+
+def demo(
+    rig: Annotated[str, typer.Option(help="Rig to show.")] = "lynx6",
+    task: Annotated[str, typer.Option(help="Task to run.")] = "pick-and-place",
+    headless: Annotated[bool, typer.Option("--headless", help="Open no window, whatever the machine has.")] = False,
+) -> None:
+    """The main job on the built-in fake: plan, preview, stream in real time, report."""
+    from hil.runtime.wiring import load_rig
+
+    set_up = load_rig(rig)
+    _announce(set_up, hardware=False, port=None)
+    set_up, motion = _plan(rig, task)
+    report = _preview(set_up, motion)
+    _show_preview(set_up, report)
+    if report.certificate is None:
+        raise typer.Exit(1)
+    _stream(set_up, motion, report.certificate, url=None, confirmed_by=None, journal=None)
+
+
+# -- the steps -------------------------------------------------------------------------------------------
+
+
+def _plan(rig: str, task: str) -> tuple[Rig, Motion]:
+    from hil.model.files import find
+    from hil.motion.planning import plan_task
+    from hil.motion.tasks import load_task
+    from hil.robot import Robot
+    from hil.runtime.wiring import load_rig
+
+    set_up = load_rig(rig)
+    path = find("tasks", task)
+    began_s = time.perf_counter()
+    motion = plan_task(set_up, Robot(set_up.robot), load_task(path))
+    took_ms = (time.perf_counter() - began_s) * 1e3
+    print(f"planned {path.name}: {motion.duration_s:.2f} s, {len(motion.samples)} samples ({took_ms:.0f} ms)", file=sys.stderr)
+    return set_up, motion
+
+
+def _preview(rig: Rig, motion: Motion) -> PreviewReport:
+    from hil.runtime.preview import preview as check_and_rehearse
+
+    return check_and_rehearse(rig, motion)
+
+
+def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
+    """The certificate to send under: the given one if it fits, else a fresh preview's."""
+    import hil
+    from hil.errors import RefusedError
+    from hil.safety.certificate import Certificate, verify
+
+    if file is not None:
+        try:
+            granted = Certificate.from_bytes(file.read_bytes())
+        except OSError as error:
+            complain(f"{file}: the certificate cannot be read: {error.strerror}")
+            raise typer.Exit(1) from None
+        verify(granted, rig, motion, time.time(), version=hil.__version__)
+        return granted
+    report = _preview(rig, motion)
+    _show_preview(rig, report)
+    if report.certificate is None:
+        raise RefusedError(report.refusals, "nothing is sent")
+    return report.certificate
+
+
+def _announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
+    """Print what will move, FAKE or REAL, and return the real port's URL or None for the fake."""
+    if not hardware:
+        if port is not None:
+            raise typer.BadParameter("--port names a real port and needs --hardware; without it a fake is used")
+        print(f"FAKE {rig.controller.kind}: {rig.title} ({rig.id}); no real port is touched", flush=True)
+        return None
+    url = port or rig.controller.port_url
+    print(f"REAL {rig.controller.kind} at {url}: {rig.title} ({rig.id})", flush=True)
+    return url
+
+
+def _vouch(rig: Rig, url: str | None, confirmed_by: str | None) -> str:
+    """Who vouches for the pose: the wiring for its own fake, a person for anything else."""
+    from hil.errors import InterlockError
+
+    if url is None:
+        return "the wiring, which placed its own fake in the park pose"
+    if confirmed_by is not None:
+        return confirmed_by
+    pose = ", ".join(f"{axis.name} {_in_unit(axis, value)}" for axis, value in zip(rig.axes, rig.park, strict=True))
+    print(f"The arm cannot say where it is. Its park pose is: {pose}.")
+    print("The joints will be driven one by one at this pose, and jump to it if they are elsewhere.")
+    if not sys.stdin.isatty():
+        raise InterlockError(
+            "nobody has confirmed the pose: run this at a terminal, or give --pose-confirmed-by NAME", ["confirmed pose"]
+        )
+    name = input("Put the arm there by hand. Your name confirms that it is there (empty to leave): ").strip()
+    if not name:
+        raise InterlockError("the pose was not confirmed; nothing was sent", ["confirmed pose"])
+    return name
+
+
+def _stream(
+    rig: Rig, motion: Motion, certificate: Certificate, *, url: str | None, confirmed_by: str | None, journal: Path | None
+) -> None:
+    from hil.runtime.bare import measure_bare_loop
+    from hil.runtime.host import Host
+    from hil.runtime.report import timing_of, tracking
+    from hil.types import Mode
+
+    by = _vouch(rig, url, confirmed_by)
+    records: list[TickRecord] = []
+    with Host(rig, url=url, journal=_journal(rig, journal), command=_command(), on_record=records.append) as host:
+        try:
+            host.connect(by)
+            print(f"streaming {motion.duration_s:.1f} s; Ctrl-C stops and holds", flush=True)
+            mode = host.run(motion, certificate)
+        finally:
+            for event in host.events:
+                print(f"  {event}", flush=True)
+    streamed = [record for record in records if record.sample is not None]
+    sent_bytes = sum(len(record.written) for record in records)
+    if streamed:
+        _show_tracking(rig, tracking(rig, records))
+        bare = measure_bare_loop(rig.period_s, min(3.0, motion.duration_s))
+        _show_timing(timing_of(streamed), bare)
+    console().print(f"{sent_bytes} bytes sent; journal {host.journal}")
+    if mode is not Mode.IDLE:
+        complain(f"{rig.id}: the motion did not run to its end")
+        raise typer.Exit(1)
+
+
+def _journal(rig: Rig, file: Path | None) -> Path:
+    from hil.model.files import state_dir
+
+    if file is not None:
+        return file
+    folder = state_dir() / "journals"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{rig.id}-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**6:06d}.mcap"
+
+
+def _command() -> str:
+    return " ".join(["hil", *sys.argv[1:]])
+
+
+# -- the tables ------------------------------------------------------------------------------------------
+
+
+def _in_unit(axis: Axis, value: float) -> str:
+    return f"{value / DEG:.2f} deg" if axis.kind.value == "revolute" else f"{value / MM:.2f} mm"
+
+
+def _show_preview(rig: Rig, report: PreviewReport) -> None:
+    if report.refusals:
+        console().print(f"[bold]REFUSED[/bold] for rig {rig.id}: {len(report.refusals)} reasons")
+        for refusal in report.refusals:
+            print(refusal.text)
+        return
+    console().print(f"[bold]PASSED[/bold] for rig {rig.id}: {report.duration_s:.2f} s, {report.samples} samples, "
+                    f"{len(report.wire_bytes)} bytes on the wire")  # fmt: skip
+    rows = (
+        [m.check, m.subject, m.limit, f"{m.margin:.3g} {m.unit}", "" if m.time_s is None else f"{m.time_s:.2f} s"]
+        for m in report.worst_margins
+    )
+    print_table("worst margin of each check", ["check", "subject", "limit", "margin", "at"], rows)
+
+
+def _show_tracking(rig: Rig, rows: Any) -> None:
+    axes = {axis.name: axis for axis in rig.axes}
+
+    def reported(row: Any) -> str:
+        return "nothing reported" if row.worst_reported is None else _in_unit(axes[row.axis], row.worst_reported)
+
+    print_table(
+        "tracking: command against simulated arm, and against the controller's report",
+        ["axis", "worst simulated", "rms simulated", "worst reported", "how reported"],
+        (
+            [
+                row.axis,
+                _in_unit(axes[row.axis], row.worst_simulated),
+                _in_unit(axes[row.axis], row.rms_simulated),
+                reported(row),
+                row.source.name if row.source else "",
+            ]
+            for row in rows
+        ),
+    )
+
+
+def _show_timing(loop: Timing, bare: Timing) -> None:
+    from hil.runtime.report import HISTOGRAM_EDGES_S
+
+    def share(timing: Timing, i: int) -> str:
+        return f"{100.0 * timing.histogram[i] / timing.ticks:6.2f} %"
+
+    rows = [
+        [f"{low * 1e6:g} to {high * 1e6:g} us", share(loop, i), share(bare, i)]
+        for i, (low, high) in enumerate(zip(HISTOGRAM_EDGES_S, HISTOGRAM_EDGES_S[1:], strict=False))
+    ]
+    for name, key in (("median", "p50_s"), ("99th percentile", "p99_s"), ("worst", "worst_s"), ("work, median", "work_p50_s")):
+        rows.append([name, *(f"{getattr(timing, key) * 1e6:.1f} us" for timing in (loop, bare))])
+    rows.append(["missed deadlines", str(loop.overruns), str(bare.overruns)])
+    rows.append(["ticks", str(loop.ticks), str(bare.ticks)])
+    print_table("lateness of the loop's ticks, beside a bare loop's", ["lateness", "this loop", "bare loop"], rows)

@@ -1,0 +1,188 @@
+"""The owner's side: one rig locked, its loop and recorder started, requests sent, records watched."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from hil.errors import HilError, InterlockError, LinkError
+from hil.model.files import state_dir
+from hil.model.rig import Rig
+from hil.motion.motion import Motion
+from hil.runtime import wiring
+from hil.runtime.lock import RigLock
+from hil.runtime.loop_process import LoopSpec, run_loop
+from hil.runtime.mailbox import MailboxWriter
+from hil.runtime.recorder import record
+from hil.runtime.ring import RingReader, RingWriter, default_folder
+from hil.safety.certificate import Certificate
+from hil.types import Arm, Confirm, Disconnect, Load, Mode, Request, Start, Stop, TickRecord
+
+POLL_S = 0.02
+CONNECT_S = 8.0
+RING_BYTES = 32 << 20
+MAILBOX_BYTES = 32 << 20
+_decode_tick = msgspec.msgpack.Decoder(TickRecord).decode
+
+
+class Host:
+    """Owns one rig for as long as it is entered.
+
+    Args:
+        rig: what to run.
+        url: real port, or None for a fake controller of its own, placed in the park pose.
+        journal: file to write.
+        command: what the user typed, for whoever finds the rig taken.
+        on_record: called with every tick record, in order.
+
+    Raises:
+        InterlockError: the rig has another owner.
+        LinkError, ControllerError: connecting failed, in the driver's words.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        *,
+        url: str | None,
+        journal: Path,
+        command: str,
+        on_record: Callable[[TickRecord], None] = lambda record: None,
+    ) -> None:
+        self.rig, self.journal = rig, journal
+        self.last: TickRecord | None = None
+        self.events: list[str] = []
+        self._url, self._command, self._on_record = url, command, on_record
+        self._stack = contextlib.ExitStack()
+        self._loop: BaseProcess | None = None
+        self._recorder: BaseProcess | None = None
+        self._stopping = False
+
+    # -- life --------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command))
+            folder = Path(stack.enter_context(
+                    tempfile.TemporaryDirectory(prefix="hil-", dir=default_folder(), ignore_cleanup_errors=True)
+                ))
+            url = self._url
+            if url is None:
+                fake = wiring.start_fake(self.rig, folder)
+                stack.callback(fake.stop)
+                url = fake.url
+            self._start(stack, folder, url)
+            self._stack = stack.pop_all()
+        return self
+
+    def _start(self, stack: contextlib.ExitStack, folder: Path, url: str) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        ring_path, mailbox_path = folder / "ring", folder / "mailbox"
+        RingWriter.create(ring_path, RING_BYTES).detach()
+        self._mailbox = stack.enter_context(contextlib.closing(MailboxWriter.create(mailbox_path, MAILBOX_BYTES)))
+        self._mailbox.beat(time.monotonic())
+        self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
+        session = wiring.session_record(self.rig, url=url, fake=self._url is None)
+        spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=session)
+        self._recorder = spawn.Process(target=record, args=(ring_path, self.journal, session), name="hil-recorder")
+        self._recorder.start()
+        self._loop = spawn.Process(target=run_loop, args=(spec,), name="hil-loop")
+        self._loop.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop, let go of the line, wait until the journal is closed."""
+        try:
+            self.send(Disconnect(reason="the session ends"))
+            self._until(lambda: not self._alive(), within_s=self.rig.period_s + 10.0)
+            self._poll()
+        finally:
+            for process in (self._loop, self._recorder):
+                if process is not None:
+                    process.join(5.0)
+            self._stack.close()
+
+    # -- talking -----------------------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> Mode:
+        """Mode at the end of the newest tick."""
+        return self.last.mode if self.last is not None else Mode.DISCONNECTED
+
+    def send(self, *requests: Request) -> None:
+        """Put requests into the loop's mailbox; it takes them at its next tick, in this order."""
+        for request in requests:
+            self._mailbox.send(request)
+
+    def connect(self, by: str) -> None:
+        """Wait for the controller, confirm the park pose in the name of `by`, and drive the axes one by one."""
+        self.wait_for(Mode.UNKNOWN_POSE, CONNECT_S)
+        self.send(Confirm(positions=self.rig.park, by=by))
+        dwell_s = self.rig.energise_dwell_s + self.rig.period_s
+        self.wait_for(Mode.IDLE, 2.0 + 2.0 * len(self.rig.axes) * dwell_s)
+
+    def run(self, motion: Motion, certificate: Certificate) -> Mode:
+        """Arm and stream one certified motion; the mode in which it ended: IDLE if it ran to its end."""
+        self.send(Load(motion=motion.to_bytes(), certificate=certificate.to_bytes()), Arm(digest=motion.digest))
+        self.wait_for(Mode.ARMED, 2.0)
+        self.send(Start(digest=motion.digest))
+        self.wait_for(Mode.STREAMING, 2.0)
+        ended = {Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED}
+        try:
+            self._until(lambda: self.mode in ended, within_s=motion.duration_s * 1.5 + 10.0)
+        except KeyboardInterrupt:
+            self.send(Stop(reason="interrupted from the keyboard"))
+            self._until(lambda: self.mode in ended, within_s=10.0)
+            raise
+        return self.mode
+
+    def wait_for(self, mode: Mode, within_s: float) -> None:
+        """Follow the loop until it reaches `mode`.
+
+        Raises:
+            InterlockError: a request was refused on the way, in the loop's words.
+            LinkError: the loop ended, faulted, or did not get there in time.
+        """
+        seen = len(self.events)
+        self._until(lambda: self.mode in (mode, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
+        if self.mode is mode:
+            return
+        words = self.events[-1] if self.events else "the loop said nothing"
+        if self._refused(seen):
+            raise InterlockError(next(e for e in self.events[seen:] if e.startswith("refused: ")))
+        raise LinkError(f"{self.rig.id}: {mode.value} was not reached; the last word was: {words}")
+
+    def _refused(self, since: int) -> bool:
+        return any(event.startswith("refused: ") for event in self.events[since:])
+
+    def _until(self, reached: Callable[[], bool], within_s: float) -> None:
+        deadline_s = time.monotonic() + within_s
+        self._poll()
+        while not reached() and self._alive() and time.monotonic() < deadline_s:
+            time.sleep(POLL_S)
+            self._poll()
+
+    def _alive(self) -> bool:
+        return self._loop is not None and self._loop.is_alive()
+
+    def _poll(self) -> None:
+        """Give a sign of life and take what the loop has published."""
+        self._mailbox.beat(time.monotonic())
+        if self._recorder is not None and not self._recorder.is_alive() and not self._stopping and self._alive():
+            self._stopping = True
+            self.send(Stop(reason="the recorder has ended: no motion without a journal"))
+        for record_bytes in self._reader.read():
+            tick = _decode_tick(record_bytes)
+            self.last = tick
+            self.events.extend(tick.events)
+            self._on_record(tick)

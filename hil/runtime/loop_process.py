@@ -1,0 +1,67 @@
+"""The loop's own process: nothing else in it can hold the interpreter."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import msgspec
+
+from hil.clock import RealClock
+from hil.model.rig import Rig
+from hil.runtime import wiring
+from hil.runtime.journal import SessionRecord
+from hil.runtime.mailbox import MailboxReader
+from hil.runtime.pacing import Watch, run_paced
+from hil.runtime.ring import RECORDER_SLOT, RingWriter
+from hil.runtime.rtprio import prepare_realtime
+from hil.types import Disconnect, Record, Request, TickRecord
+
+
+RECORDER_START_S = 10.0
+
+
+class LoopSpec(Record, frozen=True):
+    """All that the loop's process needs, handed over when it is started."""
+
+    rig: Rig
+    ring: Path
+    mailbox: Path
+    session: SessionRecord
+
+
+def run_loop(spec: LoopSpec) -> None:
+    """Connect, tick until told to leave, close the ring."""
+    # Ctrl-C reaches the whole group: the owner decides what it means, and says so by a request.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    terminated: list[Request] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: terminated.append(Disconnect(reason="terminated by the system")))
+    parent_pid = os.getppid()
+    ring = RingWriter.attach(spec.ring)
+    mailbox = MailboxReader(spec.mailbox)
+    _await_recorder(ring)
+    watch = Watch(parent_pid, mailbox.age_s, ring.reader_age_s)
+    clock = RealClock()
+    bridge = wiring.serial_bridge(spec.session, spec.rig)
+    prepare_realtime()
+    encode = msgspec.msgpack.Encoder().encode
+
+    def take(now_s: float) -> tuple[Request, ...]:
+        requests = (*mailbox.take(), *watch.requests(now_s), *terminated)
+        terminated.clear()
+        return requests
+
+    def publish(record: TickRecord) -> None:
+        ring.append(encode(record))
+
+    run_paced(bridge, clock, spec.rig.period_s, take, publish)
+    ring.close("the session ended")
+
+
+def _await_recorder(ring: RingWriter) -> None:
+    """Nothing is sent before somebody keeps the journal; a recorder that never comes is noticed by the watch."""
+    deadline_s = time.monotonic() + RECORDER_START_S
+    while ring.slot(RECORDER_SLOT) is None and time.monotonic() < deadline_s:
+        time.sleep(0.005)

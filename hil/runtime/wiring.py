@@ -1,0 +1,359 @@
+"""Builds everything from a rig. The only module that knows drivers and simulations, and the only list of kinds."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import hil
+from drivers import ssc32
+from drivers._ports import open_serial
+from hil.clock import VirtualClock
+from hil.errors import ConfigError, HilError, JournalError, LinkError
+from hil.link import ArmLink, BytePort, ControllerSettings
+from hil.model import loading
+from hil.model.files import find
+from hil.model.rig import AxisKind, Rig
+from hil.robot import Robot
+from hil.runtime.bridge import Bridge
+from hil.runtime.journal import SessionRecord, Wiring
+from hil.runtime.tap import PortTap
+from hil.safety.guard import Guard
+from sim.arm import SimulatedArm
+from sim.bench import BenchServo, ServoBench
+from sim.ports import MemoryPort
+from sim.serving import FakeOptions, run_fake_ssc32
+from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
+
+FAKE_READY_S = 20.0
+JUMPER_RATES = (2400, 9600, 38400, 115200)
+"""Baud rates that the jumpers of an SSC-32 can set; any other takes an SSC-32U."""
+
+
+# -- kinds of controller ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What has to be known about one kind of controller.
+
+    Attributes:
+        settings_type: its settings record.
+        settings_from_table: reads the ``[controller]`` table.
+        build: makes the driver from settings and a way to open the port.
+        memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
+        fake_process: main function of the emulated controller in a process of its own.
+    """
+
+    settings_type: type[Any]
+    settings_from_table: Callable[[Mapping[str, Any], tuple[tuple[str, str], ...], str], ControllerSettings]
+    build: Callable[[Any, Callable[[], BytePort]], ArmLink]
+    memory_fake: Callable[[Rig, Sequence[float], bool], MemoryFake]
+    fake_process: Callable[[Rig, Path, Connection], None]
+
+
+@dataclass(frozen=True)
+class MemoryFake:
+    """An emulated controller and the arm behind it, on virtual time.
+
+    Attributes:
+        open_port: plugs a line in.
+        first_jumps: per axis of the rig, how far its servo jumped when it was first driven.
+    """
+
+    open_port: Callable[[], BytePort]
+    first_jumps: Callable[[], tuple[float, ...]]
+
+
+def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
+    """The rig's own calibration as the true one: a rehearsal cannot know better."""
+    settings = rig.controller
+    assert isinstance(settings, ssc32.Ssc32Settings)
+    return [
+        BenchServo(
+            channel=wire.channel,
+            points=wire.points,
+            start=position,
+            lag_s=axis.servo_lag_s,
+            speed=axis.servo_speed,
+        )
+        for axis, wire, position in zip(rig.axes, settings.axes, start, strict=True)
+    ]
+
+
+def _ssc32_board(settings: ssc32.Ssc32Settings) -> BoardSettings:
+    """A board that can be set to the rig's rate: the older ones have jumpers for four rates only."""
+    firmware = Firmware.V2 if settings.baud in JUMPER_RATES else Firmware.U
+    return BoardSettings(firmware=firmware, baud=settings.baud)
+
+
+def _ssc32_in_memory(rig: Rig, start: Sequence[float], energised: bool) -> MemoryFake:
+    settings = rig.controller
+    assert isinstance(settings, ssc32.Ssc32Settings)
+    board = Ssc32Board(_ssc32_board(settings))
+    servos = _ssc32_servos(rig, start)
+    bench = ServoBench(board, servos)
+    if energised:
+        pulses = (settings.pulse_us(axis, position) for axis, position in enumerate(start))
+        line = "".join(f"#{servo.channel}P{pulse}" for servo, pulse in zip(servos, pulses, strict=True))
+        board.receive(f"{line}\r".encode("ascii"), 0.0, board.byte_s)
+        board.advance(0.1)
+
+    def first_jumps() -> tuple[float, ...]:
+        by_channel = {move.channel: move.jump for move in bench.first_moves}
+        return tuple(by_channel.get(servo.channel, 0.0) for servo in servos)
+
+    return MemoryFake(open_port=lambda: MemoryPort(board, settings.baud, bench=bench), first_jumps=first_jumps)
+
+
+def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
+    """Serve a fake board that stands in the park pose, until the owner is gone or terminates it."""
+    settings = rig.controller
+    assert isinstance(settings, ssc32.Ssc32Settings)
+    on_tcp = sys.platform == "win32"
+    options = FakeOptions(
+        link=None if on_tcp else str(folder / "ssc32"),
+        tcp_port=0 if on_tcp else None,
+        board=_ssc32_board(settings),
+        servos=tuple(_ssc32_servos(rig, rig.park)),
+        parent_pid=multiprocessing.parent_process().pid if multiprocessing.parent_process() else None,
+    )
+    try:
+        run_fake_ssc32(options, ready.send)
+    except HilError as error:
+        ready.send(error)
+
+
+KINDS: Mapping[str, Kind] = {
+    "ssc32": Kind(
+        ssc32.Ssc32Settings, ssc32.settings_from_table, ssc32.build, _ssc32_in_memory, _ssc32_process
+    ),
+}
+
+
+# -- rigs ------------------------------------------------------------------------------------------------
+
+
+def load_rig(name: str | Path) -> Rig:
+    """Read a rig by name or path.
+
+    Raises:
+        ConfigError: there is no such rig, or something in it is wrong.
+    """
+    return loading.load_rig(name, {kind: entry.settings_from_table for kind, entry in KINDS.items()})
+
+
+def _rig_from_tree(tree: Mapping[str, Any], kind: str) -> Rig:
+    def controller(wanted: type[Any], value: Any) -> Any:
+        return msgspec.convert(value, KINDS[kind].settings_type)
+
+    return msgspec.convert(tree, Rig, dec_hook=controller)
+
+
+# -- bridges ---------------------------------------------------------------------------------------------
+
+
+def _shadow(rig: Rig, start: Sequence[float], now_s: float) -> SimulatedArm:
+    shadow = SimulatedArm(
+        start, [axis.servo_lag_s for axis in rig.axes], [axis.servo_speed for axis in rig.axes]
+    )
+    shadow.open(now_s)
+    return shadow
+
+
+def _bridge(
+    rig: Rig,
+    url: str,
+    open_port: Callable[[], BytePort],
+    start: Sequence[float],
+    *,
+    now_s: float,
+    epoch_offset_s: float,
+    version: str,
+) -> Bridge:
+    tap = PortTap(open_port)
+    settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
+    link = KINDS[rig.controller.kind].build(settings, tap.open)
+    guard = Guard(rig, Robot(rig.robot))
+    shadow = _shadow(rig, start, now_s)
+    return Bridge(rig, link, shadow, guard, tap, epoch_offset_s=epoch_offset_s, version=version)
+
+
+def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
+    """The bridge to a byte line with a URL: a real port, or a fake in a process of its own."""
+    settings = rig.controller
+    return _bridge(
+        rig,
+        session.port,
+        lambda: open_serial(session.port, settings.baud),
+        rig.park,
+        now_s=session.start_monotonic_s,
+        epoch_offset_s=session.start_epoch_s - session.start_monotonic_s,
+        version=session.software_version,
+    )
+
+
+def replay_bridge(session: SessionRecord, open_port: Callable[[], BytePort]) -> Bridge:
+    """The same bridge as a journal's, on a port that gives back what the journal's line gave.
+
+    Raises:
+        JournalError: the journal's rig cannot be read by this version.
+    """
+    try:
+        rig = _rig_from_tree(session.rig, session.settings["controller_kind"])
+    except (msgspec.ValidationError, KeyError, HilError) as error:
+        raise JournalError(f"the journal's rig cannot be read by version {hil.__version__}: {error}") from None
+    if rig.digest != session.rig_digest:
+        raise JournalError("the journal's rig is not the one that its digest names: the session record was changed")
+    return _bridge(
+        rig,
+        session.port,
+        open_port,
+        rig.park,
+        now_s=session.start_monotonic_s,
+        epoch_offset_s=session.start_epoch_s - session.start_monotonic_s,
+        version=session.software_version,
+    )
+
+
+@dataclass(frozen=True)
+class VirtualArm:
+    """A whole rig on virtual time: the real driver, its fake, and the clock that both live by."""
+
+    bridge: Bridge
+    clock: VirtualClock
+    fake: MemoryFake
+
+
+def virtual_arm(rig: Rig, start: Sequence[float], *, energised: bool, epoch_offset_s: float) -> VirtualArm:
+    """Wire a rig to an emulated controller in memory.
+
+    Args:
+        rig: the resolved rig.
+        start: where the simulated arm is, one position per axis.
+        energised: True if the controller already drives it there.
+        epoch_offset_s: epoch seconds at virtual second 0.
+    """
+    clock = VirtualClock(0.1)
+    fake = KINDS[rig.controller.kind].memory_fake(rig, start, energised)
+    bridge = _bridge(
+        rig,
+        "memory",
+        fake.open_port,
+        start,
+        now_s=clock.now_s(),
+        epoch_offset_s=epoch_offset_s,
+        version=hil.__version__,
+    )
+    return VirtualArm(bridge, clock, fake)
+
+
+def session_record(rig: Rig, *, url: str, fake: bool) -> SessionRecord:
+    """What a journal begins with, and what the loop's process is told."""
+    return SessionRecord(
+        software_version=hil.__version__,
+        wiring=Wiring.FAKE if fake else Wiring.REAL,
+        port=url,
+        rig_id=rig.id,
+        rig_digest=rig.digest,
+        rig=msgspec.to_builtins(rig),
+        settings={"controller_kind": rig.controller.kind},
+        start_epoch_s=time.time(),
+        start_monotonic_s=time.monotonic(),
+    )
+
+
+# -- fakes in a process of their own ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FakeProcess:
+    """A running fake controller."""
+
+    url: str
+    process: BaseProcess
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        self.process.join(5.0)
+
+
+def start_fake(rig: Rig, folder: Path) -> FakeProcess:
+    """Start the rig's kind of controller as an emulation in a process of its own, standing in the park pose.
+
+    Raises:
+        LinkError: it did not come up.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe(duplex=False)
+    process = spawn.Process(
+        target=KINDS[rig.controller.kind].fake_process, args=(rig, folder, theirs), name="hil-fake"
+    )
+    process.start()
+    theirs.close()
+    try:
+        answer = ours.recv() if ours.poll(FAKE_READY_S) else None
+    except EOFError:
+        answer = None
+    if isinstance(answer, HilError):
+        raise answer
+    if answer is None:
+        process.terminate()
+        raise LinkError("the fake controller did not come up; run `hil fake` by hand to see why")
+    return FakeProcess(url=answer, process=process)
+
+
+def serve_fake_ssc32(
+    ready: Callable[[str], None],
+    *,
+    rig: Rig | None,
+    link: Path | None,
+    tcp_port: int | None,
+    faults: str | None,
+    seed: int | None,
+    firmware: str,
+    baud: int | None,
+    powered: bool,
+    trace: Path | None,
+) -> None:
+    """Run a fake SSC-32 in this process until it is told to end.
+
+    Args:
+        ready: called once with the path or URL to open.
+        rig: whose arm hangs behind the board, limp in its park pose; None for 32 generic servos.
+        link, tcp_port: where to serve; a pseudo-terminal of the system's naming if neither is given.
+        faults, seed: what goes wrong.
+        firmware: a value of `sim.ssc32.Firmware`.
+        baud: the board's speed; None for its usual one.
+        powered: False for a board without logic supply.
+        trace: file for what moves.
+
+    Raises:
+        ConfigError: an option cannot be had, in words.
+    """
+    families = [family.value for family in Firmware]
+    if firmware not in families:
+        raise ConfigError("hil fake ssc32", "--firmware", firmware, ", ".join(families))
+    run_fake_ssc32(
+        FakeOptions(
+            link=None if link is None else str(link),
+            tcp_port=tcp_port if tcp_port is not None or sys.platform != "win32" else 0,
+            board=BoardSettings(firmware=Firmware(firmware), baud=baud),
+            powered=powered,
+            faults=None if faults is None else str(find("faults", faults)),
+            seed=seed,
+            servos=() if rig is None else tuple(_ssc32_servos(rig, rig.park)),
+            trace=None if trace is None else str(trace),
+        ),
+        ready,
+    )
