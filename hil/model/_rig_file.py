@@ -248,7 +248,7 @@ def _check_axis(axis: Axis, place: _Place, file: str) -> None:
         allowed = f"less than {place.shown((axis.upper - axis.lower) / 2)} {unit}, half the range"
         raise ConfigError(file, f"{key}.soft_margin_{unit}", axis.soft_margin / place.factor, allowed)
     for name, value in (("home", axis.home), ("park", axis.park)):
-        if not low < value < high:
+        if not low + TOLERANCE < value < high - TOLERANCE:
             raise ConfigError(
                 file,
                 f"{key}.{name}_{unit}",

@@ -23,13 +23,13 @@ def find(kind: str, name: str | Path, *, file: str = "", key: str = "") -> Path:
     Args:
         kind: ``robots``, ``rigs``, ``tasks`` or ``faults``.
         name: a path, or the file's name with or without ``.toml``.
-        file: the file in which the name was given, for the message; empty if in none.
+        file: the file in which the name was given, empty if in none; a relative path may be relative to it.
         key: the key there.
 
     Raises:
         ConfigError: there is no such file; lists what there is and the closest match.
     """
-    for candidate in _candidates(kind, Path(name)):
+    for candidate in _candidates(kind, str(name), file):
         if candidate.is_file():
             return candidate
     names = list_names(kind)
@@ -114,10 +114,13 @@ def _syntax_error(path: Path, text: str, message: str) -> ConfigError:
     )
 
 
-def _candidates(kind: str, name: Path) -> Iterator[Path]:
+def _candidates(kind: str, given: str, file: str) -> Iterator[Path]:
+    name = Path(given)
     yield name
     if name.is_absolute():
         return
+    if file and (given.startswith(".") or len(name.parts) > 1):
+        yield Path(file).parent / name
     parts = name.parts
     if parts[:2] == ("configs", kind):
         name = Path(*parts[2:]) if len(parts) > 2 else name
