@@ -17,6 +17,7 @@ from hil.kernels.chain import Frame, chain_of, link_frames
 from hil.kernels.scalar import FLOATS
 from hil.model.rig import Box, Capsule, Rig
 from hil.model.robot import JointType, RobotModel
+from hil.robot import Robot
 from hil.safety.geometry import (
     FloatArray,
     Point,
@@ -27,6 +28,9 @@ from hil.safety.geometry import (
     segment_distance_single,
     unpack,
 )
+
+BLOCK = 2048
+"""Poses worked on at once: enough to hide numpy's call cost, few enough for an hour's motion to fit."""
 
 
 class Constraint(NamedTuple):
@@ -46,8 +50,9 @@ class Constraint(NamedTuple):
 class Body:
     """All constraints of a rig, evaluated over a batch of poses."""
 
-    def __init__(self, rig: Rig) -> None:
+    def __init__(self, rig: Rig, robot: Robot) -> None:
         fences = rig.fences
+        self._robot = robot
         self.shapes = rig.shapes
         self.clearance_m = fences.clearance_m
         self.pairs = pairs_to_check(rig)
@@ -59,16 +64,22 @@ class Body:
         self._radii = np.array([shape.radius_m for shape in self.shapes])
         self.travel = self._travel(rig)
 
-    def margins(self, frames: FloatArray) -> FloatArray:
+    def margins(self, joints: FloatArray) -> FloatArray:
         """What is left of every constraint.
 
         Args:
-            frames: link frames, shape (N, n + 2, 4, 4), as `Robot.link_frames` gives them.
+            joints: positions of the robot's joints, shape (N, n), radians or metres.
 
         Returns:
             Metres left over after radii and clearance, shape (N, len(constraints)); negative where violated.
         """
-        start, end = self._place(frames)
+        left = np.empty((len(joints), len(self.constraints)))
+        for first in range(0, len(joints), BLOCK):
+            left[first : first + BLOCK] = self._block(joints[first : first + BLOCK])
+        return left
+
+    def _block(self, joints: FloatArray) -> FloatArray:
+        start, end = self._place(self._robot.link_frames(joints))
         radii, take = self._radii, self.clearance_m
         columns = []
         if self.pairs:
@@ -180,9 +191,7 @@ class LiveBody:
                 index += 1
         return found
 
-    def _outside(
-        self, placed: list[_Placed], lower: Point, upper: Point, slack_m: float
-    ) -> list[tuple[int, float]]:
+    def _outside(self, placed: list[_Placed], lower: Point, upper: Point, slack_m: float) -> list[tuple[int, float]]:
         found = []
         for index, i in enumerate(self._moving, len(self.constraints) - len(self._moving)):
             shape = placed[i]
@@ -200,10 +209,7 @@ def constraints(rig: Rig) -> list[Constraint]:
     """Every constraint of a rig: pairs, then table, then boxes to keep out of, then the box to stay in."""
     names, fences = [shape.name for shape in rig.shapes], rig.fences
     movers = [names[i] for i in moving(rig)]
-    found = [
-        Constraint("E-09", f"{names[one]} and {names[two]}", "the arm itself")
-        for one, two in pairs_to_check(rig)
-    ]
+    found = [Constraint("E-09", f"{names[one]} and {names[two]}", "the arm itself") for one, two in pairs_to_check(rig)]
     found += [Constraint("E-10", f"{names[i]} and table", "table") for i in above_table(rig)]
     for box in fences.keep_out:
         found += [Constraint("E-10", f"{name} and {_called(box)}", _called(box)) for name in movers]

@@ -9,7 +9,7 @@ import msgspec
 from hil.errors import RefusedError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.safety.checker import Findings
+from hil.safety.findings import Findings
 from hil.types import Margin, Record, Refusal
 
 VALID_S = 8 * 3600.0
@@ -59,9 +59,7 @@ class Certificate(Record, frozen=True):
         try:
             certificate = msgspec.json.decode(data, type=Certificate)
         except (msgspec.MsgspecError, UnicodeError) as error:
-            unreadable = _refusal(
-                "certificate file", f"must be readable ({error})", "the file as it was written"
-            )
+            unreadable = _refusal("certificate file", f"must be readable ({error})", "the file as it was written")
             raise RefusedError([unreadable], "certificate refused") from None
         if certificate.to_bytes() != data or certificate.digest != _digest(certificate):
             raise RefusedError([_tampered()], "certificate refused")

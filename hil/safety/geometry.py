@@ -18,9 +18,7 @@ PARALLEL = 1e-12
 """Squared sine below which segments count as parallel; a metre long they then part by a micrometre."""
 
 
-def segment_distance(
-    start: FloatArray, end: FloatArray, other_start: FloatArray, other_end: FloatArray
-) -> FloatArray:
+def segment_distance(start: FloatArray, end: FloatArray, other_start: FloatArray, other_end: FloatArray) -> FloatArray:
     """Shortest distance between two segments, in the unit of the points.
 
     Closest points after Ericson, Real-Time Collision Detection (2005), 5.1.9; a segment may have no length.
@@ -47,9 +45,7 @@ def segment_distance(
     return result
 
 
-def segment_box_distance(
-    start: FloatArray, end: FloatArray, lower: FloatArray, upper: FloatArray
-) -> FloatArray:
+def segment_box_distance(start: FloatArray, end: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Shortest distance between segments and one axis-aligned box; 0 where they touch or cross.
 
     Along the segment the squared distance is convex and piecewise quadratic, with knots where a coordinate

@@ -12,15 +12,8 @@ from hil.errors import CommandError
 from hil.model.rig import Rig
 from hil.robot import Robot
 from hil.safety.body import LiveBody
+from hil.safety.findings import ABSOLUTE_SLACK, DISTANCE_SLACK_M, RELATIVE_SLACK
 from hil.types import JointCommand, LimitHit, Record
-
-RELATIVE_SLACK = 1e-6
-ABSOLUTE_SLACK = 1e-12
-"""Room for floating-point rounding only: differences of positions of a few radians are good to 1e-14."""
-
-DISTANCE_SLACK_M = 1e-9
-"""The same for distances, which plain floats and batches compute in a different order."""
-
 
 _Positions = tuple[float, ...]
 _History = tuple[_Positions, _Positions, _Positions]
@@ -136,9 +129,7 @@ class Guard:
             if not limits.lower - limits.rounding <= here <= limits.upper + limits.rounding
         ]
 
-    def _axis_hits(
-        self, positions: tuple[float, ...], sent: tuple[float, ...], passed: _History
-    ) -> list[LimitHit]:
+    def _axis_hits(self, positions: tuple[float, ...], sent: tuple[float, ...], passed: _History) -> list[LimitHit]:
         hits: list[LimitHit] = []
         period = self._period_s
         for name, limits, here, there, before, last, older, oldest in zip(

@@ -153,8 +153,7 @@ def pose(**degrees: float) -> tuple[float, ...]:
     """Home, with the named axes elsewhere (degrees, gripper in millimetres)."""
     units = dict.fromkeys(NAMES, DEG) | {"gripper": MM}
     return tuple(
-        degrees[name] * units[name] if name in degrees else home
-        for name, home in zip(NAMES, HOME, strict=True)
+        degrees[name] * units[name] if name in degrees else home for name, home in zip(NAMES, HOME, strict=True)
     )
 
 

@@ -16,14 +16,14 @@ RIG = with_fences(
     keep_in=box("cell", (-380, -380, -300), (380, 380, 460)),
 )
 ROBOT = Robot(RIG.robot)
-BODY, LIVE = Body(RIG), LiveBody(RIG)
+BODY, LIVE = Body(RIG, ROBOT), LiveBody(RIG)
 
 joints = st.tuples(*(st.floats(-3.0, 3.0) for _ in range(5)))
 small = st.tuples(*(st.floats(-0.1, 0.1) for _ in range(5)))
 
 
 def margins(q):
-    return BODY.margins(ROBOT.link_frames(np.array([q])))[0]
+    return BODY.margins(np.array([q]))[0]
 
 
 @settings(deadline=None)
@@ -56,7 +56,7 @@ def test_a_shape_that_never_moves_is_not_held_against_the_fences():
 
 def test_a_rig_without_shapes_has_no_constraints():
     bare = make_rig(shapes=())
-    assert Body(bare).margins(ROBOT.link_frames(np.zeros((4, 5)))).shape == (4, 0)
+    assert Body(bare, ROBOT).margins(np.zeros((4, 5))).shape == (4, 0)
     assert LiveBody(bare).violations((0.0,) * 5, 0.0) == []
 
 

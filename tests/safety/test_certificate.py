@@ -86,9 +86,7 @@ def test_a_mismatch_says_what_was_certified_what_was_found_and_what_to_do():
         lambda rig: with_axis(rig, "base", upper=rig.axes[0].upper + 1e-15),
         lambda rig: msgspec.structs.replace(rig, tool_speed_m_s=rig.tool_speed_m_s * (1 + 1e-15)),
         lambda rig: msgspec.structs.replace(rig, shapes=rig.shapes[:-1]),
-        lambda rig: msgspec.structs.replace(
-            rig, controller=msgspec.structs.replace(rig.controller, baud=57600)
-        ),
+        lambda rig: msgspec.structs.replace(rig, controller=msgspec.structs.replace(rig.controller, baud=57600)),
         lambda rig: msgspec.structs.replace(
             rig, robot=msgspec.structs.replace(rig.robot, joints=rig.robot.joints[::-1])
         ),
@@ -147,9 +145,7 @@ def test_flipping_any_one_bit_of_the_rig_is_refused(data):
     assert ("rig" in subjects(rig=rig)) is changed
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"{}", b"null", b"\xff\xfe", b"[" * 10_000, CERTIFICATE.to_bytes() + b" "]
-)
+@pytest.mark.parametrize("data", [b"", b"{}", b"null", b"\xff\xfe", b"[" * 10_000, CERTIFICATE.to_bytes() + b" "])
 def test_anything_else_is_refused_in_words(data):
     with pytest.raises(RefusedError, match=r"certificate refused\n\[E-15\] certificate file: must be"):
         Certificate.from_bytes(data)

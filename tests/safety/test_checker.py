@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.motion.motion import Mark, Motion
+from hil.motion.stopping import stop_ramp
 from hil.robot import Robot
 from hil.safety.body import Body
 from hil.safety.checker import SLOW_DOWN, check_motion
@@ -92,9 +93,7 @@ def test_standing_still_is_a_motion_too():
 
 def test_a_rig_without_shapes_fences_or_gripper_is_checked_for_the_rest():
     axes, settings_ = RIG.axes[:-1], RIG.controller
-    rig = make_rig(
-        shapes=(), axes=axes, controller=msgspec.structs.replace(settings_, axes=settings_.axes[:-1])
-    )
+    rig = make_rig(shapes=(), axes=axes, controller=msgspec.structs.replace(settings_, axes=settings_.axes[:-1]))
     motion = Motion(NAMES[:-1], PERIOD_S, np.tile(HOME[:-1], (3, 1)))
     assert check(motion, rig).refusals == ()
 
@@ -194,9 +193,7 @@ def test_speed_is_that_of_the_pulses_with_one_pulse_a_period_of_allowance(pulses
 
 
 def test_a_speed_refusal_gives_the_limit_in_degrees_a_second():
-    refusal = first(
-        move(with_axis(RIG, "base", speed=80 * DEG), HOME, pose(base=60), share=1.0), check_id="E-03"
-    )
+    refusal = first(move(with_axis(RIG, "base", speed=80 * DEG), HOME, pose(base=60), share=1.0), check_id="E-03")
     assert refusal.limit == "speed 60 deg/s and one step of the wire a period"
     assert (refusal.unit, refusal.nearest_allowed) == ("deg/s", "60 deg/s")
     assert refusal.advice.startswith("Give this step more time, or a lower speed.")
@@ -327,9 +324,7 @@ def test_a_path_that_leaves_its_line_only_between_two_samples_is_found():
     rig = with_axis(make_rig(tool_speed_m_s=1e3), "base", speed=1e4, acceleration=1e7, jerk=1e10)
     motion = samples_of("base", [0.0, 9.0 * DEG])
     ends = ROBOT.forward_kinematics(motion.samples[:, :5])[:, :3, 3]
-    marked = mark(
-        motion, "line", start_m=tuple(ends[0].tolist()), end_m=tuple(ends[1].tolist()), tolerance_m=0.1 * MM
-    )
+    marked = mark(motion, "line", start_m=tuple(ends[0].tolist()), end_m=tuple(ends[1].tolist()), tolerance_m=0.1 * MM)
     refusal = first(marked, rig, "E-06")
     assert refusal.limit == "0.1 mm from the straight line half-way there"
     assert refusal.place == "step 1 (line)"
@@ -431,7 +426,7 @@ def test_whatever_a_dense_search_finds_between_samples_is_refused(seed):
     rig = with_fences(rig, keep_out=(box("needle", centre / MM - 1, centre / MM + 1),), clearance_m=0.001)
     thin = tuple(msgspec.structs.replace(s, radius_m=0.004) for s in rig.shapes)
     rig = msgspec.structs.replace(rig, shapes=thin)
-    lowest = Body(rig).margins(ROBOT.link_frames(dense)).min()
+    lowest = Body(rig, ROBOT).margins(dense).min()
     found = bool([r for r in check(motion, rig).refusals if r.check in ("E-09", "E-10")])
     if lowest < -0.5 * MM:
         assert found
@@ -488,3 +483,36 @@ def test_three_thousand_failing_samples_make_one_refusal_per_subject():
 def test_only_the_worst_few_of_one_kind_are_told():
     rig = with_fences(RIG, keep_in=box("cell", (-10, -10, -10), (10, 10, 10)), clearance_m=0.0)
     assert len([r for r in check(hold(rig, HOME), rig).refusals if r.check == "E-10"]) == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_walk_along_the_stops_meets_is_refused(seed):
+    random = np.random.default_rng(seed)
+    rig = msgspec.structs.replace(RIG, axes=tuple(msgspec.structs.replace(a, soft_margin=0.0) for a in RIG.axes))
+    goal = pose(base=random.uniform(20, 60), shoulder=random.uniform(60, 100), elbow=random.uniform(-90, -20))
+    motion = move(rig, HOME, goal, share=1.0)
+    rows, period = motion.samples, PERIOD_S
+    before = np.concatenate([rows[:1], rows[:1], rows])
+    stops = [
+        stop_ramp(
+            rig,
+            rows[k],
+            (rows[k] - before[k + 1]) / period,
+            (rows[k] - 2 * before[k + 1] + before[k]) / period**2,
+        )
+        for k in range(len(rows))
+    ]
+    # A small box where one of the stops leads, off the way itself if the stop leaves it.
+    tip = ROBOT.link_frames(stops[len(rows) // 3][-3:-2, :5])[0, 5, :3, 3] + random.uniform(-0.02, 0.02, 3)
+    rig = with_fences(rig, keep_out=(box("lamp", tip / MM - 3, tip / MM + 3),))
+    body = Body(rig, ROBOT)
+    clear = body.margins(rig.controller.quantise(rows)[:, :5]).min(axis=1) >= 0.0
+    lowest = [body.margins(stop[:, :5]).min() for stop in stops]
+    met = any(ok and low < -1e-6 for ok, low in zip(clear, lowest, strict=True))
+    assert met == any(r.check == "E-13" for r in check(motion, rig).refusals)
+
+
+def test_nonsense_is_refused_without_walking_its_endless_stops():
+    random = np.random.default_rng(0)
+    findings = check(Motion(NAMES, PERIOD_S, random.uniform(-9999.0, 9999.0, (1000, len(NAMES)))))
+    assert {"E-02", "E-03", "E-05", "E-13"} <= {r.check for r in findings.refusals}

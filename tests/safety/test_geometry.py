@@ -60,15 +60,11 @@ def test_a_segment_through_a_box_touches_it_although_both_ends_are_far_outside()
 
 
 def test_crossing_segments_are_as_far_apart_as_their_common_perpendicular():
-    assert (
-        segment_distance_single((-1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, -1.0, 0.3), (0.0, 1.0, 0.3)) == 0.3
-    )
+    assert segment_distance_single((-1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, -1.0, 0.3), (0.0, 1.0, 0.3)) == 0.3
 
 
 def test_room_inside_a_box_is_that_of_the_end_nearest_to_a_wall():
-    room = room_inside(
-        np.array([[0.0, 0.0, 0.5]]), np.array([[0.9, 0.0, 1.0]]), np.array(LOWER), np.array(UPPER)
-    )
+    room = room_inside(np.array([[0.0, 0.0, 0.5]]), np.array([[0.9, 0.0, 1.0]]), np.array(LOWER), np.array(UPPER))
     assert np.isclose(room[0], 0.1)
 
 

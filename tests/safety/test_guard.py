@@ -81,10 +81,7 @@ def test_a_stop_ramp_from_any_sample_passes(seed):
 @given(
     st.lists(
         st.tuples(
-            *(
-                st.one_of(st.floats(-0.03, 0.03), st.floats(-4.0, 4.0), st.floats(allow_nan=False))
-                for _ in NAMES
-            ),
+            *(st.one_of(st.floats(-0.03, 0.03), st.floats(-4.0, 4.0), st.floats(allow_nan=False)) for _ in NAMES),
             st.booleans(),
         ),
         max_size=40,

@@ -1,0 +1,187 @@
+"""Does the arm stay clear of itself and its surroundings: at samples, between them, and during any stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hil.link import FloatArray
+from hil.model.rig import AxisKind, Rig
+from hil.motion.motion import Motion
+from hil.motion.stopping import stop_positions, stop_ramp
+from hil.safety.body import Body, Constraint
+from hil.safety.findings import (
+    ABSOLUTE_SLACK,
+    DISTANCE_SLACK_M,
+    MILLIMETRES,
+    RELATIVE_SLACK,
+    Notes,
+    unit_of,
+)
+from hil.units import DEG, MM
+
+JUMP = {AxisKind.REVOLUTE: 10.0 * DEG, AxisKind.PRISMATIC: 20.0 * MM, AxisKind.GRIPPER: 20.0 * MM}
+"""Largest step between two samples, whatever speed a rig allows: more is another posture of the arm."""
+
+RESOLUTION_M = 0.5e-3
+"""Clearances between samples are certain to this much."""
+
+STOPS_AT_ONCE = 256
+
+SLOWER = "Plan this place slower, so that a stop takes less way, or keep further away."
+
+
+def clearances(rig: Rig, body: Body, joints: FloatArray, notes: Notes) -> FloatArray:
+    """E-09 and E-10; returns what is left of every constraint at every sample, shape (N, constraints)."""
+    margins = body.margins(joints)
+    jumps = np.array([JUMP[axis.kind] for axis in rig.axes[: joints.shape[1]]])
+    lowest = margins.copy()
+    lowest[1:] = np.minimum(lowest[1:], _between(body, joints, margins, jumps))
+    clearance = MILLIMETRES.say(body.clearance_m)
+    neighbours = ", ".join("-".join(pair) for pair in rig.fences.neighbours)
+    unchecked = f" (neighbours not checked: {neighbours})" if neighbours else ""
+    for column, constraint in enumerate(body.constraints):
+        values = lowest[:, column]
+        first = int(np.argmax(values < -DISTANCE_SLACK_M))
+        inside = values[first] < 0.0 <= margins[first, column]
+        where = f", reached between samples {first - 1} and {first}" if inside else ""
+        notes.judge(
+            constraint.check,
+            constraint.subject,
+            values,
+            scale=1.0,
+            unit=MILLIMETRES,
+            limit=f"clearance {clearance}{where}{unchecked if constraint.check == 'E-09' else ''}",
+            nearest=f"{clearance} apart",
+            advice=_evasion(constraint),
+            group=constraint.group,
+            slack=DISTANCE_SLACK_M,
+        )
+    return margins
+
+
+def _between(body: Body, joints: FloatArray, margins: FloatArray, jumps: FloatArray) -> FloatArray:
+    """Lowest margin found between each sample and the next, shape (N - 1, constraints).
+
+    No distance can shrink faster than its shapes travel. Where the margins at both ends of a stretch do not
+    outweigh the travel between, the stretch is halved, until they do or until it is below the resolution.
+    Stretches with a jump are left out: they are refused anyway.
+    """
+    found = np.minimum(margins[:-1], margins[1:])
+    k = np.flatnonzero((np.abs(np.diff(joints, axis=0)) <= jumps).all(axis=1))
+    a, b, at_a, at_b = joints[k], joints[k + 1], margins[k], margins[k + 1]
+    while len(k):
+        travel = np.abs(b - a) @ body.travel.T
+        unsure = (at_a >= 0.0) & (at_b >= 0.0) & (at_a + at_b < travel) & (travel > 2.0 * RESOLUTION_M)
+        keep = unsure.any(axis=1)
+        a, b, at_a, at_b, k = a[keep], b[keep], at_a[keep], at_b[keep], k[keep]
+        if not len(k):
+            break
+        middle = 0.5 * (a + b)
+        at_middle = body.margins(middle)
+        np.minimum.at(found, k, at_middle)
+        a, b = np.concatenate([a, middle]), np.concatenate([middle, b])
+        at_a, at_b = np.concatenate([at_a, at_middle]), np.concatenate([at_middle, at_b])
+        k = np.concatenate([k, k])
+    return found
+
+
+def _evasion(constraint: Constraint) -> str:
+    if constraint.check == "E-09":
+        return "Fold the arm less here, or take another way."
+    if constraint.group == "table":
+        return "Keep the arm higher here: a higher target, a via point, or a steeper tool."
+    return "Lead the arm round this box with a via point, or move the target."
+
+
+def stop_limits(rig: Rig, motion: Motion, notes: Notes) -> FloatArray:
+    """E-13: a stop from any sample ends inside the hard limits; returns where each rests, shape (N, axes)."""
+    rest = stop_positions(rig, motion)
+    low, high = rig.controller.bounds()
+    for i, axis in enumerate(rig.axes):
+        unit = unit_of(axis)
+        lower, upper = max(axis.lower, float(low[i])), min(axis.upper, float(high[i]))
+        for room, word, value in (
+            (rest[:, i] - lower, "lower", lower),
+            (upper - rest[:, i], "upper", upper),
+        ):
+            notes.judge(
+                "E-13",
+                axis.name,
+                room,
+                scale=upper - lower,
+                unit=unit,
+                limit=f"{word} limit {unit.say(value)} after a stop from here",
+                nearest=unit.say(value),
+                advice=SLOWER,
+                group="limits after a stop",
+                slack=1e-9,
+            )
+    return rest
+
+
+def stop_clearances(rig: Rig, body: Body, motion: Motion, rest: FloatArray, margins: FloatArray, notes: Notes) -> None:
+    """E-13: a stop from any sample stays clear all the way."""
+    moving = np.flatnonzero((np.abs(rest - motion.samples) > ABSOLUTE_SLACK).any(axis=1))
+    left = _along_stops(rig, body, motion, rest, margins, moving)
+    # Where the sample itself is refused, its stop adds nothing.
+    left[margins[moving] < 0.0] = 0.0
+    clearance = MILLIMETRES.say(body.clearance_m)
+    for column, constraint in enumerate(body.constraints):
+        notes.judge(
+            "E-13",
+            constraint.subject,
+            left[:, column],
+            scale=1.0,
+            unit=MILLIMETRES,
+            limit=f"clearance {clearance} during a stop from here",
+            nearest=f"{clearance} apart",
+            advice=SLOWER,
+            group="clearance after a stop",
+            samples=moving,
+            slack=DISTANCE_SLACK_M,
+        )
+
+
+def _along_stops(
+    rig: Rig,
+    body: Body,
+    motion: Motion,
+    rest: FloatArray,
+    margins: FloatArray,
+    moving: npt.NDArray[np.intp],
+) -> FloatArray:
+    """Lowest margin of the stop from each of the samples `moving`, shape (len(moving), constraints).
+
+    Where the margins at both ends outweigh all travel between them, the ends are enough. The other stops, and
+    those that turn round on their way, are walked sample by sample, save where the sample is refused anyway.
+    """
+    samples, count = motion.samples, body.travel.shape[1]
+    padded = np.concatenate([samples[:1], samples[:1], samples])
+    velocity = (samples - padded[1:-1]) / rig.period_s
+    acceleration = (samples - 2.0 * padded[1:-1] + padded[:-2]) / rig.period_s**2
+    way = (rest - samples)[moving]
+    at_start, at_rest = margins[moving], body.margins(rest[moving, :count])
+    doubtful = (at_start + at_rest < np.abs(way[:, :count]) @ body.travel.T).any(axis=1)
+    doubtful |= (way * velocity[moving] < 0.0).any(axis=1)
+    doubtful &= _ordinary(rig, velocity, acceleration)[moving] & (at_start >= 0.0).all(axis=1)
+    left = at_rest
+    rows = np.flatnonzero(doubtful)
+    for first in range(0, len(rows), STOPS_AT_ONCE):
+        batch = rows[first : first + STOPS_AT_ONCE]
+        paths = [stop_ramp(rig, samples[k], velocity[k], acceleration[k]) for k in moving[batch]]
+        owners = np.repeat(batch, [len(path) for path in paths])
+        np.minimum.at(left, owners, body.margins(np.concatenate(paths)[:, :count]))
+    return left
+
+
+def _ordinary(rig: Rig, velocity: FloatArray, acceleration: FloatArray) -> npt.NDArray[np.bool_]:
+    """Samples whose speed and acceleration E-03 can have passed, shape (N,); others have no end of a stop.
+
+    The speed of two rounded positions may differ from that of the samples by one step of the wire more.
+    """
+    speed = np.array([axis.speed for axis in rig.axes]) + 2.0 * rig.controller.quantum() / rig.period_s
+    most = np.array([axis.acceleration for axis in rig.axes]) * (1.0 + RELATIVE_SLACK)
+    slack = ABSOLUTE_SLACK / rig.period_s**2
+    within = (np.abs(velocity) <= speed + slack) & (np.abs(acceleration) <= most + slack)
+    return np.asarray(within.all(axis=1))
