@@ -58,7 +58,7 @@ def open_serial(url: str, baud: int) -> BytePort:
         line.open()
     except _LINE_ERRORS as error:
         raise LinkClosed(_why_not(name, error), name) from None
-    if sys.platform != "win32" and isinstance(line, serial.Serial) and line.fd is not None:
+    if sys.platform != "win32" and type(line) is serial.Serial:
         return _PosixPort(line, name)
     return _PyserialPort(line, name)
 
@@ -96,9 +96,7 @@ class _Port(ABC):
         except _LINE_ERRORS as error:
             raise self._gone(error) from None
         if count < len(data):
-            raise LinkOverrun(
-                f"{self._name}: the line took {count} of {len(data)} bytes; it is stalled", self._name
-            )
+            raise LinkOverrun(f"{self._name}: the line took {count} of {len(data)} bytes; it is stalled", self._name)
 
     def set_baud(self, baud: int) -> None:
         """Change the line's speed."""

@@ -36,9 +36,7 @@ def encode_move(
     """
     speeds = speeds_us_s or {}
     if not pulses_us or not speeds.keys() <= pulses_us.keys():
-        raise CommandError(
-            "a move names one channel or more, and speeds only for those", value=dict(pulses_us)
-        )
+        raise CommandError("a move names one channel or more, and speeds only for those", value=dict(pulses_us))
     parts = []
     for channel, pulse_us in pulses_us.items():
         _whole(channel, 0, CHANNELS - 1, "channel")

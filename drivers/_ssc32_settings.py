@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -123,9 +122,7 @@ class Ssc32Settings(Record, frozen=True, dict=True):
         if wanted.ndim == 1:
             pairs = zip(self.maps, wanted.tolist(), strict=True)
             return np.array([pulse.inverse(round(pulse(position))) for pulse, position in pairs])
-        columns = [
-            pulse.inverse_array(np.rint(pulse.array(wanted[..., i]))) for i, pulse in enumerate(self.maps)
-        ]
+        columns = [pulse.inverse_array(np.rint(pulse.array(wanted[..., i]))) for i, pulse in enumerate(self.maps)]
         return np.stack(columns, axis=-1)
 
     def quantum(self) -> FloatArray:
@@ -136,6 +133,10 @@ class Ssc32Settings(Record, frozen=True, dict=True):
                 for pulse, axis in zip(self.maps, self.axes, strict=True)
             ]
         )
+
+    def report_quantum(self) -> FloatArray:
+        """Per axis, what the 10 us of a QP answer amount to, shape (n,)."""
+        return 10.0 * self.quantum()
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Positions at the pulse limits, lowest and highest per axis, shape (n,) each."""
@@ -179,9 +180,7 @@ class _ControllerTable(Record, frozen=True):
     reply_timeout_ms: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 100.0
 
 
-def settings_from_table(
-    table: Mapping[str, Any], axes: tuple[tuple[str, str], ...], file: str
-) -> Ssc32Settings:
+def settings_from_table(table: Mapping[str, Any], axes: tuple[tuple[str, str], ...], file: str) -> Ssc32Settings:
     """Check a rig's ``[controller]`` table and turn it into settings.
 
     Args:
@@ -197,17 +196,13 @@ def settings_from_table(
     names = [name for name, _ in axes]
     for name in raw.axis:
         if name not in names:
-            raise ConfigError(
-                file, f"controller.axis.{name}", name, f"an axis of the rig: {', '.join(names)}"
-            )
+            raise ConfigError(file, f"controller.axis.{name}", name, f"an axis of the rig: {', '.join(names)}")
     users: dict[int, str] = {}
     built = []
     for name, kind in axes:
         key = f"controller.axis.{name}"
         if name not in raw.axis:
-            raise ConfigError(
-                file, key, None, "this table is required: every axis needs a channel and its points"
-            )
+            raise ConfigError(file, key, None, "this table is required: every axis needs a channel and its points")
         axis = _axis(raw.axis[name], name, kind == "revolute", file, key)
         if axis.channel in users:
             taken = f"a channel that no other axis uses; {users[axis.channel]} has this one"
@@ -217,8 +212,6 @@ def settings_from_table(
     if raw.canary_channel in users:
         taken = f"a spare channel without a servo; {users[raw.canary_channel]} has this one"
         raise ConfigError(file, "controller.canary_channel", raw.canary_channel, taken)
-    if not math.isfinite(raw.reply_timeout_ms):
-        raise ConfigError(file, "controller.reply_timeout_ms", raw.reply_timeout_ms, "a finite number > 0")
     return Ssc32Settings(
         port_url=raw.port,
         baud=raw.baud,
@@ -234,15 +227,13 @@ def _axis(raw: _AxisTable, name: str, revolute: bool, file: str, key: str) -> Ss
     if other is not None:
         raise ConfigError(file, f"{key}.{wrong}", other, f"{right}: this axis is calibrated in that unit")
     if points is None:
-        raise ConfigError(
-            file, f"{key}.{right}", None, "this key is required: two or more [position, pulse] points"
-        )
+        raise ConfigError(file, f"{key}.{right}", None, "this key is required: two or more [position, pulse] points")
     if raw.lower_us >= raw.upper_us:
         raise ConfigError(file, f"{key}.upper_us", raw.upper_us, f"more than lower_us = {raw.lower_us}")
     for index, (_, pulse_us) in enumerate(points):
         if not PULSE_US[0] <= pulse_us <= PULSE_US[1]:
             allowed = f"a pulse of {PULSE_US[0]}..{PULSE_US[1]} us"
-            raise ConfigError(file, f"{key}.{right}[{index}]", list(points[index]), allowed)
+            raise ConfigError(file, f"{key}.{right}.{index}", list(points[index]), allowed)
     unit = DEG if revolute else MM
     scaled = tuple((position * unit, pulse_us) for position, pulse_us in points)
     try:

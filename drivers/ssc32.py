@@ -197,9 +197,12 @@ class Ssc32Driver:
         line, firmware = self._line, self._firmware
         if line is None or firmware is None:
             return
-        data = encode_stop(axis.channel for axis in self._settings.axes)
-        if not firmware.has_stop:
-            data = self._freeze(max(now_s, line.free_s))
+        arrives_s = max(now_s, line.free_s)
+        frozen_us = [round(channel.width_us(arrives_s)) for channel in self._channels]
+        if firmware.has_stop:
+            data = encode_stop(axis.channel for axis in self._settings.axes)
+        else:
+            data = self._freeze(frozen_us)
             self._notices.append(
                 f"{firmware.text} has no STOP command: the energised axes were sent to the pulse that they "
                 "should have now, and can twitch by a few microseconds"
@@ -212,8 +215,8 @@ class Ssc32Driver:
             if isinstance(error, LinkClosed):
                 self.close()
             return
-        for channel in self._channels:
-            channel.hold(round(channel.width_us(line.free_s)))
+        for channel, pulse_us in zip(self._channels, frozen_us, strict=True):
+            channel.hold(pulse_us)
 
     def close(self) -> None:
         """Let go of the line. The arm stays as it is, and nothing of it counts as known any more."""
@@ -279,9 +282,7 @@ class Ssc32Driver:
             )
         if not all(self._known):
             limp = ", ".join(axis.name for axis, known in zip(axes, self._known, strict=True) if not known)
-            raise CommandError(
-                f"not energised: {limp}; a timed move would jump there at full speed", axis=limp
-            )
+            raise CommandError(f"not energised: {limp}; a timed move would jump there at full speed", axis=limp)
         pulses = [self._settings.pulse_us(i, position) for i, position in enumerate(command.positions)]
         time_ms = min(max(round((command.due_s - now_s) * 1000.0), 1), 65535)
         targets = {axis.channel: pulse_us for axis, pulse_us in zip(axes, pulses, strict=True)}
@@ -302,11 +303,11 @@ class Ssc32Driver:
             )
         line.send(data, now_s)
 
-    def _freeze(self, now_s: float) -> bytes:
-        """A plain move of the energised axes to their present pulses; empty if there are none."""
+    def _freeze(self, frozen_us: list[int]) -> bytes:
+        """A plain move of the energised axes to where they should be; empty if there are none."""
         pulses_us = {
-            axis.channel: round(channel.width_us(now_s))
-            for axis, channel, known in zip(self._settings.axes, self._channels, self._known, strict=True)
+            axis.channel: pulse_us
+            for axis, pulse_us, known in zip(self._settings.axes, frozen_us, self._known, strict=True)
             if known
         }
         return encode_move(pulses_us) if pulses_us else b""
@@ -333,9 +334,7 @@ class Ssc32Driver:
         try:
             bits = decode_register(raw)
         except ControllerError:
-            self._notices.append(
-                "register R0 could not be read: the arm may or may not move by itself at power-up"
-            )
+            self._notices.append("register R0 could not be read: the arm may or may not move by itself at power-up")
             return
         enabled = not bits & DISABLE_BIT
         if enabled and bits & APPLY_PULSES_BIT:
@@ -345,9 +344,7 @@ class Ssc32Driver:
             )
         self._runs_startup = enabled and bool(bits & RUN_STARTUP_BIT)
         if self._runs_startup:
-            self._notices.append(
-                f"WARNING: register R0 = {bits} has bit 0 set: the startup string runs at power-up"
-            )
+            self._notices.append(f"WARNING: register R0 = {bits} has bit 0 set: the startup string runs at power-up")
         self._stage = _Stage.STARTUP
         line.ask(STARTUP, now_s, TEXT_ANSWER_S)
 
@@ -436,9 +433,7 @@ class Ssc32Driver:
         off = [
             axis.name
             for i, axis in enumerate(self._settings.axes)
-            if self._known[i]
-            and not reading.pulses_us[i]
-            and reading.asked_s > self._energised_s[i] + TAKES_EFFECT_S
+            if self._known[i] and not reading.pulses_us[i] and reading.asked_s > self._energised_s[i] + TAKES_EFFECT_S
         ]
         if line.canary_us is not None and not reading.pulses_us[-1]:
             off.append("the canary channel")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hil.robot import Robot, list_robots, load_robot
+    from hil.motion.planning import plan
     from hil.runtime.preview import preview
-    from hil.runtime.wiring import load_rig, plan
+    from hil.runtime.wiring import load_rig
 
     __version__: str
 
@@ -22,7 +23,7 @@ _HOMES = {
     "list_robots": "hil.robot",
     "load_robot": "hil.robot",
     "load_rig": "hil.runtime.wiring",
-    "plan": "hil.runtime.wiring",
+    "plan": "hil.motion.planning",
     "preview": "hil.runtime.preview",
 }
 

@@ -94,6 +94,11 @@ class ControllerSettings(Protocol):
         ...
 
     @property
+    def baud(self) -> int:
+        """Speed of the line, bits a second."""
+        ...
+
+    @property
     def settle_s(self) -> float:
         """Longest time for which the controller goes on moving by itself after its last line (one board frame)."""
         ...

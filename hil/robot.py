@@ -267,18 +267,12 @@ class Robot:
                 value=values.shape,
                 allowed=f"shape ({self.dof},) or (N, {self.dof})",
             )
-        # The sum is finite unless a member is not (or the numbers are beyond any use); it costs one pass.
-        if not math.isfinite(values.sum()):
-            where = np.argwhere(~np.isfinite(values))
-            if len(where):
-                joint = self._model.joints[int(where[0][-1])].name
-                value = float(values[tuple(where[0])])
-                raise CommandError(
-                    f"{joint}: {value!r} is not a finite number",
-                    axis=joint,
-                    value=value,
-                    allowed="a finite number",
-                )
+        if not np.isfinite(values).all():
+            where = np.argwhere(~np.isfinite(values))[0]
+            joint, value = self._model.joints[int(where[-1])].name, float(values[tuple(where)])
+            raise CommandError(
+                f"{joint}: {value!r} is not a finite number", axis=joint, value=value, allowed="a finite number"
+            )
         return values
 
     def _seed(self, seed: Sequence[float] | None) -> list[float] | None:

@@ -85,18 +85,14 @@ def _not_finite(tree: Any) -> Iterable[tuple[list[str], float]]:
                 yield [str(key), *keys], number
 
 
-def _config_error(
-    message: str, table: Mapping[str, Any], record: type[Any], file: str, prefix: str
-) -> ConfigError:
+def _config_error(message: str, table: Mapping[str, Any], record: type[Any], file: str, prefix: str) -> ConfigError:
     match = _AT.match(message)
     what, path = (match["what"], match["path"] or "$") if match else (message, "$")
     steps = [name or index for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]", path)]
     keys, node = _walk(table, inspect.type_info(record), steps)
     if unknown := _UNKNOWN.search(what):
         names = [field.encode_name for field in node.fields] if isinstance(node, inspect.StructType) else []
-        return _unknown_key(
-            file, _dotted(prefix, [*keys, unknown["key"]]), table, [*keys, unknown["key"]], names
-        )
+        return _unknown_key(file, _dotted(prefix, [*keys, unknown["key"]]), table, [*keys, unknown["key"]], names)
     if missing := _MISSING.search(what):
         keys.append(missing["key"])
         return ConfigError(file, _dotted(prefix, keys), None, f"this key is required{_in_words(keys[-1])}")
@@ -159,9 +155,7 @@ def _step(table: Any, node: inspect.Type | None, step: str) -> tuple[inspect.Typ
 def _failing(table: Mapping[str, Any], value: inspect.Type | None) -> str:
     for key, item in table.items():
         try:
-            msgspec.convert(
-                item, type=value.cls if isinstance(value, inspect.StructType) else Any, strict=True
-            )
+            msgspec.convert(item, type=value.cls if isinstance(value, inspect.StructType) else Any, strict=True)
         except msgspec.ValidationError:
             return key
     return "..."
@@ -174,9 +168,7 @@ def _plain(node: inspect.Type | None, table: Any) -> inspect.Type | None:
     if isinstance(node, inspect.UnionType):
         members = [_plain(member, table) for member in node.types]
         tables = [member for member in members if isinstance(member, inspect.StructType)]
-        others = [
-            member for member in members if not isinstance(member, inspect.StructType | inspect.NoneType)
-        ]
+        others = [member for member in members if not isinstance(member, inspect.StructType | inspect.NoneType)]
         return next(iter(tables if isinstance(table, Mapping) else others), members[0])
     return node
 

@@ -84,7 +84,9 @@ def _show_robot(model: Any) -> None:
     if model.inertia is None:
         out.print("link masses and inertias: not given")
     else:
-        out.print(f"link masses: {', '.join(f'{link.mass_kg:g}' for link in model.inertia)} kg ({model.inertia_status})")
+        out.print(
+            f"link masses: {', '.join(f'{link.mass_kg:g}' for link in model.inertia)} kg ({model.inertia_status})"
+        )
     home = "not given"
     if model.home is not None:
         pairs = zip(model.home, model.joints, strict=True)
@@ -142,34 +144,28 @@ def check(
     rig: Annotated[str, typer.Option(help="The rig that a task is planned for.")] = "lynx6",
 ) -> None:
     """Read a robot, rig or task file strictly and say what is wrong with it."""
-    from hil.errors import ConfigError
-    from hil.model.files import kind_of
+    from hil.model.files import read_toml
     from hil.model.loading import load_robot
-    from hil.motion.planning import plan_task
-    from hil.motion.tasks import load_task
-    from hil.robot import Robot
+    from hil.motion.planning import plan
     from hil.runtime.wiring import load_rig
 
-    match kind_of(file):
-        case "robots":
-            model = load_robot(str(file))
-            words = f"a robot with {model.dof} joints"
-        case "rigs":
-            loaded = load_rig(str(file))
-            words = f"a rig: {loaded.robot.id} on {loaded.controller.kind}, {len(loaded.axes)} axes"
-        case "tasks":
-            loaded = load_rig(rig)
-            motion = plan_task(loaded, Robot(loaded.robot), load_task(file))
-            words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
-        case kind:
-            raise ConfigError(str(file), "(file)", kind, "a robot, a rig or a task")
+    keys = read_toml(file).keys()
+    if "step" in keys:
+        loaded = load_rig(rig)
+        motion = plan(loaded, file)
+        words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
+    elif keys & {"robot", "controller", "inherit"}:
+        loaded = load_rig(file)
+        words = f"a rig: {loaded.robot.id} on {loaded.controller.kind}, {len(loaded.axes)} axes"
+    else:
+        words = f"a robot with {load_robot(file).dof} joints"
     console().print(f"{file}: {words}. Nothing wrong found")
 
 
 def paths() -> None:
     """Show where files are looked for and where journals go."""
-    from hil.model.files import search_path, state_dir
+    from hil.model.files import folders, state_dir
 
-    rows = [[kind, str(place)] for kind in ("robots", "rigs", "tasks", "faults") for place in search_path(kind)]
+    rows = [[kind, str(place)] for kind in ("robots", "rigs", "tasks", "faults") for place in folders(kind)]
     print_table("searched in this order, after the path itself", ["kind", "folder"], rows)
     console().print(f"journals and locks: {state_dir()}")

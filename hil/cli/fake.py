@@ -22,12 +22,18 @@ def _several() -> None:
 
 def ssc32(
     link: Annotated[Path | None, typer.Option(help="Put a link to the pseudo-terminal here.")] = None,
-    tcp: Annotated[int | None, typer.Option(min=0, max=65535, help="Serve 127.0.0.1 at this port instead; 0: any.")] = None,
+    tcp: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve 127.0.0.1 at this port instead; 0: any.")
+    ] = None,
     faults: Annotated[str | None, typer.Option(help="Name or file of scripted faults.")] = None,
     seed: Annotated[int | None, typer.Option(help="Chance of the faults; none: the file's own.")] = None,
     firmware: Annotated[str, typer.Option(help="1.x, 2.x or u (SSC-32U).")] = "2.x",
-    baud: Annotated[int | None, typer.Option(min=300, help="Speed of the board; none: 115200, an SSC-32U 9600.")] = None,
-    unpowered: Annotated[bool, typer.Option("--unpowered", help="No logic supply: takes bytes, never answers.")] = False,
+    baud: Annotated[
+        int | None, typer.Option(min=300, help="Speed of the board; none: 115200, an SSC-32U 9600.")
+    ] = None,
+    unpowered: Annotated[
+        bool, typer.Option("--unpowered", help="No logic supply: takes bytes, never answers.")
+    ] = False,
     rig: Annotated[
         str | None, typer.Option(help="Put this rig's arm behind the board, limp, in its park pose.")
     ] = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -25,9 +25,11 @@ def fk(
     as_json: AsJson = False,
 ) -> None:
     """Forward kinematics: the tool's pose for given joint values."""
+    import msgspec
+
     import hil
     from hil.errors import CommandError
-    from hil.kinematics.poses import xyz_abc
+    from hil.kinematics.poses import pose_to_xyzabc
     from hil.model.robot import JointType
 
     arm = hil.load_robot(robot)
@@ -36,21 +38,19 @@ def fk(
         raise CommandError(f"{arm.name}: {len(q)} joint values given; allowed: {arm.dof} ({names})", value=q)
     units = [DEG if joint.type is JointType.REVOLUTE else MM for joint in arm.model.joints]
     pose = arm.forward_kinematics([value * unit for value, unit in zip(q, units, strict=True)])
-    readout = xyz_abc(pose)
+    readout = pose_to_xyzabc(pose)
     if as_json:
-        print_json({"pose_m": pose.tolist(), "xyz_mm": readout.xyz_mm, "abc_deg": readout.abc_deg})
+        print_json({"pose_m": pose.tolist(), **msgspec.to_builtins(readout)})
         return
-    _print_pose(pose, readout)
-
-
-def _print_pose(pose: Any, readout: Any) -> None:
-    x, y, z = readout.xyz_mm
-    a, b, c = readout.abc_deg
-    console().print(f"X {x:.3f}  Y {y:.3f}  Z {z:.3f} mm   A {a:.4f}  B {b:.4f}  C {c:.4f} deg (fixed X, Y, Z)")
+    out = console()
+    out.print(
+        f"X {readout.x_mm:.3f}  Y {readout.y_mm:.3f}  Z {readout.z_mm:.3f} mm   "
+        f"A {readout.a_deg:.4f}  B {readout.b_deg:.4f}  C {readout.c_deg:.4f} deg ({readout.convention.value})"
+    )
     if readout.note:
-        console().print(readout.note)
+        out.print(readout.note)
     for row in pose:
-        console().print("  ".join(f"{value:10.6f}" for value in row))
+        out.print("  ".join(f"{value:10.6f}" for value in row))
 
 
 def ik(
@@ -64,12 +64,12 @@ def ik(
     """Inverse kinematics: every way to reach a place, or why there is none."""
     import hil
     from hil.errors import CommandError
-    from hil.kinematics.poses import pose_from_xyz_abc
+    from hil.kinematics.poses import xyzabc_to_pose
     from hil.model.robot import JointType
 
     arm = hil.load_robot(robot)
     if len(target) == 6 and pitch is None and roll is None:
-        result = arm.inverse_kinematics(pose_from_xyz_abc(target[:3], target[3:]))
+        result = arm.inverse_kinematics(xyzabc_to_pose(target))
     elif len(target) == 3:
         result = arm.inverse_kinematics_target(
             [value * MM for value in target],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hil.runtime.preview import PreviewReport
     from hil.runtime.report import Timing
     from hil.safety.certificate import Certificate
-    from hil.types import TickRecord
+    from hil.types import JointState, TickRecord
 
 RigName = Annotated[str, typer.Argument(help="Rig's name or file.")]
 TaskName = Annotated[str, typer.Argument(help="Task's name or file.")]
@@ -29,7 +30,9 @@ Journal = Annotated[Path | None, typer.Option(help="Journal file to write instea
 ConfirmedBy = Annotated[
     str | None,
     typer.Option(
-        "--pose-confirmed-by", metavar="NAME", help="Who has looked that the arm is in its park pose; asked if not given."
+        "--pose-confirmed-by",
+        metavar="NAME",
+        help="Who has looked that the arm is in its park pose; asked if not given.",
     ),
 ]
 
@@ -100,9 +103,8 @@ def park(
 
     set_up = load_rig(rig)
     url = _announce(set_up, hardware, port)
-    by = _vouch(set_up, url, confirmed_by)
     with Host(set_up, url=url, journal=_journal(set_up, journal), command=_command()) as host:
-        host.connect(by)
+        host.connect(_voucher(set_up, url, confirmed_by))
         assert host.last is not None
         motion = plan_joint_move(set_up, host.last.setpoint, set_up.park)
         report = _preview(set_up, motion)
@@ -137,19 +139,11 @@ def demo(
 
 
 def _plan(rig: str, task: str) -> tuple[Rig, Motion]:
-    from hil.model.files import find
-    from hil.motion.planning import plan_task
-    from hil.motion.tasks import load_task
-    from hil.robot import Robot
+    from hil.motion.planning import plan
     from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
-    path = find("tasks", task)
-    began_s = time.perf_counter()
-    motion = plan_task(set_up, Robot(set_up.robot), load_task(path))
-    took_ms = (time.perf_counter() - began_s) * 1e3
-    print(f"planned {path.name}: {motion.duration_s:.2f} s, {len(motion.samples)} samples ({took_ms:.0f} ms)", file=sys.stderr)
-    return set_up, motion
+    return set_up, plan(set_up, task)
 
 
 def _preview(rig: Rig, motion: Motion) -> PreviewReport:
@@ -191,40 +185,59 @@ def _announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
     return url
 
 
-def _vouch(rig: Rig, url: str | None, confirmed_by: str | None) -> str:
+def _voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[JointState | None], str]:
     """Who vouches for the pose: the wiring for its own fake, a person for anything else."""
     from hil.errors import InterlockError
 
-    if url is None:
+    def wiring(reported: JointState | None) -> str:
         return "the wiring, which placed its own fake in the park pose"
-    if confirmed_by is not None:
-        return confirmed_by
-    pose = ", ".join(f"{axis.name} {_in_unit(axis, value)}" for axis, value in zip(rig.axes, rig.park, strict=True))
-    print(f"The arm cannot say where it is. Its park pose is: {pose}.")
-    print("The joints will be driven one by one at this pose, and jump to it if they are elsewhere.")
-    if not sys.stdin.isatty():
-        raise InterlockError(
-            "nobody has confirmed the pose: run this at a terminal, or give --pose-confirmed-by NAME", ["confirmed pose"]
-        )
-    name = input("Put the arm there by hand. Your name confirms that it is there (empty to leave): ").strip()
-    if not name:
-        raise InterlockError("the pose was not confirmed; nothing was sent", ["confirmed pose"])
-    return name
+
+    def person(reported: JointState | None) -> str:
+        driven = reported.positions if reported is not None else (None,) * len(rig.axes)
+        limp = [(axis, axis.park) for axis, value in zip(rig.axes, driven, strict=True) if value is None]
+        held = [(axis, value) for axis, value in zip(rig.axes, driven, strict=True) if value is not None]
+        if held:
+            print(f"The controller already drives {_pose(held)}: these axes stay where they are.")
+        if limp:
+            print(f"It does not drive the others and cannot know where they are. Their park pose: {_pose(limp)}.")
+            print("They will be driven one by one at this pose, and jump to it at full speed if they are elsewhere.")
+        if confirmed_by is not None:
+            return confirmed_by
+        if not sys.stdin.isatty():
+            raise InterlockError(
+                "nobody has confirmed the pose: run this at a terminal, or give --pose-confirmed-by NAME",
+                ["confirmed pose"],
+            )
+        name = input("Look at the arm. Your name confirms that this is so (empty to leave): ").strip()
+        if not name:
+            raise InterlockError("the pose was not confirmed; nothing was sent", ["confirmed pose"])
+        return name
+
+    return wiring if url is None else person
+
+
+def _pose(axes: list[tuple[Axis, float]]) -> str:
+    return ", ".join(f"{axis.name} {_in_unit(axis, value)}" for axis, value in axes)
 
 
 def _stream(
-    rig: Rig, motion: Motion, certificate: Certificate, *, url: str | None, confirmed_by: str | None, journal: Path | None
+    rig: Rig,
+    motion: Motion,
+    certificate: Certificate,
+    *,
+    url: str | None,
+    confirmed_by: str | None,
+    journal: Path | None,
 ) -> None:
     from hil.runtime.bare import measure_bare_loop
     from hil.runtime.host import Host
     from hil.runtime.report import timing_of, tracking
     from hil.types import Mode
 
-    by = _vouch(rig, url, confirmed_by)
     records: list[TickRecord] = []
     with Host(rig, url=url, journal=_journal(rig, journal), command=_command(), on_record=records.append) as host:
         try:
-            host.connect(by)
+            host.connect(_voucher(rig, url, confirmed_by))
             print(f"streaming {motion.duration_s:.1f} s; Ctrl-C stops and holds", flush=True)
             mode = host.run(motion, certificate)
         finally:
@@ -238,8 +251,14 @@ def _stream(
         _show_timing(timing_of(streamed), bare)
     console().print(f"{sent_bytes} bytes sent; journal {host.journal}")
     if mode is not Mode.IDLE:
-        complain(f"{rig.id}: the motion did not run to its end")
+        complain(f"{rig.id}: the motion did not run to its end; {_last_stop(host.events)}")
         raise typer.Exit(1)
+
+
+def _last_stop(events: list[str]) -> str:
+    """The event that says why motion ended."""
+    reasons = [event for event in events if "stop: " in event or "fault: " in event]
+    return reasons[-1] if reasons else "see the events above"
 
 
 def _journal(rig: Rig, file: Path | None) -> Path:
@@ -310,7 +329,12 @@ def _show_timing(loop: Timing, bare: Timing) -> None:
         [f"{low * 1e6:g} to {high * 1e6:g} us", share(loop, i), share(bare, i)]
         for i, (low, high) in enumerate(zip(HISTOGRAM_EDGES_S, HISTOGRAM_EDGES_S[1:], strict=False))
     ]
-    for name, key in (("median", "p50_s"), ("99th percentile", "p99_s"), ("worst", "worst_s"), ("work, median", "work_p50_s")):
+    for name, key in (
+        ("median", "p50_s"),
+        ("99th percentile", "p99_s"),
+        ("worst", "worst_s"),
+        ("work, median", "work_p50_s"),
+    ):
         rows.append([name, *(f"{getattr(timing, key) * 1e6:.1f} us" for timing in (loop, bare))])
     rows.append(["missed deadlines", str(loop.overruns), str(bare.overruns)])
     rows.append(["ticks", str(loop.ticks), str(bare.ticks)])

@@ -13,9 +13,7 @@ from typing import NamedTuple, TypeAlias
 from hil.kernels.scalar import Functions, Scalar
 from hil.model.robot import JointType, RobotModel
 
-Frame: TypeAlias = tuple[
-    Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar
-]
+Frame: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Column: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 
 EXACT_RAD = 1e-12
@@ -101,9 +99,7 @@ def link_frames(chain: Chain, q: Iterable[Scalar], functions: Functions) -> list
     return frames
 
 
-def forward_and_jacobian(
-    chain: Chain, q: Iterable[Scalar], functions: Functions
-) -> tuple[Frame, list[Column]]:
+def forward_and_jacobian(chain: Chain, q: Iterable[Scalar], functions: Functions) -> tuple[Frame, list[Column]]:
     """Tool frame, and n Jacobian columns: linear, then angular velocity of the tool per unit of qd."""
     frames = link_frames(chain, q, functions)
     tool = frames[-1]
@@ -144,7 +140,7 @@ def append_row(frame: Frame, row: Row, q: Scalar, functions: Functions) -> Frame
             p0, p1, p2 = p0 + row.d * z0, p1 + row.d * z1, p2 + row.d * z2
     else:
         c, s = row.cos_theta, row.sin_theta
-        if c != 1.0:
+        if s != 0.0 or c < 0.0:
             x0, y0 = c * x0 + s * y0, c * y0 - s * x0
             x1, y1 = c * x1 + s * y1, c * y1 - s * x1
             x2, y2 = c * x2 + s * y2, c * y2 - s * x2

@@ -33,9 +33,7 @@ class PlaneArm(NamedTuple):
     turn4: float
 
 
-def yaw_angle(
-    px: Scalar, py: Scalar, across: Scalar, side: Scalar, functions: Functions
-) -> tuple[Scalar, Scalar]:
+def yaw_angle(px: Scalar, py: Scalar, across: Scalar, side: Scalar, functions: Functions) -> tuple[Scalar, Scalar]:
     """Yaw that brings a point to the distance `across` beside the arm's plane.
 
     Args:

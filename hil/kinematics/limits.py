@@ -60,7 +60,8 @@ def wrap(angle_rad: float) -> float:
 def best_turn(value: float, limits: Range, near: float | None) -> float:
     """The same joint angle, whole turns away if that brings it inside its limits or nearer to `near`.
 
-    Where no turn is inside, the one nearest to the limits is taken. A value that rounding has put just outside a limit is set on it. Prismatic values stay as they are.
+    Where no turn is inside, the one nearest to the limits is taken. A value that rounding has put just outside a
+    limit is set on it. Prismatic values stay as they are.
     """
     if limits.revolute:
         value = wrap(value)
@@ -109,18 +110,13 @@ def ranked(
     return tuple(sorted(solutions, key=key))
 
 
-def result_of(
-    solutions: Sequence[IkSolution], ranges: Sequence[Range], seed: Sequence[float] | None
-) -> IkResult:
+def result_of(solutions: Sequence[IkSolution], ranges: Sequence[Range], seed: Sequence[float] | None) -> IkResult:
     """Solutions in order of preference; if none is within limits, the limit least in the way is named."""
     ordered = ranked(solutions, ranges, seed)
     if ordered[0].within_limits:
         return IkResult(solutions=ordered)
     excess, value, limits = min(
-        (
-            max((violation(v, r), v, r) for v, r in zip(solution.q, ranges, strict=True))
-            for solution in ordered
-        ),
+        (max((violation(v, r), v, r) for v, r in zip(solution.q, ranges, strict=True)) for solution in ordered),
         key=lambda worst: worst[0],
     )
     side, bound = ("lower", limits.lower) if value < limits.lower else ("upper", limits.upper)

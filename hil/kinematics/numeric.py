@@ -272,9 +272,7 @@ def _descend(
     return q, residual
 
 
-def _judged(
-    q: Sequence[float], ranges: Sequence[Range], seed: Sequence[float] | None, error: float
-) -> IkSolution:
+def _judged(q: Sequence[float], ranges: Sequence[Range], seed: Sequence[float] | None, error: float) -> IkSolution:
     near = seed if seed is not None else [None] * len(ranges)
     turned = tuple(best_turn(v, r, n) for v, r, n in zip(q, ranges, near, strict=True))
     return IkSolution(q=turned, within_limits=in_range(turned, ranges), branch="", error=error)

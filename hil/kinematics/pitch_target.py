@@ -79,9 +79,7 @@ def target_of(arm: YawPitchArm, q: Sequence[float]) -> ToolTarget:
     place = compose(arm.base_inverse, world)
     along = math.cos(thetas[0]) * place[9] + math.sin(thetas[0]) * place[10]
     side = -1.0 if along < -REACH_TOLERANCE_M else 1.0
-    return ToolTarget(
-        (world[9], world[10], world[11]), _pitch(arm, side, direction), q[4] if arm.roll else None
-    )
+    return ToolTarget((world[9], world[10], world[11]), _pitch(arm, side, direction), q[4] if arm.roll else None)
 
 
 def solve_target(
@@ -262,9 +260,7 @@ class _Scan:
         seed: Sequence[float] | None,
     ) -> None:
         self._arm, self._tail, self._seed = arm, problem.tail, seed
-        places = [
-            equations.plane_coordinates(arm.plane, arc.yaw.along_m, problem.point[2]) for arc, _, _ in rows
-        ]
+        places = [equations.plane_coordinates(arm.plane, arc.yaw.along_m, problem.point[2]) for arc, _, _ in rows]
         self._x, self._y = (np.array(values)[:, None] for values in zip(*places, strict=True))
         self._straight = np.array([[arc.straight_rad] for arc, _, _ in rows])
         self._sign = np.array([[sign] for _, sign, _ in rows])
@@ -274,9 +270,7 @@ class _Scan:
     def cost(self, turn: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Joint distance to the seed, or strain without one, plus a heavy price for leaving the limits."""
         phi = self._straight + self._sign * turn
-        pitches = equations.pitch_angles(
-            self._arm.plane, self._x, self._y, phi, self._tail, self._bend, ARRAYS
-        )
+        pitches = equations.pitch_angles(self._arm.plane, self._x, self._y, phi, self._tail, self._bend, ARRAYS)
         outside, strain = np.zeros(()), np.zeros(())
         for i, q in enumerate(coordinates(self._arm, [self._yaw, *pitches[:3]])):  # type: ignore[list-item]
             limits = self._arm.ranges[i]
@@ -298,18 +292,14 @@ def _centre(limits: Range, near: float) -> float:
     return min(max(near, limits.lower + math.pi), limits.upper - math.pi)
 
 
-def _pitch_refusal(
-    arm: YawPitchArm, problem: _Problem, axis: tuple[int, float], pitch_rad: float
-) -> IkResult:
+def _pitch_refusal(arm: YawPitchArm, problem: _Problem, axis: tuple[int, float], pitch_rad: float) -> IkResult:
     """Why the point cannot be reached with this pitch, and the nearest pitch with which it can."""
     gaps, pitches = [], []
     for arc in _arcs(arm, problem):
         side = arc.yaw.side
         phi = _direction(arm, side, pitch_rad) - axis[1]
         x, y = equations.plane_coordinates(arm.plane, arc.yaw.along_m, problem.point[2])
-        gaps.append(
-            overshoot(arm, equations.pitch_angles(arm.plane, x, y, phi, problem.tail, 1.0, FLOATS)[3])
-        )
+        gaps.append(overshoot(arm, equations.pitch_angles(arm.plane, x, y, phi, problem.tail, 1.0, FLOATS)[3]))
         turn = wrap(phi - arc.straight_rad)
         turn = math.copysign(min(max(abs(turn), arc.nearest_rad), arc.farthest_rad), turn)
         pitches.append(_pitch(arm, side, arc.straight_rad + turn + axis[1]))

@@ -77,9 +77,7 @@ def checked_pose(pose: npt.ArrayLike) -> FloatArray:
     try:
         array = np.array(pose, dtype=np.float64)
     except (TypeError, ValueError):
-        raise CommandError(
-            "a pose has to be a 4x4 array of numbers", value=pose, allowed="shape (4, 4)"
-        ) from None
+        raise CommandError("a pose has to be a 4x4 array of numbers", value=pose, allowed="shape (4, 4)") from None
     if array.shape != (4, 4):
         raise CommandError(
             f"a pose has to be a 4x4 array, shape {array.shape} was given", value=pose, allowed="shape (4, 4)"
@@ -207,9 +205,7 @@ def xyzabc_to_pose(
     pose[:3, 3] = x * MM, y * MM, z * MM
     if convention is Convention.MELFA:
         if c != 0.0:
-            raise CommandError(
-                f"C is {c_deg} deg, but a five-axis melfa pose has C = 0", value=c_deg, allowed="0"
-            )
+            raise CommandError(f"C is {c_deg} deg, but a five-axis melfa pose has C = 0", value=c_deg, allowed="0")
         yaw = math.atan2(y, x) if yaw_rad is None else yaw_rad
         pose[:3, :3] = _melfa_rotation(yaw, b, a - yaw * math.cos(b))
     elif convention is Convention.KUKA_ABC:
@@ -266,11 +262,7 @@ def _melfa_yaw(x: float, y: float, rotation: list[list[float]], yaw_rad: float |
         return yaw_rad
     if math.hypot(x, y) > 1e-6:
         return math.atan2(y, x)
-    return (
-        math.atan2(rotation[1][2], rotation[0][2])
-        if math.hypot(rotation[0][2], rotation[1][2]) > 1e-9
-        else 0.0
-    )
+    return math.atan2(rotation[1][2], rotation[0][2]) if math.hypot(rotation[0][2], rotation[1][2]) > 1e-9 else 0.0
 
 
 def _melfa_angles(rotation: list[list[float]], yaw: float) -> tuple[float, float]:

@@ -127,9 +127,7 @@ def all_solutions(arm: YawPitchArm, pose: Frame, yaw_hint_rad: float = 0.0) -> l
             q = tuple(wrap(v) for v in coordinates(arm, thetas))
             error = pose_error(forward(arm.chain, q, FLOATS), pose)
             if error <= ACCEPTED_ERROR:
-                found.append(
-                    IkSolution(q=q, within_limits=True, branch=branch(arm, yaw.side, bend), error=error)
-                )
+                found.append(IkSolution(q=q, within_limits=True, branch=branch(arm, yaw.side, bend), error=error))
     return distinct(found)
 
 

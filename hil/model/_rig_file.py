@@ -172,9 +172,7 @@ def _axes(given: RigTable, robot: RobotModel, file: str) -> tuple[tuple[Axis, ..
     pairs = []
     for row, joint in zip(given.joints, robot.joints, strict=True):
         key = f"joints.{joint.name}"
-        axis, place = (
-            _revolute(row, key, file) if joint.type is JointType.REVOLUTE else _linear(row, key, file)
-        )
+        axis, place = _revolute(row, key, file) if joint.type is JointType.REVOLUTE else _linear(row, key, file)
         _check_against_robot(axis, joint, place, robot, file)
         pairs.append((axis, place))
     if given.gripper is not None:
@@ -215,9 +213,7 @@ def _revolute(row: Mapping[str, Any], key: str, file: str) -> tuple[Axis, _Place
     return axis, _Place(key, "deg", DEG)
 
 
-def _linear(
-    row: Mapping[str, Any], key: str, file: str, kind: AxisKind = AxisKind.PRISMATIC
-) -> tuple[Axis, _Place]:
+def _linear(row: Mapping[str, Any], key: str, file: str, kind: AxisKind = AxisKind.PRISMATIC) -> tuple[Axis, _Place]:
     table = convert(row, LinearAxisTable, file=file, prefix=key)
     axis = Axis(
         name=table.name,
@@ -287,9 +283,7 @@ def _energise_order(names: tuple[str, ...], axes: tuple[Axis, ...], file: str) -
 def _check_known(name: str, known: list[str], key: str, file: str) -> None:
     if name not in known:
         meant = closest(name, known)
-        raise ConfigError(
-            file, key, name, f"one of {', '.join(known)}", f"Did you mean {meant!r}?" if meant else ""
-        )
+        raise ConfigError(file, key, name, f"one of {', '.join(known)}", f"Did you mean {meant!r}?" if meant else "")
 
 
 def _shapes(rows: tuple[dict[str, Any], ...], robot: RobotModel, file: str) -> tuple[Capsule, ...]:
@@ -349,9 +343,7 @@ def _controller(
 ) -> ControllerSettings:
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in controllers:
-        raise ConfigError(
-            file, "controller.kind", kind, " or ".join(repr(name) for name in sorted(controllers))
-        )
+        raise ConfigError(file, "controller.kind", kind, " or ".join(repr(name) for name in sorted(controllers)))
     specs = tuple((axis.name, axis.kind.value) for axis in axes)
     return controllers[kind](table, specs, file)
 

@@ -168,9 +168,7 @@ def _joint(row: JointTable, file: str) -> Joint:
         lower, upper, speed = row.lower_mm, row.upper_mm, row.max_speed_mm_s
     if (lower is None) != (upper is None):
         missing = "lower" if lower is None else "upper"
-        raise ConfigError(
-            file, f"{key}.{missing}_{unit}", None, "both limits, or neither where no source gives them"
-        )
+        raise ConfigError(file, f"{key}.{missing}_{unit}", None, "both limits, or neither where no source gives them")
     if lower is not None and upper is not None and lower >= upper:
         raise ConfigError(file, f"{key}.lower_{unit}", lower, f"less than upper_{unit} = {upper:g}")
     return Joint(
@@ -280,9 +278,7 @@ def _inertia(given: RobotTable, rows: tuple[JointTable, ...], file: str) -> tupl
     links = []
     for row, table, (a_m, alpha_rad) in zip(rows, tables, shifts, strict=True):
         if table is None:
-            raise ConfigError(
-                file, f"joints.{row.name}.inertia", None, "an inertia for every joint, or for none"
-            )
+            raise ConfigError(file, f"joints.{row.name}.inertia", None, "an inertia for every joint, or for none")
         links.append(_link_inertia(table, a_m, alpha_rad, f"joints.{row.name}.inertia", file))
     return tuple(links)
 
@@ -303,9 +299,7 @@ def _link_inertia(table: InertiaTable, a_m: float, alpha_rad: float, key: str, f
         about_com = np.array(table.inertia_kg_m2)
         if not np.array_equal(about_com, about_com.T) or np.any(np.diag(about_com) < 0):
             value = [list(row) for row in table.inertia_kg_m2]
-            raise ConfigError(
-                file, f"{key}.inertia_kg_m2", value, "a symmetric matrix without negative moments"
-            )
+            raise ConfigError(file, f"{key}.inertia_kg_m2", value, "a symmetric matrix without negative moments")
         turned = rotation @ about_com @ rotation.T
         tensor = tuple((float(x), float(y), float(z)) for x, y, z in turned)
     return LinkInertia(

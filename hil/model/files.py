@@ -35,9 +35,7 @@ def find(kind: str, name: str | Path, *, file: str = "", key: str = "") -> Path:
     names = list_names(kind)
     meant = closest(Path(name).stem, names)
     hint = f"Did you mean {meant!r}? " if meant else ""
-    allowed = (
-        f"the path of a TOML file, or one of: {', '.join(names)}" if names else "the path of a TOML file"
-    )
+    allowed = f"the path of a TOML file, or one of: {', '.join(names)}" if names else "the path of a TOML file"
     advice = f"{hint}Looked at the path itself and in {', '.join(str(folder) for folder in folders(kind))}"
     what = _SINGULAR.get(kind, kind)
     raise ConfigError(file or f"{what} {str(name)!r}", key or "name", str(name), allowed, advice)
@@ -87,9 +85,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(
-            str(path), "file", error.strerror or str(error), "a file that can be read"
-        ) from None
+        raise ConfigError(str(path), "file", error.strerror or str(error), "a file that can be read") from None
     except UnicodeDecodeError as error:
         raise ConfigError(
             str(path),
@@ -109,9 +105,7 @@ def _syntax_error(path: Path, text: str, message: str) -> ConfigError:
     match = _PLACE.search(message)
     line = min(int(match[1]), len(lines)) if match else len(lines)
     column = f", column {match[2]}" if match else ""
-    return ConfigError(
-        str(path), f"line {line}{column}", lines[line - 1].strip(), "TOML", message.split(" (at ")[0]
-    )
+    return ConfigError(str(path), f"line {line}{column}", lines[line - 1].strip(), "TOML", message.split(" (at ")[0])
 
 
 def _candidates(kind: str, given: str, file: str) -> Iterator[Path]:

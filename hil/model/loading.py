@@ -56,9 +56,7 @@ def _load_rig(
         above = _parent(path, parent, (*heirs, path))
         table = merged(_load_rig(above, controllers, (*heirs, path))[1], table)
     file = str(path)
-    rig = rig_from_table(
-        table, path.stem, file, lambda name: load_robot(name, file=file, key="robot"), controllers
-    )
+    rig = rig_from_table(table, path.stem, file, lambda name: load_robot(name, file=file, key="robot"), controllers)
     return rig, table
 
 

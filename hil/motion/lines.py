@@ -87,9 +87,7 @@ class Spot(NamedTuple):
     place: str
 
 
-def plan_line(
-    rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: Inverse, spot: Spot
-) -> FloatArray:
+def plan_line(rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: Inverse, spot: Spot) -> FloatArray:
     """Joint samples of a straight line.
 
     Args:
@@ -130,9 +128,7 @@ def plan_line(
 class _Trace:
     """Joints along one line, each point on the branch of the point before."""
 
-    def __init__(
-        self, rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: Inverse, spot: Spot
-    ) -> None:
+    def __init__(self, rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: Inverse, spot: Spot) -> None:
         self._robot, self._start, self._line, self._inverse, self._spot = robot, start, line, inverse, spot
         self._axes = rig.axes[: robot.dof]
         self._tool_speed_m_s = rig.tool_speed_m_s
@@ -163,7 +159,7 @@ class _Trace:
         outside = ((rows < self._lower) | (rows > self._upper)).any(axis=1)
         if outside.any():
             k = int(np.argmax(outside))
-            what = f"at {self._words(float(fractions[k]))}"
+            what = f"at {self._words(float(fractions[k]))},"
             raise self._refused(beyond_soft_limits(self._axes, rows[k].tolist(), what), float(fractions[k]))
 
     def check_continuity(self, grid: FloatArray, rows: FloatArray) -> None:
@@ -194,11 +190,10 @@ class _Trace:
 
     def _unreachable(self, fraction: float, result: IkResult, last: float) -> RefusedError:
         by = result.distance_m
-        distance = "" if by is None else f", {by / MM:.1f} mm too far"
         refusal = Refusal(
             check="E-07",
             subject=result.joint or "tool",
-            limit=f"reach: at {self._words(fraction)} {result.reason}{distance}",
+            limit=f"reach: at {self._words(fraction)}: {result.reason}",
             margin=-by / MM if by is not None else -1.0,
             unit="mm" if by is not None else "pose",
             nearest_allowed=f"the line up to {self._words(last)}",
@@ -220,7 +215,7 @@ class _Trace:
         refusal = Refusal(
             check="E-08",
             subject=axis.name,
-            limit=f"speed {say(axis, axis.speed)}/s, which at {self._words(float(grid[k]))} leaves the tool "
+            limit=f"speed {say(axis, axis.speed)}/s, which at {self._words(float(grid[k]))}, leaves the tool "
             f"{slowest[k] / MM:.2f} mm/s",
             margin=(float(slowest[k]) - least) / MM,
             unit="mm/s",
@@ -238,19 +233,17 @@ class _Trace:
         refusal = Refusal(
             check="E-06",
             subject="tool",
-            limit=f"within {self._line.tolerance_m / MM:g} mm of the line, {worst / MM:.3f} mm found between "
-            "samples",
+            limit=f"within {self._line.tolerance_m / MM:g} mm of the line, {worst / MM:.3f} mm found between samples",
             margin=(self._line.tolerance_m - worst) / MM,
             unit="mm",
             nearest_allowed=f"tolerance_mm = {worst / MM:.3f}",
-            advice="Allow more tolerance_mm, lead the line away from singular postures, or make it a "
-            "joint move.",
+            advice="Allow more tolerance_mm, lead the line away from singular postures, or make it a joint move.",
         )
         return self._refused([refusal], (k + 1) / len(rows))
 
     def _words(self, fraction: float) -> str:
         x, y, z = self._line.point_m(fraction) / MM
-        return f"({x:.1f}, {y:.1f}, {z:.1f}) mm, {100.0 * fraction:.0f} % of the way,"
+        return f"({x:.1f}, {y:.1f}, {z:.1f}) mm, {100.0 * fraction:.0f} % of the way"
 
     def _refused(self, refusals: list[Refusal], fraction: float) -> RefusedError:
         """With the sample at which the tool would be there at the speed asked for."""
@@ -264,9 +257,7 @@ def deviation_m(points_m: FloatArray, start_m: FloatArray, end_m: FloatArray) ->
     way = end_m - start_m
     square = float(way @ way)
     along = (points_m - start_m) @ way / square if square > 0.0 else np.zeros(len(points_m))
-    distance: FloatArray = np.linalg.norm(
-        points_m - start_m - np.clip(along, 0.0, 1.0)[:, None] * way, axis=1
-    )
+    distance: FloatArray = np.linalg.norm(points_m - start_m - np.clip(along, 0.0, 1.0)[:, None] * way, axis=1)
     return distance
 
 
@@ -285,9 +276,7 @@ def _run_limits(
     """
     part = float(grid[1])
     first, second, third = (np.abs(np.diff(joints, k, axis=0)) * (UNDERESTIMATE / part**k) for k in (1, 2, 3))
-    speed, acceleration, jerk = (
-        limit[: joints.shape[1]] * (line.effort * HEADROOM) for limit in axis_limits(rig)
-    )
+    speed, acceleration, jerk = (limit[: joints.shape[1]] * (line.effort * HEADROOM) for limit in axis_limits(rig))
     with np.errstate(divide="ignore"):
         paces = speed / first
         d1, d2, d3 = first.max(axis=0), second.max(axis=0), third.max(axis=0)
@@ -296,9 +285,7 @@ def _run_limits(
             float(paces.min()),
             float(np.sqrt(CURVATURE_SHARE * acceleration / d2).min()),
             float(np.cbrt(CRUISE_JERK_SHARE * jerk / d3).min()),
-            min(line.speed_m_s, rig.tool_speed_m_s) * HEADROOM / line.length_m
-            if line.length_m > 0.0
-            else math.inf,
+            min(line.speed_m_s, rig.tool_speed_m_s) * HEADROOM / line.length_m if line.length_m > 0.0 else math.inf,
         )
         rest = jerk - d3 * f1**3
         f2 = min(float(((acceleration - d2 * f1**2) / d1).min()), float((0.5 * rest / (3.0 * d2 * f1)).min()))
@@ -316,6 +303,4 @@ def _excess(rig: Rig, robot: Robot, rows: FloatArray, line: Line) -> float:
         float(halfway_m(robot, joints, line).max()),
         float(deviation_m(points, line.start_m, line.end_m).max()),
     )
-    return float(
-        max(speed, tool, math.sqrt(acceleration), math.cbrt(jerk), math.sqrt(away / line.tolerance_m))
-    )
+    return float(max(speed, tool, math.sqrt(acceleration), math.cbrt(jerk), math.sqrt(away / line.tolerance_m)))

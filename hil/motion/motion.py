@@ -19,7 +19,7 @@ from hil.types import Record
 MAX_DURATION_S = 3600.0
 MAX_SAMPLES = 2_000_000
 MAX_AXES = 16
-MAX_PERIOD_S = 1.0
+LEAST_PERIOD_S, MAX_PERIOD_S = 1e-4, 1.0
 
 Kind = Literal["joint", "line", "wait", "gripper"]
 Point = tuple[float, float, float]
@@ -174,9 +174,9 @@ def _plain(marks: Sequence[Mark]) -> tuple[Mark, ...]:
 def _check(axes: tuple[str, ...], period_s: float, samples: FloatArray, marks: tuple[Mark, ...]) -> None:
     if not 1 <= len(axes) <= MAX_AXES or len(set(axes)) != len(axes):
         raise CommandError(f"motion: axes {axes!r}; allowed: 1 to {MAX_AXES} different names", value=axes)
-    if not (math.isfinite(period_s) and 0.0 < period_s <= MAX_PERIOD_S):
+    if not (math.isfinite(period_s) and LEAST_PERIOD_S <= period_s <= MAX_PERIOD_S):
         raise CommandError(
-            f"motion: period {period_s!r} s; allowed: above 0 to {MAX_PERIOD_S:g} s", value=period_s
+            f"motion: period {period_s!r} s; allowed: {LEAST_PERIOD_S:g} to {MAX_PERIOD_S:g} s", value=period_s
         )
     if samples.ndim != 2 or samples.shape[1] != len(axes):
         raise CommandError(f"motion: samples of shape {samples.shape}; allowed: (N, {len(axes)})")

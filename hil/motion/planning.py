@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -11,12 +12,13 @@ from hil.errors import CommandError, ConfigError
 from hil.kinematics.poses import rotation_vector, xyzabc_to_pose
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
+from hil.model.files import find
 from hil.model.rig import Axis, AxisKind, Rig
 from hil.motion.lines import Inverse, Line, Spot, plan_line
 from hil.motion.motion import MAX_DURATION_S, MAX_SAMPLES, Kind, Mark, Motion, Point
 from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest
 from hil.motion.refusals import beyond_soft_limits, refused
-from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait
+from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait, load_task
 from hil.motion.tasks import Line as LineStep
 from hil.robot import Robot
 from hil.types import Refusal
@@ -32,6 +34,16 @@ LEAST_SWEEP = 16
 
 ARC_OVER_CHORD = 1.001
 """A chord of the tool's path between two such points is shorter than the path by less than this."""
+
+
+def plan(rig: Rig, task: str | Path) -> Motion:
+    """Find, read and plan a task for a rig.
+
+    Raises:
+        ConfigError: there is no such task, or something in it is wrong.
+        RefusedError: the rig's arm cannot do it.
+    """
+    return plan_task(rig, Robot(rig.robot), load_task(find("tasks", task)))
 
 
 def plan_task(rig: Rig, robot: Robot, task: Task) -> Motion:
@@ -63,9 +75,7 @@ def plan_task(rig: Rig, robot: Robot, task: Task) -> Motion:
     return planner.motion()
 
 
-def plan_joint_move(
-    rig: Rig, start: Sequence[float], goal: Sequence[float], *, speed_percent: float = 100.0
-) -> Motion:
+def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, speed_percent: float = 100.0) -> Motion:
     """One joint move of every axis, the gripper included.
 
     Args:
@@ -89,9 +99,7 @@ def plan_joint_move(
             )
         if found := beyond_soft_limits(rig.axes, values, f"at the {name}"):
             raise refused(found, 0, rig.period_s, name)
-    samples = _joint_run(
-        rig, Robot(rig.robot), np.array(start, float), np.array(goal, float), speed_percent / 100.0
-    )
+    samples = _joint_run(rig, Robot(rig.robot), np.array(start, float), np.array(goal, float), speed_percent / 100.0)
     mark = Mark(first=0, last=len(samples) - 1, step=0, kind="joint", label="joint move")
     return Motion([axis.name for axis in rig.axes], rig.period_s, samples, [mark])
 
@@ -103,9 +111,7 @@ def _joint_run(rig: Rig, robot: Robot, start: FloatArray, goal: FloatArray, effo
     if not moving.any():
         return start[None, :].copy()
     size = np.abs(way[moving])
-    speed, acceleration, jerk = (
-        float((limit[moving] / size).min()) * effort * HEADROOM for limit in axis_limits(rig)
-    )
+    speed, acceleration, jerk = (float((limit[moving] / size).min()) * effort * HEADROOM for limit in axis_limits(rig))
     pace = _tool_pace(rig, robot, start, way)
     if pace > 0.0:
         speed = min(speed, rig.tool_speed_m_s * HEADROOM / pace)
@@ -152,17 +158,13 @@ class _Planner:
                 self._line(number, step)
             case Wait():
                 count = max(1, math.ceil(step.seconds / self._rig.period_s - 1e-9))
-                self._append(
-                    number, step.label, "wait", np.repeat(self._position[None, :], count + 1, axis=0)
-                )
+                self._append(number, step.label, "wait", np.repeat(self._position[None, :], count + 1, axis=0))
             case Gripper():
                 goal = self._opened(number, step)
                 rows = _joint_run(self._rig, self._robot, self._position, goal, step.speed_percent / 100.0)
                 self._append(number, step.label, "gripper", rows)
 
-    def _append(
-        self, number: int, label: str, kind: Kind, rows: FloatArray, line: Line | None = None
-    ) -> None:
+    def _append(self, number: int, label: str, kind: Kind, rows: FloatArray, line: Line | None = None) -> None:
         last = self._last + len(rows) - 1
         most = min(MAX_DURATION_S, MAX_SAMPLES * self._rig.period_s)
         if last * self._rig.period_s > most:
@@ -200,12 +202,8 @@ class _Planner:
     def _start(self, start: str | Start) -> FloatArray:
         if isinstance(start, Start):
             position = np.array(self._rig.park)
-            self._name_joints(
-                position, start.joints_deg or {}, AxisKind.REVOLUTE, "start.joints_deg", by=False
-            )
-            self._name_joints(
-                position, start.joints_mm or {}, AxisKind.PRISMATIC, "start.joints_mm", by=False
-            )
+            self._name_joints(position, start.joints_deg or {}, AxisKind.REVOLUTE, "start.joints_deg", by=False)
+            self._name_joints(position, start.joints_mm or {}, AxisKind.PRISMATIC, "start.joints_mm", by=False)
             if start.opening_mm is not None:
                 position[self._gripper("start.opening_mm", start.opening_mm)] = start.opening_mm * MM
         else:
@@ -245,9 +243,7 @@ class _Planner:
                     self._file,
                     f"{key}.{name}",
                     value,
-                    f"the joints {', '.join(names)}"
-                    if names
-                    else "no key at all: this arm has no such joint",
+                    f"the joints {', '.join(names)}" if names else "no key at all: this arm has no such joint",
                     "Turning joints take degrees, sliding ones millimetres; the gripper has steps of its own",
                 )
             index = self._rig.index(name)
@@ -332,17 +328,11 @@ class _Planner:
         candidates = [s for s in result.solutions if step.elbow is None or ELBOWS[step.elbow] in s.branch]
         if candidates:
             axes = self._axes[: self._robot.dof]
-            options = [
-                beyond_soft_limits(axes, _within_a_turn(axes, s.q), f"to be at {where}") for s in candidates
-            ]
+            options = [beyond_soft_limits(axes, _within_a_turn(axes, s.q), f"to be at {where}") for s in candidates]
             return min(options, key=lambda found: max(-r.margin for r in found))
         if result.solutions:
             others = sorted({solution.branch for solution in result.solutions})
-            return [
-                _unreachable(
-                    where, f"is not reached with {ELBOWS[step.elbow or 'up']}", None, " or ".join(others)
-                )
-            ]
+            return [_unreachable(where, f"is not reached with {ELBOWS[step.elbow or 'up']}", None, " or ".join(others))]
         return [_unreachable(where, result.reason, result.distance_m, "a point within reach")]
 
     # -- lines ---------------------------------------------------------------------------------------------
@@ -357,13 +347,9 @@ class _Planner:
         effort = step.speed_percent / 100.0
         line = Line(start, end, turn, asked * effort, effort, step.tolerance_mm * MM)
         spot = Spot(self._last, rig.period_s, f"step {number} (line)")
-        self._append(
-            number, step.label, "line", plan_line(rig, robot, self._position, line, inverse, spot), line
-        )
+        self._append(number, step.label, "line", plan_line(rig, robot, self._position, line, inverse, spot), line)
 
-    def _orientation(
-        self, number: int, step: LineStep, pose: FloatArray, end: FloatArray
-    ) -> tuple[Inverse, float]:
+    def _orientation(self, number: int, step: LineStep, pose: FloatArray, end: FloatArray) -> tuple[Inverse, float]:
         """Inverse kinematics along the line, and how far the tool turns on it, in radians."""
         if step.abc_deg is not None:
             goal = self._pose(number, (end / MM).tolist(), step)

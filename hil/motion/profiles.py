@@ -26,9 +26,7 @@ def axis_limits(rig: Rig) -> tuple[FloatArray, FloatArray, FloatArray]:
     return table[:, 0], table[:, 1], table[:, 2]
 
 
-def rest_to_rest(
-    length: float, speed: float, acceleration: float, jerk: float, period_s: float
-) -> FloatArray:
+def rest_to_rest(length: float, speed: float, acceleration: float, jerk: float, period_s: float) -> FloatArray:
     """The quickest symmetric jerk-limited run from 0 to `length`, sampled.
 
     Seven stretches of constant jerk, of which those at a limit shrink to nothing where it is not reached.
@@ -48,9 +46,7 @@ def rest_to_rest(
         CommandError: an argument is not finite or not positive, or the run would take too many samples.
     """
     if not (math.isfinite(length) and length >= 0.0):
-        raise CommandError(
-            f"length {length!r} of a run: a finite number of 0 or more is needed", value=length
-        )
+        raise CommandError(f"length {length!r} of a run: a finite number of 0 or more is needed", value=length)
     for name, value in (
         ("speed", speed),
         ("acceleration", acceleration),
@@ -90,14 +86,18 @@ def _stretches(length: float, speed: float, acceleration: float, jerk: float) ->
 
 def _rising(t: FloatArray, bend_s: float, ramp_s: float, jerk: float) -> FloatArray:
     """Distance at `t` within the first half: three stretches of ramp, then the cruise; 0 before the start."""
-    on_ramp = np.clip(t, 0.0, ramp_s)
-    cubes = (
-        on_ramp**3
-        - np.maximum(on_ramp - bend_s, 0.0) ** 3
-        - np.maximum(on_ramp - (ramp_s - bend_s), 0.0) ** 3
+    acceleration = jerk * bend_s
+    even_s = max(ramp_s - 2.0 * bend_s, 0.0)
+    bent_speed, even_speed = 0.5 * acceleration * bend_s, acceleration * (even_s + 0.5 * bend_s)
+    # Stretch by stretch, since cubes of the whole time would cancel and leave their rounding in the jerk.
+    up, even = np.clip(t, 0.0, bend_s), np.clip(t - bend_s, 0.0, even_s)
+    down, cruise = np.clip(t - bend_s - even_s, 0.0, bend_s), np.maximum(t - ramp_s, 0.0)
+    distance: FloatArray = (
+        jerk / 6.0 * up**3
+        + even * (bent_speed + 0.5 * acceleration * even)
+        + down * (even_speed + down * (0.5 * acceleration - jerk / 6.0 * down))
+        + cruise * (even_speed + bent_speed)
     )
-    cruise_speed = jerk * bend_s * (ramp_s - bend_s)
-    distance: FloatArray = jerk / 6.0 * cubes + cruise_speed * np.maximum(t - ramp_s, 0.0)
     return distance
 
 

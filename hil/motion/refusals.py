@@ -55,7 +55,6 @@ def beyond_soft_limits(axes: Sequence[Axis], positions: Sequence[float], what: s
 def refused(refusals: Sequence[Refusal], sample: int, period_s: float, place: str) -> RefusedError:
     """The error that carries `refusals`, each with its place in the motion and in the user's file."""
     placed = [
-        msgspec.structs.replace(refusal, sample=sample, time_s=sample * period_s, place=place)
-        for refusal in refusals
+        msgspec.structs.replace(refusal, sample=sample, time_s=sample * period_s, place=place) for refusal in refusals
     ]
     return RefusedError(placed, "the motion cannot be planned")

@@ -133,9 +133,7 @@ def _let_go(a: FloatArray, step: FloatArray) -> FloatArray:
 def _shortest(w: FloatArray, a: FloatArray, bound: FloatArray, step: FloatArray) -> FloatArray:
     """Periods of the stop in continuous time, rounded down: where the search begins."""
     area = np.maximum(w + a * a / (2.0 * step), 0.0)
-    times: FloatArray = np.where(
-        area * step <= bound * bound, 2.0 * np.sqrt(area / step), area / bound + bound / step
-    )
+    times: FloatArray = np.where(area * step <= bound * bound, 2.0 * np.sqrt(area / step), area / bound + bound / step)
     return np.floor(a / step + times)
 
 
@@ -168,9 +166,7 @@ def _hard_travel(stops: _Stops) -> FloatArray:
 
 def _gentle_travel(stops: _Stops) -> FloatArray:
     size = np.abs(stops.a)
-    total: FloatArray = np.sign(stops.a) * _falling_travel(
-        size, stops.step, np.floor(size / stops.step), stops.periods
-    )
+    total: FloatArray = np.sign(stops.a) * _falling_travel(size, stops.step, np.floor(size / stops.step), stops.periods)
     return total
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -110,7 +109,7 @@ class Task(Record, frozen=True):
 
 class _Top(Record, frozen=True):
     title: Annotated[str, Meta(min_length=1, max_length=200)]
-    step: list[dict[str, Any]]
+    step: list[Any]
     start: Literal["park", "home"] | Start = "park"
     rig: str | None = None
 
@@ -147,19 +146,18 @@ def task_from_table(table: Mapping[str, Any], file: str) -> Task:
     Raises:
         ConfigError: a key or value is wrong; steps are counted from 1.
     """
-    for key, value in _numbers({k: v for k, v in table.items() if k != "step"}):
-        _finite(file, key, value)
-    top = convert(table, _Top, file=file)
-    if not 1 <= len(top.step) <= MAX_STEPS:
-        raise ConfigError(file, "step", len(top.step), f"1 to {MAX_STEPS} [[step]] tables")
-    steps = tuple(_step(raw, number, file) for number, raw in enumerate(top.step, start=1))
+    top = convert({**table, "step": []}, _Top, file=file)
+    raw = table.get("step")
+    if not isinstance(raw, list) or not all(isinstance(step, dict) for step in raw):
+        raise ConfigError(file, "step", raw, "one or more [[step]] tables")
+    if not 1 <= len(raw) <= MAX_STEPS:
+        raise ConfigError(file, "step", len(raw), f"1 to {MAX_STEPS} [[step]] tables")
+    steps = tuple(_step(step, number, file) for number, step in enumerate(raw, start=1))
     return Task(title=top.title, steps=steps, start=top.start, rig=top.rig, file=file)
 
 
 def _step(raw: Mapping[str, Any], number: int, file: str) -> Step:
     prefix = f"step {number}"
-    for key, value in _numbers(raw):
-        _finite(file, f"{prefix}.{key}", value)
     do = raw.get("do")
     if not isinstance(do, str) or do not in _KINDS:
         raise ConfigError(file, f"{prefix}.do", do, " or ".join(f'"{kind}"' for kind in _KINDS))
@@ -168,9 +166,8 @@ def _step(raw: Mapping[str, Any], number: int, file: str) -> Step:
         _check_goal(step, _move_goals(step), file, prefix)
         _only_with(step, ("pitch_deg", "roll_deg", "elbow", "abc_deg", "convention"), "to_mm", file, prefix)
     if isinstance(step, Line):
-        _check_goal(
-            step, [name for name in ("to_mm", "by_mm") if getattr(step, name) is not None], file, prefix
-        )
+        goals = [name for name in ("to_mm", "by_mm") if getattr(step, name) is not None]
+        _check_goal(step, goals, file, prefix)
     if isinstance(step, Move | Line):
         _check_orientation(step, file, prefix)
     return step
@@ -202,9 +199,7 @@ def _only_with(step: Move, names: tuple[str, ...], other: str, file: str, prefix
 def _check_orientation(step: Move | Line, file: str, prefix: str) -> None:
     if (step.abc_deg is None) != (step.convention is None):
         key = "convention" if step.convention is None else "abc_deg"
-        allowed = (
-            "one of " + ", ".join(c.value for c in Convention) if key == "convention" else "three angles"
-        )
+        allowed = "one of " + ", ".join(c.value for c in Convention) if key == "convention" else "three angles"
         raise ConfigError(file, f"{prefix}.{key}", None, f"{allowed}; abc_deg and convention go together")
     if step.abc_deg is not None:
         for name in ("pitch_deg", "roll_deg"):
@@ -215,26 +210,3 @@ def _check_orientation(step: Move | Line, file: str, prefix: str) -> None:
                     getattr(step, name),
                     "no such key beside abc_deg, which says it all",
                 )
-
-
-def _numbers(value: object, key: str = "") -> Iterator[tuple[str, float]]:
-    """Every number in a table, with its dotted path."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _numbers(inner, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _numbers(inner, f"{key}.{index}")
-    elif isinstance(value, int | float):
-        yield key, value
-
-
-def _finite(file: str, key: str, value: float) -> None:
-    try:
-        fine = math.isfinite(value)
-    except OverflowError:
-        fine = False
-    if not fine:
-        raise ConfigError(
-            file, key, value if isinstance(value, float) else "a huge integer", "a finite number"
-        )

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkOverrun
-from hil.link import ArmLink, FloatArray
+from hil.link import ArmLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.stopping import stop_ramp, stop_time_s
@@ -193,16 +193,12 @@ class Bridge:
         try:
             self._link_state = self._link.read(now_s)
         except (LinkError, ControllerError) as error:
-            self._link_state = LinkState(
-                phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._rig.axes)
-            )
+            self._link_state = LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._rig.axes))
             self._fault(now_s, str(error))
             return
         self._events.extend(self._link_state.notices)
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
-            self._follow(
-                Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet"
-            )
+            self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
 
     # -- requests ----------------------------------------------------------------------------------------
 
@@ -258,16 +254,16 @@ class Bridge:
                     value=confirmed,
                 )
             # A controller that already drives the axis elsewhere keeps it there: adopting its pulse moves nothing.
-            elsewhere = reported is not None and abs(reported - confirmed) > step
-            pose.append(min(max(reported, axis.lower), axis.upper) if elsewhere else confirmed)
+            if reported is not None and abs(reported - confirmed) > step:
+                pose.append(min(max(reported, axis.lower), axis.upper))
+            else:
+                pose.append(confirmed)
         self._energise = EnergiseSource(pose, self._rig.energise_order, self._rig.energise_dwell_s)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
 
     def _load(self, request: Load, now_s: float) -> None:
         if self.mode in WRITING or self.mode is Mode.ARMED:
-            raise InterlockError(
-                f"a motion is loaded while nothing moves or is armed; the mode is {self.mode.value}"
-            )
+            raise InterlockError(f"a motion is loaded while nothing moves or is armed; the mode is {self.mode.value}")
         motion, certificate = Motion.from_bytes(request.motion), Certificate.from_bytes(request.certificate)
         verify(certificate, self._rig, motion, now_s + self._epoch_offset_s, version=self._version)
         self._motion, self._certificate = motion, certificate
@@ -293,18 +289,10 @@ class Bridge:
     def _check_start(self, digest: str, now_s: float) -> None:
         """Everything that has to be true in the tick of the first byte, certificate and start pose included."""
         if self._motion is None or self._certificate is None or self._motion.digest != digest:
-            raise InterlockError(
-                "no motion with this digest is loaded; load it with its certificate first", ["motion"]
-            )
-        verify(
-            self._certificate, self._rig, self._motion, now_s + self._epoch_offset_s, version=self._version
-        )
+            raise InterlockError("no motion with this digest is loaded; load it with its certificate first", ["motion"])
+        verify(self._certificate, self._rig, self._motion, now_s + self._epoch_offset_s, version=self._version)
         if not all(self._link_state.known):
-            names = [
-                axis.name
-                for axis, known in zip(self._rig.axes, self._link_state.known, strict=True)
-                if not known
-            ]
+            names = [axis.name for axis, known in zip(self._rig.axes, self._link_state.known, strict=True) if not known]
             raise InterlockError(f"the controller does not drive {', '.join(names)} yet", ["known pose"])
         for axis, present, start in zip(self._rig.axes, self._recent[-1], self._motion.start, strict=True):
             if abs(present - start) > START_TOLERANCE[axis.kind]:
@@ -456,13 +444,14 @@ class Bridge:
         position, velocity, acceleration = self._motion_state()
         self._source = StopSource(stop_ramp(self._rig, position, velocity, acceleration))
 
-    def _motion_state(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Position, velocity and acceleration of the newest samples sent, each of shape (n,)."""
+    def _motion_state(self) -> tuple[Positions, Positions, Positions]:
+        """Position, velocity and acceleration of the newest samples sent, per axis."""
         period_s = self._rig.period_s
         # A motion begins at rest, so samples before its first are copies of it.
         padded = [self._recent[0]] * (3 - len(self._recent)) + self._recent[-3:]
         older, old, last = (np.asarray(positions) for positions in padded)
-        return last, (last - old) / period_s, (last - 2.0 * old + older) / period_s**2
+        velocity, acceleration = (last - old) / period_s, (last - 2.0 * old + older) / period_s**2
+        return padded[-1], tuple(velocity.tolist()), tuple(acceleration.tolist())
 
     def _freeze(self, now_s: float) -> None:
         """Stop at the controller, without a ramp: for faults and the software stop."""
@@ -484,6 +473,11 @@ class Bridge:
         self._follow(Event.DISCONNECT, "disconnected; the controller goes on holding its last pulses")
         self._link.close()
         self.finished = True
+
+    def give_up(self, now_s: float) -> None:
+        """Freeze the arm and let go of the line, because the program around this is at fault."""
+        self._freeze(now_s)
+        self._link.close()
 
     # -- small things ------------------------------------------------------------------------------------
 

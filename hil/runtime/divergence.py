@@ -46,11 +46,11 @@ class DivergenceMonitor:
         if reported is None or reported.t_s <= self._last_report_s:
             return None
         self._last_report_s = reported.t_s
-        which = 2 if reported.source is StateSource.MEASURED else 1
+        measured = reported.source is StateSource.MEASURED
         for axis, value in enumerate(reported.positions):
             if value is None:
                 continue
-            past = [entry[which][axis] for entry in self._history]
+            past = [(shaft if measured else pulse)[axis] for _, pulse, shaft in self._history]
             band = self._bands[axis]
             inside = min(past) - band <= value <= max(past) + band
             self._outside[axis] = 0 if inside else self._outside[axis] + 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,7 @@ from typing import Self
 
 import msgspec
 
-from hil.errors import HilError, InterlockError, LinkError
+from hil.errors import InterlockError, LinkError
 from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
@@ -25,10 +26,11 @@ from hil.runtime.mailbox import MailboxWriter
 from hil.runtime.recorder import record
 from hil.runtime.ring import RingReader, RingWriter, default_folder
 from hil.safety.certificate import Certificate
-from hil.types import Arm, Confirm, Disconnect, Load, Mode, Request, Start, Stop, TickRecord
+from hil.types import Arm, Confirm, Disconnect, JointState, Load, Mode, Request, Start, Stop, TickRecord
 
 POLL_S = 0.02
 CONNECT_S = 8.0
+PATIENCE_S = 600.0
 RING_BYTES = 32 << 20
 MAILBOX_BYTES = 32 << 20
 _decode_tick = msgspec.msgpack.Decoder(TickRecord).decode
@@ -72,9 +74,11 @@ class Host:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command))
-            folder = Path(stack.enter_context(
+            folder = Path(
+                stack.enter_context(
                     tempfile.TemporaryDirectory(prefix="hil-", dir=default_folder(), ignore_cleanup_errors=True)
-                ))
+                )
+            )
             url = self._url
             if url is None:
                 fake = wiring.start_fake(self.rig, folder)
@@ -124,15 +128,25 @@ class Host:
         for request in requests:
             self._mailbox.send(request)
 
-    def connect(self, by: str) -> None:
-        """Wait for the controller, confirm the park pose in the name of `by`, and drive the axes one by one."""
+    def connect(self, vouch: Callable[[JointState | None], str]) -> None:
+        """Wait for the controller, have the pose confirmed, and drive the axes one by one.
+
+        Args:
+            vouch: given what the controller already drives, returns who confirms that every other axis is in its
+                park pose; may take its time, and may refuse by raising.
+        """
         self.wait_for(Mode.UNKNOWN_POSE, CONNECT_S)
+        by = self._ask(vouch)
         self.send(Confirm(positions=self.rig.park, by=by))
         dwell_s = self.rig.energise_dwell_s + self.rig.period_s
         self.wait_for(Mode.IDLE, 2.0 + 2.0 * len(self.rig.axes) * dwell_s)
 
     def run(self, motion: Motion, certificate: Certificate) -> Mode:
-        """Arm and stream one certified motion; the mode in which it ended: IDLE if it ran to its end."""
+        """Arm and stream one certified motion; Ctrl-C stops it.
+
+        Returns:
+            The mode in which it ended: IDLE if it ran to its end.
+        """
         self.send(Load(motion=motion.to_bytes(), certificate=certificate.to_bytes()), Arm(digest=motion.digest))
         self.wait_for(Mode.ARMED, 2.0)
         self.send(Start(digest=motion.digest))
@@ -143,7 +157,6 @@ class Host:
         except KeyboardInterrupt:
             self.send(Stop(reason="interrupted from the keyboard"))
             self._until(lambda: self.mode in ended, within_s=10.0)
-            raise
         return self.mode
 
     def wait_for(self, mode: Mode, within_s: float) -> None:
@@ -161,6 +174,26 @@ class Host:
         if self._refused(seen):
             raise InterlockError(next(e for e in self.events[seen:] if e.startswith("refused: ")))
         raise LinkError(f"{self.rig.id}: {mode.value} was not reached; the last word was: {words}")
+
+    def _ask(self, vouch: Callable[[JointState | None], str]) -> str:
+        """Put the question in a thread of its own: the loop needs our sign of life while a person thinks."""
+        reported = self.last.reported if self.last is not None else None
+        answers: list[str | BaseException] = []
+
+        def answer() -> None:
+            try:
+                answers.append(vouch(reported))
+            except BaseException as error:
+                answers.append(error)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        self._until(lambda: bool(answers), within_s=PATIENCE_S)
+        if not answers:
+            raise InterlockError("nobody confirmed the pose; nothing was sent", ["confirmed pose"])
+        if isinstance(answers[0], BaseException):
+            raise answers[0]
+        return answers[0]
 
     def _refused(self, since: int) -> bool:
         return any(event.startswith("refused: ") for event in self.events[since:])

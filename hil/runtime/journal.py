@@ -469,9 +469,7 @@ def verify(path: Path) -> Verdict:
     except _BrokenError as error:
         return check.verdict(Completeness.BROKEN, str(error).removeprefix(f"{path}: "))
     if check.end is None:
-        return check.verdict(
-            Completeness.UNFINISHED, "the file ends without a closing record: its recorder was killed"
-        )
+        return check.verdict(Completeness.UNFINISHED, "the file ends without a closing record: its recorder was killed")
     if check.end.kind is not EndKind.CLOSED:
         return check.verdict(Completeness.UNFINISHED, f"the recorder closed it because {check.end.reason}")
     return check.verdict(Completeness.COMPLETE, check.end.reason)
@@ -509,9 +507,7 @@ class _Check:
             case GapRecord(first=first, last=last) if first != self._next_tick or last < first:
                 return f"it records ticks {first} to {last} as lost; tick {self._next_tick} should follow"
             case EndRecord(ticks=ticks, lost=lost) if (ticks, lost) != (self._ticks, self._lost):
-                return (
-                    f"it says {ticks} ticks and {lost} lost, the journal has {self._ticks} and {self._lost}"
-                )
+                return f"it says {ticks} ticks and {lost} lost, the journal has {self._ticks} and {self._lost}"
         return ""
 
     def _count(self, entry: Entry) -> None:

@@ -86,8 +86,7 @@ class RigLock:
             raise InterlockError(self._taken(), missing=("the rig is free",)) from None
         except OSError as error:
             raise InterlockError(
-                f"rig {self._rig_id}: cannot be locked: {self._lock_path}: {error.strerror}. "
-                "Make that folder writable",
+                f"rig {self._rig_id}: cannot be locked: {self._lock_path}: {error.strerror}. Make that folder writable",
                 missing=("a lock on the rig",),
             ) from None
         self._write_note()
@@ -96,11 +95,7 @@ class RigLock:
         owner = self.owner()
         if owner is None:
             return f"rig {self._rig_id} has another owner, not yet known. Try again in a moment"
-        advice = (
-            f"Talk to it at {owner.address}, or end it"
-            if owner.address
-            else "Wait until it has ended, or end it"
-        )
+        advice = f"Talk to it at {owner.address}, or end it" if owner.address else "Wait until it has ended, or end it"
         return f"rig {self._rig_id} has another owner: {owner.text}. {advice}, and try again"
 
     def owner(self) -> Owner | None:

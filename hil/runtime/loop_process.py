@@ -37,7 +37,9 @@ def run_loop(spec: LoopSpec) -> None:
     # Ctrl-C reaches the whole group: the owner decides what it means, and says so by a request.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     terminated: list[Request] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: terminated.append(Disconnect(reason="terminated by the system")))
+    signal.signal(
+        signal.SIGTERM, lambda number, frame: terminated.append(Disconnect(reason="terminated by the system"))
+    )
     parent_pid = os.getppid()
     ring = RingWriter.attach(spec.ring)
     mailbox = MailboxReader(spec.mailbox)
@@ -56,7 +58,11 @@ def run_loop(spec: LoopSpec) -> None:
     def publish(record: TickRecord) -> None:
         ring.append(encode(record))
 
-    run_paced(bridge, clock, spec.rig.period_s, take, publish)
+    try:
+        run_paced(bridge, clock, spec.rig.period_s, take, publish)
+    except Exception as error:
+        bridge.give_up(clock.now_s())
+        raise SystemExit(f"loop: fault in the program itself, the arm was frozen where it was: {error!r}") from error
     ring.close("the session ended")
 
 

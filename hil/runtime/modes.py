@@ -48,18 +48,20 @@ _LISTED = {
     (Mode.FAULT, Event.RECONNECT): Mode.CONNECTING,
     (Mode.ESTOP, Event.RECONNECT): Mode.CONNECTING,
 }
-_FAULTS = {(mode, Event.FAULT): Mode.FAULT for mode in Mode if mode not in (Mode.ESTOP, Mode.DISCONNECTED)}
-_ESTOPS = {(mode, Event.ESTOP): Mode.ESTOP for mode in Mode if mode is not Mode.DISCONNECTED}
+_FAULTS: dict[tuple[Mode, Event], Mode] = {
+    (mode, Event.FAULT): Mode.FAULT for mode in Mode if mode not in (Mode.ESTOP, Mode.DISCONNECTED)
+}
+_ESTOPS: dict[tuple[Mode, Event], Mode] = {
+    (mode, Event.ESTOP): Mode.ESTOP for mode in Mode if mode is not Mode.DISCONNECTED
+}
 # A moving arm is stopped first: there is no way from ENERGISING, STREAMING or STOPPING straight to DISCONNECTED.
-_LEAVING = {
+_LEAVING: dict[tuple[Mode, Event], Mode] = {
     (mode, Event.DISCONNECT): Mode.DISCONNECTED
     for mode in Mode
     if mode not in (Mode.ENERGISING, Mode.STREAMING, Mode.STOPPING)
 }
 
-TRANSITIONS: Mapping[tuple[Mode, Event], Mode] = MappingProxyType(
-    {**_LISTED, **_FAULTS, **_ESTOPS, **_LEAVING}
-)
+TRANSITIONS: Mapping[tuple[Mode, Event], Mode] = MappingProxyType({**_LISTED, **_FAULTS, **_ESTOPS, **_LEAVING})
 
 
 def follow(mode: Mode, event: Event) -> Mode:

@@ -5,14 +5,14 @@ A journal that was edited, its hash chain recomputed or not, sends something els
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from hil.errors import JournalError, LinkClosed, LinkError, LinkOverrun, LinkTimeout
 from hil.runtime import wiring
-from hil.runtime.journal import read_journal
+from hil.runtime.journal import Entry, read_journal
 from hil.types import Record, TickRecord
 
 _KINDS = {kind.__name__: kind for kind in (LinkError, LinkClosed, LinkOverrun, LinkTimeout)}
@@ -102,7 +102,7 @@ def replay(path: Path) -> ReplayVerdict:
     return ReplayVerdict(ticks=ticks, wire_bytes=wire_bytes, first_difference="")
 
 
-def _ticks(path: Path, entries: Iterable[object]) -> Iterable[TickRecord]:
+def _ticks(path: Path, entries: Iterator[Entry]) -> Iterator[TickRecord]:
     for entry in entries:
         if entry.gap is not None:
             raise JournalError(f"{path}: records are missing (gap at record {entry.n}); a replay needs every tick")

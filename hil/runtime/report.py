@@ -83,9 +83,7 @@ def tracking(rig: Rig, records: Iterable[TickRecord]) -> tuple[Tracking, ...]:
     times, targets = np.array(due_s), np.array(commanded)
     results = []
     for i, axis in enumerate(rig.axes):
-        simulated = _errors(
-            times, targets[:, i], [(r.simulated.t_s, r.simulated.positions[i]) for r in states]
-        )
+        simulated = _errors(times, targets[:, i], [(r.simulated.t_s, r.simulated.positions[i]) for r in states])
         reports = {r.reported.t_s: r.reported.positions[i] for r in states if r.reported is not None}
         reported = _errors(times, targets[:, i], list(reports.items()))
         source = next((r.reported.source for r in states if r.reported is not None), None)
@@ -101,9 +99,7 @@ def tracking(rig: Rig, records: Iterable[TickRecord]) -> tuple[Tracking, ...]:
     return tuple(results)
 
 
-def _errors(
-    times: np.ndarray, targets: np.ndarray, states: Sequence[tuple[float, float | None]]
-) -> np.ndarray:
+def _errors(times: np.ndarray, targets: np.ndarray, states: Sequence[tuple[float, float | None]]) -> np.ndarray:
     """State minus the command due at its time, for states within the span of the commands."""
     known = [(t, value) for t, value in states if value is not None and times[0] <= t <= times[-1]]
     if not known:

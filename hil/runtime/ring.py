@@ -208,9 +208,7 @@ class RingWriter(_Mapped):
         word = _SLOTS + index * _SLOT_WORDS
         if self._words[word] == 0:
             return None
-        return ReaderSlot(
-            pid=self._words[word], cursor=self._words[word + 1], heartbeat_s=self._stamps[word + 2]
-        )
+        return ReaderSlot(pid=self._words[word], cursor=self._words[word + 1], heartbeat_s=self._stamps[word + 2])
 
     def reader_age_s(self, now_s: float, index: int = RECORDER_SLOT) -> float:
         """Seconds since a declared reader's last heartbeat; since the first question if there was none."""

@@ -45,9 +45,7 @@ if sys.platform == "linux":
         whole = unlimited or os.geteuid() == 0
         refusal = _call_libc("mlockall", _MCL_CURRENT | (_MCL_FUTURE if whole else 0))
         if refusal:
-            return (
-                f"memory lock: not permitted ({refusal}; a line 'memlock unlimited' in limits.conf allows it)"
-            )
+            return f"memory lock: not permitted ({refusal}; a line 'memlock unlimited' in limits.conf allows it)"
         return "memory lock: everything, now and later" if whole else "memory lock: what is mapped now"
 
     def _fine_timers() -> str:

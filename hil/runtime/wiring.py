@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -125,7 +126,7 @@ def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
         tcp_port=0 if on_tcp else None,
         board=_ssc32_board(settings),
         servos=tuple(_ssc32_servos(rig, rig.park)),
-        parent_pid=multiprocessing.parent_process().pid if multiprocessing.parent_process() else None,
+        parent_pid=os.getppid(),
     )
     try:
         run_fake_ssc32(options, ready.send)
@@ -134,9 +135,7 @@ def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
 
 
 KINDS: Mapping[str, Kind] = {
-    "ssc32": Kind(
-        ssc32.Ssc32Settings, ssc32.settings_from_table, ssc32.build, _ssc32_in_memory, _ssc32_process
-    ),
+    "ssc32": Kind(ssc32.Ssc32Settings, ssc32.settings_from_table, ssc32.build, _ssc32_in_memory, _ssc32_process),
 }
 
 
@@ -163,9 +162,7 @@ def _rig_from_tree(tree: Mapping[str, Any], kind: str) -> Rig:
 
 
 def _shadow(rig: Rig, start: Sequence[float], now_s: float) -> SimulatedArm:
-    shadow = SimulatedArm(
-        start, [axis.servo_lag_s for axis in rig.axes], [axis.servo_speed for axis in rig.axes]
-    )
+    shadow = SimulatedArm(start, [axis.servo_lag_s for axis in rig.axes], [axis.servo_speed for axis in rig.axes])
     shadow.open(now_s)
     return shadow
 
@@ -190,11 +187,10 @@ def _bridge(
 
 def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
     """The bridge to a byte line with a URL: a real port, or a fake in a process of its own."""
-    settings = rig.controller
     return _bridge(
         rig,
         session.port,
-        lambda: open_serial(session.port, settings.baud),
+        lambda: open_serial(session.port, rig.controller.baud),
         rig.park,
         now_s=session.start_monotonic_s,
         epoch_offset_s=session.start_epoch_s - session.start_monotonic_s,
@@ -296,9 +292,7 @@ def start_fake(rig: Rig, folder: Path) -> FakeProcess:
     """
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe(duplex=False)
-    process = spawn.Process(
-        target=KINDS[rig.controller.kind].fake_process, args=(rig, folder, theirs), name="hil-fake"
-    )
+    process = spawn.Process(target=KINDS[rig.controller.kind].fake_process, args=(rig, folder, theirs), name="hil-fake")
     process.start()
     theirs.close()
     try:

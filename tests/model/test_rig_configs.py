@@ -172,9 +172,7 @@ def test_the_digest_covers_limits_and_calibration_but_not_the_place_of_the_file(
     original = load_rig("lynx6", CONTROLLERS).digest
     assert load_text(tmp_path, LYNX6, "lynx6").digest == original
     assert load_text(tmp_path, LYNX6.replace("[0, 1460]", "[0, 1461]"), "lynx6").digest != original
-    assert (
-        load_text(tmp_path, LYNX6.replace("speed_deg_s = 45", "speed_deg_s = 44"), "lynx6").digest != original
-    )
+    assert load_text(tmp_path, LYNX6.replace("speed_deg_s = 45", "speed_deg_s = 44"), "lynx6").digest != original
 
 
 FAULTS = [
@@ -365,9 +363,7 @@ def test_a_joint_may_not_be_faster_than_its_robot(tmp_path: Path) -> None:
     fast = text.replace("speed_deg_s = 40", "speed_deg_s = 195").replace(
         "servo_speed_deg_s = 190", "servo_speed_deg_s = 200"
     )
-    with pytest.raises(
-        ConfigError, match=r"joints\.shoulder\.speed_deg_s: 195\.0 given; allowed: at most 190"
-    ):
+    with pytest.raises(ConfigError, match=r"joints\.shoulder\.speed_deg_s: 195\.0 given; allowed: at most 190"):
         load_text(tmp_path, fast)
 
 

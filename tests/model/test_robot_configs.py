@@ -340,16 +340,12 @@ def test_a_fault_in_an_inertia_is_named(tmp_path: Path, old: str, new: str, key:
 
 def test_inertia_is_given_for_every_joint_or_for_none(tmp_path: Path) -> None:
     more = '[[joints]]\nname = "b"\ntype = "revolute"\nd_mm = 1\ntheta_deg = 0\na_mm = 0\nalpha_deg = 0\n'
-    with pytest.raises(
-        ConfigError, match=r"joints\.b\.inertia: nothing given; allowed: an inertia for every joint"
-    ):
+    with pytest.raises(ConfigError, match=r"joints\.b\.inertia: nothing given; allowed: an inertia for every joint"):
         load_text(tmp_path, SMALL.split("[tool]")[0] + INERTIA + more)
 
 
 def test_a_controller_map_needs_one_entry_per_joint(tmp_path: Path) -> None:
     extra = "[controller_map]\ntheta_offset_deg = [0]\nsign = [1, 1]\n"
     extra += "[controller_map.tool_to_tool0]\ntranslation_mm = [0, 0, 0]\n"
-    with pytest.raises(
-        ConfigError, match=r"controller_map\.theta_offset_deg: \[0\.0\] given; allowed: 2 entries"
-    ):
+    with pytest.raises(ConfigError, match=r"controller_map\.theta_offset_deg: \[0\.0\] given; allowed: 2 entries"):
         load_text(tmp_path, SMALL + extra)

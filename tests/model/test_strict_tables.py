@@ -75,9 +75,7 @@ def test_a_key_in_another_unit_is_recognised(unit: str, per: str) -> None:
     assert closest(f"lower_{unit}{per}", ["name", "lower_deg", "upper_deg"]) == "lower_deg"
 
 
-@given(
-    st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists))
-)
+@given(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists)))
 def test_no_table_gets_anything_but_a_record_or_a_config_error(table: dict[str, Any]) -> None:
     try:
         assert isinstance(convert(table, Table, file="rig.toml"), Table)

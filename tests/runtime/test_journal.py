@@ -143,9 +143,7 @@ def _write(path: Path, ticks: int = 3, end: EndKind | None = EndKind.CLOSED) -> 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TICKS, max_size=4))
-def test_what_is_written_reads_back_exactly(
-    tmp_path_factory: pytest.TempPathFactory, ticks: list[TickRecord]
-) -> None:
+def test_what_is_written_reads_back_exactly(tmp_path_factory: pytest.TempPathFactory, ticks: list[TickRecord]) -> None:
     path = tmp_path_factory.mktemp("journal") / "run.mcap"
     with JournalWriter(path, SESSION) as journal:
         for tick in ticks:
@@ -201,8 +199,7 @@ def test_a_complete_journal_is_called_complete(path: Path) -> None:
     assert verdict.completeness is Completeness.COMPLETE
     assert verdict.broken_at is None
     assert verdict.text == (
-        "complete (FAKE, memory, rig lynx6): 5 records, 3 ticks over 0.04 s, no tick lost; "
-        "ended: disconnect: done"
+        "complete (FAKE, memory, rig lynx6): 5 records, 3 ticks over 0.04 s, no tick lost; ended: disconnect: done"
     )
 
 
@@ -349,9 +346,7 @@ def test_a_length_changed_in_the_middle_does_not_pass_for_a_cut(path: Path) -> N
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_number_that_json_cannot_hold_is_refused_and_leaves_the_journal_whole(
-    path: Path, value: float
-) -> None:
+def test_a_number_that_json_cannot_hold_is_refused_and_leaves_the_journal_whole(path: Path, value: float) -> None:
     nowhere = JointState(t_s=0.0, positions=(value,), source=StateSource.SIMULATED)
     with JournalWriter(path, SESSION) as journal:
         with pytest.raises(CommandError, match=r"tick record does not read back as it was given"):
@@ -370,9 +365,7 @@ def test_a_journal_is_never_overwritten(path: Path) -> None:
 def test_a_newer_format_is_named_and_not_called_broken(path: Path) -> None:
     newer = msgspec.structs.replace(SESSION, format_version=2, software_version="9.1")
     JournalWriter(path, newer).close()
-    with pytest.raises(
-        JournalError, match=r"format version 2 given; allowed: 1\. Version 9\.1 of this program"
-    ):
+    with pytest.raises(JournalError, match=r"format version 2 given; allowed: 1\. Version 9\.1 of this program"):
         verify(path)
 
 

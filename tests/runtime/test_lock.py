@@ -17,21 +17,16 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_second_owner_is_told_who_has_the_rig_and_what_to_do(tmp_path: Path) -> None:
     with (
-        RigLock(
-            tmp_path, "lynx6", command="hil run lynx6 task.toml", address="127.0.0.1:8080", now_epoch_s=0.0
-        ),
+        RigLock(tmp_path, "lynx6", command="hil run lynx6 task.toml", address="127.0.0.1:8080", now_epoch_s=0.0),
         pytest.raises(InterlockError) as taken,
         RigLock(tmp_path, "lynx6", command="hil jog lynx6"),
     ):
         pass
     text = str(taken.value)
     assert text.startswith(
-        f"rig lynx6 has another owner: process {os.getpid()} on {platform.node()} "
-        "(hil run lynx6 task.toml) since"
+        f"rig lynx6 has another owner: process {os.getpid()} on {platform.node()} (hil run lynx6 task.toml) since"
     )
-    assert text.endswith(
-        "which answers at 127.0.0.1:8080. Talk to it at 127.0.0.1:8080, or end it, and try again"
-    )
+    assert text.endswith("which answers at 127.0.0.1:8080. Talk to it at 127.0.0.1:8080, or end it, and try again")
     assert taken.value.missing == ("the rig is free",)
 
 
@@ -84,9 +79,7 @@ with RigLock(Path(sys.argv[1]), "lynx6", command="hil run lynx6 task.toml"):
 
 @pytest.mark.processes
 def test_the_note_of_a_killed_owner_is_no_obstacle(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", OWNER, tmp_path], stdin=PIPE, stdout=PIPE, cwd=ROOT
-    ) as owner:
+    with subprocess.Popen([sys.executable, "-c", OWNER, tmp_path], stdin=PIPE, stdout=PIPE, cwd=ROOT) as owner:
         assert owner.stdout is not None
         owner.stdout.readline()
         mine = RigLock(tmp_path, "lynx6", command="hil jog lynx6")

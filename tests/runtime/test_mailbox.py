@@ -57,9 +57,7 @@ def test_requests_arrive_as_they_were_sent_and_in_order(
 
 @given(st.binary(max_size=60))
 @settings(max_examples=100, deadline=None)
-def test_no_bytes_in_the_box_make_the_loop_stumble(
-    tmp_path_factory: pytest.TempPathFactory, junk: bytes
-) -> None:
+def test_no_bytes_in_the_box_make_the_loop_stumble(tmp_path_factory: pytest.TempPathFactory, junk: bytes) -> None:
     path = tmp_path_factory.mktemp("box") / "box"
     writer = MailboxWriter.create(path, CAPACITY)
     reader = MailboxReader(path)

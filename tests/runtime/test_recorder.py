@@ -178,9 +178,7 @@ def test_a_loop_that_is_gone_and_quiet_leaves_an_unfinished_journal_that_says_so
     assert stage.recorder.finished
     verdict = verify(stage.journal_path)
     assert verdict.completeness is Completeness.UNFINISHED
-    assert verdict.text.endswith(
-        "then the recorder closed it because the loop went away without closing its record"
-    )
+    assert verdict.text.endswith("then the recorder closed it because the loop went away without closing its record")
     assert verdict.ticks == 2
 
 

@@ -228,9 +228,7 @@ def test_a_killed_writer_leaves_a_ring_that_can_be_drained_to_its_last_whole_rec
 @pytest.mark.processes
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux shows unreaped processes")
 def test_a_killed_child_that_nobody_has_reaped_counts_as_gone() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", "print(1, flush=True); input()"], stdout=-1, stdin=-1
-    ) as child:
+    with subprocess.Popen([sys.executable, "-c", "print(1, flush=True); input()"], stdout=-1, stdin=-1) as child:
         assert child.stdout is not None
         child.stdout.readline()
         assert process_alive(child.pid)

@@ -8,8 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ASK = (
-    "import gc; from hil.runtime.rtprio import prepare_realtime; "
-    "print(*prepare_realtime(), gc.isenabled(), sep='\\n')"
+    "import gc; from hil.runtime.rtprio import prepare_realtime; print(*prepare_realtime(), gc.isenabled(), sep='\\n')"
 )
 NO_RIGHTS = (
     "import os, resource; resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)); "
@@ -18,9 +17,7 @@ NO_RIGHTS = (
 
 
 def _lines(code: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-B", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.splitlines()
 

@@ -1,0 +1,1 @@
+"""What stands in for the world: simulated arms, emulated controllers, lines to them, scripted faults."""

@@ -1,0 +1,199 @@
+"""The simulated arm: a link like any other, interpolates as a board does, follows as servos do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hil.errors import CommandError, LinkClosed
+from hil.types import Command, EnergiseCommand, JointState, LinkPhase, LinkState, StateSource
+from sim.servo import Servo
+
+IDENTITY = "simulated arm"
+
+
+class SimulatedArm:
+    """An `ArmLink` to an arm that exists only here: radians, or metres where prismatic.
+
+    Args:
+        start: true position of each axis at the beginning.
+        lags_s: time constant of each servo.
+        speeds: top speed of each servo, rad/s or m/s.
+        frame_s: the set-point moves once per frame, as a board's does; 0 for one that moves continuously.
+        energised: True if the servos hold their start position already; otherwise each axis is limp until its
+            first command, which it follows at once and at full speed.
+
+    Raises:
+        ValueError: lengths differ, or a number is out of range.
+    """
+
+    def __init__(
+        self,
+        start: Sequence[float],
+        lags_s: Sequence[float],
+        speeds: Sequence[float],
+        frame_s: float = 0.0,
+        *,
+        energised: bool = False,
+    ) -> None:
+        if not start or not (len(start) == len(lags_s) == len(speeds)):
+            raise ValueError("start, lags_s and speeds need one entry per axis, and at least one axis")
+        if not (math.isfinite(frame_s) and frame_s >= 0.0):
+            raise ValueError(f"frame period {frame_s!r}: 0 or more seconds allowed")
+        self._servos = [Servo(p, lag, v) for p, lag, v in zip(start, lags_s, speeds, strict=True)]
+        for servo in self._servos:
+            servo.powered = energised
+        self._frame_s = frame_s
+        self._opened = False
+        self._now_s = self._origin_s = 0.0
+        self._setpoint = list(start)
+        self._goal = list(start)
+        self._from = list(start)
+        self._begin_s = self._end_s = 0.0
+
+    @property
+    def setpoint(self) -> tuple[float, ...]:
+        """What the interpolation had reached at the last `read`, `write` or `stop`; one position per axis."""
+        return tuple(self._setpoint)
+
+    def open(self, now_s: float) -> None:
+        """Ready at once; frames count from here."""
+        self._opened = True
+        self._now_s = self._origin_s = self._begin_s = self._end_s = now_s
+        for servo in self._servos:
+            servo.time_s = now_s
+
+    def place(self, positions: Sequence[float]) -> None:
+        """Put the limp arm somewhere, as a person's hand would; its first command is a jump again.
+
+        Raises:
+            CommandError: wrong number of positions.
+        """
+        self._require_length(len(positions))
+        self._setpoint, self._goal, self._from = list(positions), list(positions), list(positions)
+        self._end_s = self._begin_s
+        for servo, position in zip(self._servos, positions, strict=True):
+            servo.position = servo.target = position
+            servo.powered = False
+
+    def stall(self, axis: int, stalled: bool = True) -> None:
+        """Block an axis mechanically, or free it."""
+        self._servos[axis].stalled = stalled
+
+    def read(self, now_s: float) -> LinkState:
+        """Where the servos are; SIMULATED, since no real servo tells."""
+        if not self._opened:
+            return LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._servos))
+        self._advance(now_s)
+        return LinkState(
+            phase=LinkPhase.READY,
+            joints=JointState(
+                t_s=now_s,
+                positions=tuple([servo.position for servo in self._servos]),
+                source=StateSource.SIMULATED,
+            ),
+            known=tuple([servo.powered for servo in self._servos]),
+            identity=IDENTITY,
+        )
+
+    def write(self, command: Command, now_s: float) -> Command:
+        """Take a command as it is: to the target in a straight line until its due time.
+
+        Raises:
+            CommandError: wrong number of positions, or no such axis.
+            LinkClosed: not open.
+        """
+        if not self._opened:
+            raise LinkClosed("the simulated arm is not open", IDENTITY)
+        self._advance(now_s)
+        if isinstance(command, EnergiseCommand):
+            self._energise(command)
+            return command
+        self._require_length(len(command.positions))
+        self._from = self._setpoint[:]
+        self._goal = list(command.positions)
+        self._begin_s, self._end_s = self._now_s, max(command.due_s, self._now_s)
+        for axis, servo in enumerate(self._servos):
+            if not servo.powered:
+                self._jump(axis, self._goal[axis])
+        if self._end_s == self._begin_s and self._frame_s == 0.0:
+            self._set(self._goal)
+        return command
+
+    def stop(self, now_s: float) -> None:
+        """Freeze the set-point where it is; the servos settle there."""
+        self._advance(now_s)
+        self._from, self._goal = self._setpoint[:], self._setpoint[:]
+        self._end_s = self._begin_s
+
+    def close(self) -> None:
+        """Let go; the arm stays as it is."""
+        self._opened = False
+
+    def _require_length(self, given: int) -> None:
+        if given != len(self._servos):
+            raise CommandError(
+                f"{given} positions given; this arm has {len(self._servos)} axes",
+                value=given,
+                allowed=f"{len(self._servos)} positions",
+            )
+
+    def _energise(self, command: EnergiseCommand) -> None:
+        if not 0 <= command.axis < len(self._servos):
+            raise CommandError(
+                f"axis {command.axis}: no such axis; this arm has {len(self._servos)}",
+                axis=str(command.axis),
+                value=command.axis,
+                allowed=f"0 to {len(self._servos) - 1}",
+            )
+        self._jump(command.axis, command.position)
+
+    def _jump(self, axis: int, position: float) -> None:
+        self._from[axis] = self._goal[axis] = self._setpoint[axis] = position
+        self._servos[axis].target = position
+        self._servos[axis].powered = True
+
+    def _advance(self, now_s: float) -> None:
+        if now_s <= self._now_s:
+            return
+        if self._frame_s > 0.0:
+            self._advance_frames(now_s)
+        else:
+            self._advance_line(now_s)
+        self._now_s = now_s
+
+    def _advance_line(self, now_s: float) -> None:
+        arrival_s = min(self._end_s, now_s)
+        if arrival_s > self._now_s:
+            share = (arrival_s - self._begin_s) / (self._end_s - self._begin_s)
+            for axis, servo in enumerate(self._servos):
+                start, goal = self._from[axis], self._goal[axis]
+                reached = goal if share >= 1.0 else start + (goal - start) * share
+                servo.ramp(reached, arrival_s)
+                self._setpoint[axis] = reached
+        for servo in self._servos:
+            servo.advance(now_s)
+
+    def _advance_frames(self, now_s: float) -> None:
+        first = math.floor((self._begin_s - self._origin_s) / self._frame_s + 1e-9)
+        frame = math.floor((self._now_s - self._origin_s) / self._frame_s + 1e-9)
+        last = math.floor((now_s - self._origin_s) / self._frame_s + 1e-9)
+        length_s = self._end_s - self._begin_s
+        while frame < last and self._setpoint != self._goal:
+            frame += 1
+            done_s = (frame - first) * self._frame_s
+            share = 1.0 if done_s >= length_s - 1e-9 else done_s / length_s
+            for servo in self._servos:
+                servo.advance(self._origin_s + frame * self._frame_s)
+            self._set(
+                self._goal
+                if share >= 1.0
+                else [a + (b - a) * share for a, b in zip(self._from, self._goal, strict=True)]
+            )
+        for servo in self._servos:
+            servo.advance(now_s)
+
+    def _set(self, positions: Sequence[float]) -> None:
+        self._setpoint = list(positions)
+        for servo, position in zip(self._servos, positions, strict=True):
+            servo.target = position

@@ -1,0 +1,222 @@
+"""Scripted faults: a TOML file says what goes wrong on the line and with the board, and when."""
+
+from __future__ import annotations
+
+import math
+import random
+import tomllib
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from hil.errors import ConfigError
+from hil.tables import convert
+from hil.types import Record
+
+
+class FaultKind(Enum):
+    """What goes wrong."""
+
+    LOST = "lost"
+    GARBLED = "garbled"
+    DOUBLED = "doubled"
+    LATE = "late"
+    UNPLUG = "unplug"
+    RESET = "reset"
+    BROWN_OUT = "brown_out"
+    STALL = "stall"
+    HUNG = "hung"
+    NO_POWER = "no_power"
+    NO_SERVO_POWER = "no_servo_power"
+    STALE_TEXT = "stale_text"
+
+
+class Direction(Enum):
+    """Which way the bytes go that a fault meets."""
+
+    REPLIES = "replies"
+    COMMANDS = "commands"
+
+
+BYTE_KINDS = frozenset({FaultKind.LOST, FaultKind.GARBLED, FaultKind.DOUBLED, FaultKind.LATE})
+_USUAL = Direction.REPLIES
+_EXTRA = {
+    FaultKind.LATE: "delay_ms",
+    FaultKind.STALL: "channel",
+    FaultKind.BROWN_OUT: "channels_starting",
+    FaultKind.STALE_TEXT: "text",
+}
+
+Seconds = Annotated[float, msgspec.Meta(ge=0.0)]
+
+
+class Fault(Record, frozen=True):
+    """One ``[[fault]]`` of a file.
+
+    Attributes:
+        at_s: when it begins, counted from the start of the fake.
+        for_s: how long it lasts; None for ever.
+        every: of byte faults, each n-th byte; probability: each byte with this chance. Neither: every byte.
+        direction: which bytes a byte fault meets.
+        delay_ms: how late a late byte is; what follows waits behind it.
+        channel: whose joint stalls.
+        channels_starting: a brown-out happens once so many servos get their first pulse in one frame.
+        text: what an earlier client left in the board, without CR.
+    """
+
+    kind: FaultKind
+    at_s: Seconds = 0.0
+    for_s: Annotated[float, msgspec.Meta(gt=0.0)] | None = None
+    every: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    probability: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] | None = None
+    direction: Direction | None = None
+    delay_ms: Annotated[float, msgspec.Meta(gt=0.0)] | None = None
+    channel: Annotated[int, msgspec.Meta(ge=0, le=31)] | None = None
+    channels_starting: Annotated[int, msgspec.Meta(ge=1, le=32)] | None = None
+    text: str | None = None
+
+    @property
+    def end_s(self) -> float:
+        """When it ends, counted like `at_s`."""
+        return math.inf if self.for_s is None else self.at_s + self.for_s
+
+
+class FaultFile(Record, frozen=True):
+    """A fault file as it is read."""
+
+    title: str
+    fault: tuple[Fault, ...]
+    seed: int = 0
+
+
+def load_faults(path: str | Path) -> FaultFile:
+    """Read a fault file.
+
+    Raises:
+        ConfigError: unreadable, no TOML, or a key that is unknown, missing, out of range or out of place.
+    """
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), "file", str(error), "a readable fault file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(str(path), "file", str(error), "valid TOML") from None
+    return faults_from_table(table, str(path))
+
+
+def faults_from_table(table: Mapping[str, Any], file: str) -> FaultFile:
+    """The same from a parsed table; `file` is for messages.
+
+    Raises:
+        ConfigError: as `load_faults`.
+    """
+    faults = convert(table, FaultFile, file=file)
+    for number, fault in enumerate(faults.fault):
+        _check(fault, f"fault.{number}", file)
+    return faults
+
+
+def _check(fault: Fault, key: str, file: str) -> None:
+    kind = fault.kind
+    if kind in BYTE_KINDS:
+        if fault.every is not None and fault.probability is not None:
+            allowed = "either every or probability"
+            raise ConfigError(file, f"{key}.probability", fault.probability, allowed)
+    else:
+        for name in ("every", "probability", "direction"):
+            if getattr(fault, name) is not None:
+                allowed = f"no {name} with kind {kind.value}: it happens at at_s"
+                raise ConfigError(file, f"{key}.{name}", getattr(fault, name), allowed)
+    for owner, name in _EXTRA.items():
+        given = getattr(fault, name)
+        if kind is owner and given is None:
+            raise ConfigError(file, f"{key}.{name}", None, f"kind {kind.value} needs {name}")
+        if kind is not owner and given is not None:
+            raise ConfigError(file, f"{key}.{name}", given, f"{name} goes only with kind {owner.value}")
+    if fault.text is not None and any(not " " <= letter <= "~" for letter in fault.text):
+        raise ConfigError(file, f"{key}.text", fault.text, "printable ASCII, no CR")
+
+
+class Event(Record, frozen=True):
+    """A fault of the board or cable begins, or ends."""
+
+    time_s: float
+    fault: Fault
+    begins: bool
+
+
+class FaultScript:
+    """A fault file at work. A script outlives its port: a cable that is plugged in again is the same cable.
+
+    Args:
+        faults: what the file says.
+        rng: source of all chance; the same one gives the same faults for the same bytes.
+        start_s: the clock's reading at the fake's start.
+
+    Attributes:
+        channels: whose joints stall some time.
+    """
+
+    def __init__(self, faults: FaultFile, rng: random.Random, start_s: float = 0.0) -> None:
+        self._rng = rng
+        self._start_s = start_s
+        self._bytes = {
+            way: [f for f in faults.fault if f.kind in BYTE_KINDS and (f.direction or _USUAL) is way]
+            for way in Direction
+        }
+        self._met: dict[int, int] = {}
+        self._unplugs = [f for f in faults.fault if f.kind is FaultKind.UNPLUG]
+        self.channels = frozenset(f.channel for f in faults.fault if f.channel is not None)
+        moments = []
+        for fault in faults.fault:
+            if fault.kind not in BYTE_KINDS:
+                moments.append(Event(time_s=start_s + fault.at_s, fault=fault, begins=True))
+                if fault.for_s is not None:
+                    moments.append(Event(time_s=start_s + fault.end_s, fault=fault, begins=False))
+        self._events = sorted(moments, key=lambda event: event.time_s)
+
+    @property
+    def next_event_s(self) -> float:
+        """When the next board or cable fault begins or ends; infinity if none does."""
+        return self._events[0].time_s if self._events else math.inf
+
+    def due(self, now_s: float) -> list[Event]:
+        """Take the events up to `now_s`, in order."""
+        count = sum(event.time_s <= now_s for event in self._events)
+        due, self._events = self._events[:count], self._events[count:]
+        return due
+
+    def unplugs(self, now_s: float) -> int:
+        """How often the cable has been pulled by `now_s`."""
+        return sum(self._start_s + fault.at_s <= now_s for fault in self._unplugs)
+
+    def unplugged(self, now_s: float) -> bool:
+        """True while the cable is out."""
+        return any(f.at_s <= now_s - self._start_s < f.end_s for f in self._unplugs)
+
+    def strike(self, value: int, time_s: float, way: Direction) -> tuple[bytes, float]:
+        """What becomes of one byte: the bytes that arrive instead, and the delay in seconds."""
+        arriving, delay_s = bytes((value,)), 0.0
+        for fault in self._bytes[way]:
+            if not fault.at_s <= time_s - self._start_s < fault.end_s or not self._hits(fault):
+                continue
+            if fault.kind is FaultKind.LOST:
+                arriving = b""
+            elif fault.kind is FaultKind.DOUBLED:
+                arriving = arriving * 2
+            elif fault.kind is FaultKind.GARBLED:
+                arriving = bytes(each ^ (1 << self._rng.randrange(8)) for each in arriving)
+            else:
+                delay_s += (fault.delay_ms or 0.0) / 1000
+        return arriving, delay_s
+
+    def _hits(self, fault: Fault) -> bool:
+        if fault.probability is not None:
+            return self._rng.random() < fault.probability
+        if fault.every is None:
+            return True
+        met = self._met[id(fault)] = self._met.get(id(fault), 0) + 1
+        return met % fault.every == 0

@@ -1,0 +1,219 @@
+"""The line between a host and an emulated board, paced by its baud rate, and the port at its host end."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from hil.errors import LinkClosed, LinkOverrun
+from sim.bench import ServoBench
+from sim.faults import Direction, Event, FaultKind, FaultScript
+from sim.ssc32 import Ssc32Board
+from sim.uart import mishear, same_speed
+
+
+class Line:
+    """A cable with two ends, full duplex. Knows when each byte is over; reads no clock.
+
+    Args:
+        board: what hangs at the far end.
+        baud: speed of the host's end.
+        faults: what goes wrong, or None.
+        bench: the arm behind the board, needed by faults that stall a joint or cut the servo supply.
+
+    Raises:
+        ValueError: `baud` is not positive, or a fault needs a servo that is not there.
+    """
+
+    def __init__(
+        self,
+        board: Ssc32Board,
+        baud: int,
+        faults: FaultScript | None = None,
+        bench: ServoBench | None = None,
+    ) -> None:
+        if faults is not None and not faults.channels <= set(bench.channels if bench else ()):
+            raise ValueError(f"a fault stalls a joint on channel {sorted(faults.channels)}: no servo is there")
+        self.board = board
+        self._faults = faults
+        self._bench = bench
+        self._free_s = -math.inf
+        self._arriving: deque[tuple[float, bytes]] = deque()
+        self.set_baud(baud)
+
+    @property
+    def byte_s(self) -> float:
+        """Ten bit times at the host's end."""
+        return self._byte_s
+
+    def set_baud(self, baud: int) -> None:
+        """Change the speed of the host's end."""
+        if baud <= 0:
+            raise ValueError(f"baud {baud}: a positive number allowed")
+        self._byte_s = 10.0 / baud
+
+    def backlog(self, now_s: float) -> int:
+        """Bytes handed over that have not left yet."""
+        return max(math.ceil((self._free_s - now_s) / self._byte_s - 1e-9), 0) if self._free_s > now_s else 0
+
+    def send(self, data: bytes, now_s: float) -> None:
+        """Put bytes on the line behind what is on it already."""
+        self._apply_faults(now_s)
+        start_s = max(now_s, self._free_s)
+        if self._faults is None:
+            self.board.receive(data, start_s, self._byte_s)
+            self._free_s = start_s + len(data) * self._byte_s
+            return
+        for value in data:
+            arriving, delay_s = self._faults.strike(value, start_s, Direction.COMMANDS)
+            start_s += delay_s
+            self.board.receive(arriving, start_s, self._byte_s)
+            start_s += self._byte_s * max(len(arriving), 1)
+        self._free_s = start_s
+
+    def poll(self, now_s: float) -> bytes:
+        """Let everything happen up to `now_s`, and take the bytes that have arrived at the host."""
+        self._apply_faults(now_s)
+        for end_s, data in self.board.transmit(now_s):
+            self._bring(end_s, data)
+        if not self._arriving or self._arriving[0][0] > now_s:
+            return b""
+        arrived = bytearray()
+        while self._arriving and self._arriving[0][0] <= now_s + 1e-12:
+            arrived += self._arriving.popleft()[1]
+        return bytes(arrived)
+
+    def next_due_s(self, *, frames: bool = False) -> float:
+        """When something happens next by itself; `frames` as for the board."""
+        due_s = self.board.next_due_s(frames=frames)
+        if self._arriving:
+            due_s = min(due_s, self._arriving[0][0])
+        return due_s if self._faults is None else min(due_s, self._faults.next_event_s)
+
+    def cut(self, at_s: float) -> None:
+        """The cable is pulled: what is on the line in either direction is gone."""
+        self.board.cut(at_s)
+        self._arriving.clear()
+        self._free_s = at_s
+
+    def _bring(self, end_s: float, data: bytes) -> None:
+        """One reply byte comes down the line."""
+        if not same_speed(self.board.byte_s, self._byte_s):
+            start_s = end_s - self.board.byte_s
+            heard = mishear(data, start_s, self.board.byte_s, self._byte_s)
+            data = bytes(value for _, value, _ in heard)
+        if self._faults is not None:
+            arriving = b""
+            for value in data:
+                struck, delay_s = self._faults.strike(value, end_s, Direction.REPLIES)
+                arriving += struck
+                end_s += delay_s
+            data = arriving
+        if data:
+            if self._arriving:
+                end_s = max(end_s, self._arriving[-1][0])
+            self._arriving.append((end_s, data))
+
+    def _apply_faults(self, now_s: float) -> None:
+        if self._faults is None or self._faults.next_event_s > now_s:
+            return
+        for event in self._faults.due(now_s):
+            for end_s, data in self.board.transmit(event.time_s):
+                self._bring(end_s, data)
+            self._apply(event)
+
+    def _apply(self, event: Event) -> None:
+        fault, at_s, begins = event.fault, event.time_s, event.begins
+        board, kind = self.board, event.fault.kind
+        if kind is FaultKind.UNPLUG and begins:
+            self.cut(at_s)
+        elif kind is FaultKind.RESET and begins:
+            board.power_cycle(at_s)
+        elif kind is FaultKind.BROWN_OUT:
+            board.brown_out_channels = fault.channels_starting if begins else None
+        elif kind is FaultKind.HUNG:
+            board.hang(at_s, begins)
+        elif kind is FaultKind.NO_POWER and begins:
+            board.power_off(at_s)
+        elif kind is FaultKind.NO_POWER:
+            board.power_cycle(at_s)
+        elif kind is FaultKind.STALE_TEXT and begins:
+            text = (fault.text or "").encode("ascii")
+            board.receive(text, at_s - len(text) * board.byte_s, board.byte_s)
+        elif self._bench is not None and kind is FaultKind.STALL and fault.channel is not None:
+            self._bench.stall(fault.channel, at_s, begins)
+        elif self._bench is not None and kind is FaultKind.NO_SERVO_POWER:
+            self._bench.supply(not begins, at_s)
+
+
+class MemoryPort:
+    """A `BytePort` on virtual time: bytes leave and arrive at the pace of the line, never sooner.
+
+    Args:
+        board: what hangs at the far end.
+        baud: speed of this end.
+        faults: scripted faults; hand the same script to the next port when a cable is plugged in again.
+        bench: the arm behind the board, see `Line`.
+        buffer_bytes: how much the operating system takes before it says no.
+    """
+
+    NAME = "memory://ssc32"
+
+    def __init__(
+        self,
+        board: Ssc32Board,
+        baud: int,
+        faults: FaultScript | None = None,
+        bench: ServoBench | None = None,
+        *,
+        buffer_bytes: int = 4096,
+    ) -> None:
+        self.line = Line(board, baud, faults, bench)
+        self._faults = faults
+        self._buffer_bytes = buffer_bytes
+        self._gone = ""
+        self._unplugs: int | None = None
+
+    def read(self, now_s: float) -> bytes:
+        """Everything that has arrived by `now_s`."""
+        self._require_plugged(now_s)
+        return self.line.poll(now_s)
+
+    def write(self, data: bytes, now_s: float) -> None:
+        """Put `data` on the line behind what waits there; nothing is sent if the buffer cannot take it."""
+        self._require_plugged(now_s)
+        waiting = self.line.backlog(now_s)
+        if waiting + len(data) > self._buffer_bytes:
+            raise LinkOverrun(
+                f"{waiting} bytes still wait to leave, {len(data)} more do not fit into {self._buffer_bytes}",
+                self.NAME,
+            )
+        self.line.send(data, now_s)
+
+    def backlog(self, now_s: float) -> int:
+        """Bytes written that have not left yet."""
+        return self.line.backlog(now_s)
+
+    def set_baud(self, baud: int) -> None:
+        """Change the speed of this end; the board keeps its own."""
+        self.line.set_baud(baud)
+
+    def unplug(self, now_s: float) -> None:
+        """Pull the cable: what is on the line is lost, and this port never works again."""
+        self.line.cut(now_s)
+        self._gone = "the cable was pulled"
+
+    def close(self) -> None:
+        """Let go; bytes already written still leave."""
+        self._gone = self._gone or "the port is closed"
+
+    def _require_plugged(self, now_s: float) -> None:
+        if self._faults is not None and not self._gone:
+            unplugs = self._faults.unplugs(now_s)
+            if self._unplugs is None:
+                self._unplugs = unplugs
+            if unplugs > self._unplugs or self._faults.unplugged(now_s):
+                self.line.poll(now_s)
+                self._gone = "the cable was pulled"
+        if self._gone:
+            raise LinkClosed(f"{self.NAME}: {self._gone}", self.NAME)

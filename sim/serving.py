@@ -1,0 +1,480 @@
+"""A fake controller in a process of its own: on a pseudo-terminal or on TCP, on the machine's clock."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import random
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from hil.errors import ConfigError
+from hil.types import Record
+from sim.bench import BenchServo, ServoBench
+from sim.faults import FaultScript, load_faults
+from sim.ports import Line
+from sim.ssc32 import CHANNELS, FRAME_S, BoardSettings, Ssc32Board
+
+CHECK_S = 0.25
+"""Longest nap between two looks at signals and at the parent."""
+
+CLIENTLESS_S = 0.002
+"""How often a pseudo-terminal that nobody has open is looked at: waiting on one returns at once."""
+
+Ready = Callable[[str], None]
+
+
+class FakeOptions(Record, frozen=True):
+    """What `hil fake ssc32` takes.
+
+    Attributes:
+        link: where to put a symbolic link to the pseudo-terminal; None for none.
+        tcp_port: serve on 127.0.0.1 at this port instead, 0 for any free one.
+        board: kind of board; by default a 2.x board at 115200 baud.
+        powered: False for a board without logic supply: it takes bytes and never answers.
+        faults: path of a fault file.
+        seed: of the faults' chance; None for the file's own.
+        servos: the arm behind the board; channels that are not named carry a generic servo.
+        trace: path of a file that gets one JSON line per frame in which something moved.
+        parent_pid: end when this process is gone.
+    """
+
+    link: str | None = None
+    tcp_port: int | None = None
+    board: BoardSettings = BoardSettings()
+    powered: bool = True
+    faults: str | None = None
+    seed: int | None = None
+    servos: tuple[BenchServo, ...] = ()
+    trace: str | None = None
+    parent_pid: int | None = None
+
+
+def run_fake_ssc32(options: FakeOptions, ready: Ready) -> None:
+    """Run a fake SSC-32 until SIGTERM, SIGINT, or the parent's end. Prints nothing.
+
+    Args:
+        options: what to run.
+        ready: called once with the URL or path to open, when clients may come.
+
+    Raises:
+        ConfigError: a fault file is wrong, two servos share a channel, the link's place is taken, the port is
+            busy, or the system has no pseudo-terminals.
+    """
+    start_s = time.monotonic()
+    board = Ssc32Board(options.board, start_s=start_s, powered=options.powered)
+    named = {servo.channel for servo in options.servos}
+    generic = [BenchServo(channel=number) for number in range(CHANNELS) if number not in named]
+    try:
+        servos = sorted([*options.servos, *generic], key=lambda servo: servo.channel)
+        bench = ServoBench(board, servos, start_s=start_s)
+    except ValueError as error:
+        raise ConfigError("fake options", "servos", sorted(named), str(error)) from None
+    script = None
+    if options.faults is not None:
+        faults = load_faults(options.faults)
+        seed = faults.seed if options.seed is None else options.seed
+        script = FaultScript(faults, random.Random(seed), start_s)
+    trace = None if options.trace is None else Trace(options.trace, board, bench)
+    parent_gone = _watch_parent(options.parent_pid)
+    if options.tcp_port is not None:
+        serve_tcp(board, options.tcp_port, ready, bench=bench, faults=script, trace=trace, stop=parent_gone)
+    else:
+        serve_pty(board, options.link, ready, bench=bench, faults=script, trace=trace, stop=parent_gone)
+
+
+def serve_pty(
+    board: Ssc32Board,
+    link: str | None,
+    ready: Ready,
+    *,
+    bench: ServoBench | None = None,
+    faults: FaultScript | None = None,
+    trace: Trace | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Serve a board on a raw pseudo-terminal until `stop()`, SIGTERM or SIGINT; clients may come and go.
+
+    Args:
+        board: what answers.
+        link: symbolic link to put at the terminal's present name; None to call `ready` with the name itself.
+        ready: called once with the path to open.
+        bench: the arm behind it.
+        faults: what goes wrong.
+        trace: the record of what moved.
+        stop: asked several times a second.
+
+    Raises:
+        ConfigError: no pseudo-terminals here, or something other than a link stands at `link`.
+    """
+    if sys.platform == "win32":
+        raise ConfigError("fake options", "link", link, "TCP only", "This system has no pseudo-terminals.")
+    _serve(board, _PtyEnd(link, board.baud), ready, bench, faults, trace, stop)
+
+
+def serve_tcp(
+    board: Ssc32Board,
+    port: int,
+    ready: Ready,
+    *,
+    bench: ServoBench | None = None,
+    faults: FaultScript | None = None,
+    trace: Trace | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Serve a board on 127.0.0.1 to one client at a time; otherwise as `serve_pty`. No baud rate can differ.
+
+    Raises:
+        ConfigError: the port is taken.
+    """
+    _serve(board, _TcpEnd(port), ready, bench, faults, trace, stop)
+
+
+class Trace:
+    """Appends what really moved to a file, flushed line by line, for tests that kill processes.
+
+    A line is ``{"time_s", "pulses_us", "positions"}``: the machine's monotonic clock, 32 widths, and the
+    servos' positions in the order of the bench. One per frame in which a pulse changed, then one per frame
+    until the servos have settled.
+    """
+
+    def __init__(self, path: str, board: Ssc32Board, bench: ServoBench) -> None:
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise ConfigError("fake options", "trace", path, f"a file that can be written ({error})") from None
+        self._board, self._bench = board, bench
+        self.due_s = math.inf
+        board.watch(self._on_pulses)
+
+    def tick(self, now_s: float) -> None:
+        """Write the frames up to `now_s` in which only servos moved."""
+        while self.due_s <= now_s:
+            self._write(self.due_s)
+            self.due_s = math.inf if self._bench.settled() else self.due_s + FRAME_S
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def _on_pulses(self, time_s: float, changes: Sequence[tuple[int, float]]) -> None:
+        self._write(time_s)
+        self.due_s = time_s + FRAME_S
+
+    def _write(self, time_s: float) -> None:
+        line = {
+            "time_s": time_s,
+            "pulses_us": self._board.pulses_us(),
+            "positions": self._bench.positions(time_s),
+        }
+        os.write(self._file, json.dumps(line).encode("ascii") + b"\n")
+
+
+class _End(Protocol):
+    """Where clients connect."""
+
+    def open(self) -> None: ...
+
+    @property
+    def url(self) -> str: ...
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when there may be something to read, at the latest after `timeout_s`."""
+        ...
+
+    def read(self) -> bytes: ...
+
+    def write(self, data: bytes) -> None: ...
+
+    @property
+    def baud(self) -> int | None:
+        """What the client has set, None where there is no such thing."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class _PtyEnd:
+    """A pseudo-terminal under a name that stays."""
+
+    def __init__(self, link: str | None, baud: int) -> None:
+        self._link = None if link is None else Path(link)
+        self._start_baud = baud
+        self._master = -1
+        self._name = ""
+        self._clientless = True
+
+    @property
+    def url(self) -> str:
+        return self._name if self._link is None else str(self._link)
+
+    def open(self) -> None:
+        import termios
+        import tty
+
+        if self._link is not None and self._link.exists() and not self._link.is_symlink():
+            raise ConfigError("fake options", "link", str(self._link), "a path that is free, or an old link")
+        self._master, slave = os.openpty()
+        self._name = os.ttyname(slave)
+        tty.setraw(slave)
+        modes = termios.tcgetattr(slave)
+        modes[4] = modes[5] = getattr(termios, f"B{self._start_baud}", modes[5])
+        termios.tcsetattr(slave, termios.TCSANOW, modes)
+        os.close(slave)
+        os.set_blocking(self._master, False)
+        self._clientless = True
+        if self._link is not None:
+            fresh = self._link.with_name(f".{self._link.name}.{os.getpid()}")
+            try:
+                fresh.symlink_to(self._name)
+                fresh.replace(self._link)
+            except OSError as error:
+                raise ConfigError("fake options", "link", str(self._link), f"a writable place ({error})") from None
+
+    def wait(self, timeout_s: float) -> None:
+        if self._clientless:
+            time.sleep(min(timeout_s, CLIENTLESS_S))
+        else:
+            select.select([self._master], [], [], timeout_s)
+
+    def read(self) -> bytes:
+        try:
+            data = os.read(self._master, 65536)
+        except BlockingIOError:
+            data = b""
+        except OSError:
+            if not self._clientless:
+                self._forget_client()
+            return b""
+        self._clientless = False
+        return data
+
+    def write(self, data: bytes) -> None:
+        if not self._clientless:
+            with contextlib.suppress(OSError):
+                os.write(self._master, data)
+
+    @property
+    def baud(self) -> int | None:
+        import termios
+
+        return _speeds().get(termios.tcgetattr(self._master)[5])
+
+    def close(self) -> None:
+        if self._master < 0:
+            return
+        os.close(self._master)
+        self._master = -1
+        if self._link is not None and self._link.is_symlink() and os.readlink(self._link) == self._name:
+            self._link.unlink()
+
+    def _forget_client(self) -> None:
+        """A real port forgets exclusive use and unread replies at its last close; this one has to be told."""
+        import termios
+
+        self._clientless = True
+        try:
+            slave = os.open(self._name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError:
+            os.close(self._master)
+            self.open()
+            return
+        import fcntl
+
+        fcntl.ioctl(slave, termios.TIOCNXCL)
+        termios.tcflush(slave, termios.TCIFLUSH)
+        os.close(slave)
+
+
+def _speeds() -> dict[int, int]:
+    import termios
+
+    names = [name for name in dir(termios) if name[0] == "B" and name[1:].isdigit() and name != "B0"]
+    return {getattr(termios, name): int(name[1:]) for name in names}
+
+
+class _TcpEnd:
+    """A listening socket; a second client is turned away."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._listener: socket.socket | None = None
+        self._client: socket.socket | None = None
+
+    @property
+    def url(self) -> str:
+        return f"socket://127.0.0.1:{self._port}"
+
+    @property
+    def baud(self) -> int | None:
+        return None
+
+    def open(self) -> None:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            if sys.platform != "win32":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("127.0.0.1", self._port))
+            listener.listen(4)
+        except (OSError, OverflowError) as error:
+            listener.close()
+            raise ConfigError("fake options", "tcp_port", self._port, f"a free port ({error})") from None
+        listener.setblocking(False)
+        self._listener, self._port = listener, listener.getsockname()[1]
+
+    def wait(self, timeout_s: float) -> None:
+        if self._listener is None:
+            time.sleep(timeout_s)
+            return
+        sockets = [self._listener] if self._client is None else [self._listener, self._client]
+        select.select(sockets, [], [], timeout_s)
+
+    def read(self) -> bytes:
+        self._accept()
+        if self._client is None:
+            return b""
+        try:
+            data = self._client.recv(65536)
+        except BlockingIOError:
+            return b""
+        except OSError:
+            data = b""
+        if not data:
+            self._drop()
+        return data
+
+    def write(self, data: bytes) -> None:
+        if self._client is not None:
+            with contextlib.suppress(OSError):
+                self._client.send(data)
+
+    def close(self) -> None:
+        self._drop()
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    def _accept(self) -> None:
+        if self._listener is None:
+            return
+        try:
+            client, _ = self._listener.accept()
+        except OSError:
+            return
+        if self._client is not None:
+            client.close()
+            return
+        client.setblocking(False)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._client = client
+
+    def _drop(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+
+def _serve(
+    board: Ssc32Board,
+    end: _End,
+    ready: Ready,
+    bench: ServoBench | None,
+    faults: FaultScript | None,
+    trace: Trace | None,
+    stop: Callable[[], bool],
+) -> None:
+    line = Line(board, board.baud, faults, bench)
+    with _signals() as signalled:
+        try:
+            end.open()
+            ready(end.url)
+            _loop(line, end, faults, trace, lambda: signalled.is_set() or stop())
+        finally:
+            end.close()
+            if trace is not None:
+                trace.close()
+
+
+def _loop(line: Line, end: _End, faults: FaultScript | None, trace: Trace | None, stop: Callable[[], bool]) -> None:
+    plugged = True
+    while not stop():
+        now_s = time.monotonic()
+        due_s = line.next_due_s(frames=trace is not None)
+        if trace is not None:
+            due_s = min(due_s, trace.due_s)
+        nap_s = min(max(due_s - now_s, 0.0), CHECK_S)
+        if plugged:
+            end.wait(nap_s)
+        else:
+            time.sleep(min(nap_s, CLIENTLESS_S))
+        now_s = time.monotonic()
+        if faults is not None and faults.unplugged(now_s) is plugged:
+            plugged = not plugged
+            if plugged:
+                end.open()
+            else:
+                line.poll(now_s)
+                end.close()
+        data = end.read() if plugged else b""
+        if data:
+            line.set_baud(end.baud or line.board.baud)
+            line.send(data, now_s)
+        replies = line.poll(now_s)
+        if replies and plugged:
+            end.write(replies)
+        if trace is not None:
+            trace.tick(now_s)
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set; in another thread than the main one, nothing sets it."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = {number: signal.signal(number, lambda *_: event.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield event
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch_parent(pid: int | None) -> Callable[[], bool]:
+    """A question: is the process gone? A dead parent that nobody has reaped counts as gone."""
+    if pid is None:
+        return lambda: False
+    if sys.platform == "win32":
+        return _watch_windows_process(pid)
+    if os.getppid() == pid:
+        return lambda: os.getppid() != pid
+
+    def gone() -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        return False
+
+    return gone
+
+
+def _watch_windows_process(pid: int) -> Callable[[], bool]:
+    import ctypes
+
+    synchronize, signalled = 0x00100000, 0
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
+    handle = kernel.OpenProcess(synchronize, False, pid)
+    return lambda: not handle or kernel.WaitForSingleObject(handle, 0) == signalled

@@ -1,0 +1,103 @@
+"""A hobby servo: follows its target with a first-order lag and a top speed; exact over any step."""
+
+from __future__ import annotations
+
+import math
+
+
+def follow(position: float, start: float, end: float, duration_s: float, lag_s: float, speed: float) -> float:
+    """Where a servo is after its target went straight from `start` to `end`.
+
+    Solves dx/dt = clamp((u - x) / lag, -speed, speed) for u linear in time, of slope r. For e = u - x that is
+    piecewise linear: e' = r - e / lag inside the band abs(e) <= speed * lag, e' = r -+ speed outside.
+
+    Args:
+        position: where the servo is at the beginning, in any unit.
+        start: target at the beginning, same unit.
+        end: target at the end, same unit.
+        duration_s: length of the step; nothing happens at or below 0.
+        lag_s: time constant, 0 for none.
+        speed: top speed in units per second, may be infinite.
+
+    Returns:
+        The position at the end of the step.
+    """
+    if duration_s <= 0.0:
+        return position
+    rate = (end - start) / duration_s
+    error = start - position
+    if lag_s <= 0.0:
+        return end - _chase(error, rate, duration_s, speed)
+    band = speed * lag_s
+    rest = rate * lag_s
+    left_s = duration_s
+    while left_s > 0.0:
+        if abs(error) > band:
+            side = math.copysign(1.0, error)
+            closing = speed - rate * side
+            to_band_s = (abs(error) - band) / closing if closing > 0.0 else math.inf
+            if to_band_s >= left_s:
+                return end - (error - side * closing * left_s)
+            error, left_s = side * band, left_s - to_band_s
+            continue
+        if abs(rate) > speed:
+            edge = math.copysign(band, rate)
+            to_edge_s = lag_s * math.log((error - rest) / (edge - rest)) if error != edge else 0.0
+            if to_edge_s < left_s:
+                drift = rate - math.copysign(speed, rate)
+                return end - (edge + drift * (left_s - to_edge_s))
+        return end - (rest + (error - rest) * math.exp(-left_s / lag_s))
+    return end - error
+
+
+def _chase(error: float, rate: float, duration_s: float, speed: float) -> float:
+    """The error left after `duration_s` by a servo without lag."""
+    side = math.copysign(1.0, error)
+    closing = speed - rate * side
+    reached_s = 0.0 if error == 0.0 else abs(error) / closing if closing > 0.0 else math.inf
+    if reached_s >= duration_s:
+        return error - side * closing * duration_s
+    if abs(rate) <= speed:
+        return 0.0
+    return (rate - math.copysign(speed, rate)) * (duration_s - reached_s)
+
+
+class Servo:
+    """One servo with its own clock; the target stays until it is changed.
+
+    Attributes:
+        position: where it is at `time_s`.
+        target: where it wants to be.
+        powered: without power, or without pulses, it stays where it is. Gravity is not modelled.
+        stalled: something blocks it; it stays, powered or not.
+    """
+
+    __slots__ = ("lag_s", "position", "powered", "speed", "stalled", "target", "time_s")
+
+    def __init__(self, position: float, lag_s: float, speed: float, time_s: float = 0.0) -> None:
+        if not (math.isfinite(position) and math.isfinite(lag_s) and lag_s >= 0.0 and speed > 0.0):
+            raise ValueError(
+                f"a servo needs a finite position, lag >= 0, speed > 0; {position}, {lag_s}, {speed} given"
+            )
+        self.position = self.target = position
+        self.lag_s, self.speed, self.time_s = lag_s, speed, time_s
+        self.powered = self.stalled = False
+
+    def advance(self, until_s: float) -> float:
+        """Position at `until_s`, the target staying where it is; time never runs backwards."""
+        step_s = until_s - self.time_s
+        if step_s > 0.0:
+            self.time_s = until_s
+            if self.powered and not self.stalled and self.position != self.target:
+                self.position = follow(self.position, self.target, self.target, step_s, self.lag_s, self.speed)
+        return self.position
+
+    def ramp(self, end: float, until_s: float) -> float:
+        """Position at `until_s`, the target going straight from where it is to `end`."""
+        step_s = until_s - self.time_s
+        if step_s > 0.0:
+            self.time_s = until_s
+            if self.powered and not self.stalled:
+                self.position = follow(self.position, self.target, end, step_s, self.lag_s, self.speed)
+        self.target = end
+        return self.position

@@ -1,0 +1,228 @@
+"""Real lines, on pseudo-terminals and loopback TCP: exclusive, raw, never waiting, and clear when they fail."""
+
+import contextlib
+import errno
+import os
+import socket
+import sys
+
+import pytest
+from drivers import _ports
+from hil.errors import LinkClosed, LinkOverrun
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+EVERY_BYTE = bytes(range(256))
+
+
+@pytest.fixture
+def pty_pair():
+    """The controller's end as a file descriptor and the name of ours."""
+    master, slave = os.openpty()
+    name = os.ttyname(slave)
+    ends = [master, slave]
+    yield ends, name
+    for end in ends:
+        with contextlib.suppress(OSError):
+            os.close(end)
+
+
+def cook(slave):
+    """Leave the terminal as a shell would: echo, line editing, CR and XON translation."""
+    import termios
+
+    attributes = termios.tcgetattr(slave)
+    attributes[0] |= termios.ICRNL | termios.IXON | termios.ISTRIP | termios.INLCR
+    attributes[1] |= termios.OPOST | termios.ONLCR
+    attributes[3] |= termios.ECHO | termios.ICANON | termios.ISIG
+    termios.tcsetattr(slave, termios.TCSANOW, attributes)
+
+
+@posix
+def test_every_byte_passes_unchanged_both_ways_even_on_a_terminal_left_cooked(pty_pair):
+    (master, slave), name = pty_pair
+    cook(slave)
+    port = _ports.open_serial(name, 115200)
+    assert port.read(0.0) == b""
+    port.write(EVERY_BYTE, 0.0)
+    assert os.read(master, 1000) == EVERY_BYTE
+    os.write(master, EVERY_BYTE)
+    assert port.read(0.0) == EVERY_BYTE
+    assert port.read(0.0) == b""
+    port.close()
+
+
+@posix
+@pytest.mark.parametrize("baud", [2400, 9600, 115200, 250000, 123456])
+def test_every_rate_can_be_set_and_the_line_stays_raw(pty_pair, baud):
+    (master, _), name = pty_pair
+    port = _ports.open_serial(name, 9600)
+    port.set_baud(baud)
+    assert port._line.baudrate == baud
+    assert port.read(0.0) == b""
+    os.write(master, b"\r\x00\x11\x13")
+    assert port.read(0.0) == b"\r\x00\x11\x13"
+    port.close()
+
+
+@posix
+def test_closing_hangs_nothing_up(pty_pair):
+    import termios
+
+    (_, slave), name = pty_pair
+    port = _ports.open_serial(name, 9600)
+    assert not termios.tcgetattr(slave)[2] & termios.HUPCL
+    port.close()
+
+
+@posix
+def test_the_port_is_ours_alone_and_free_again_after_close(pty_pair):
+    _, name = pty_pair
+    port = _ports.open_serial(name, 9600)
+    with pytest.raises(LinkClosed, match="in use by another program"):
+        _ports.open_serial(name, 115200)
+    port.close()
+    _ports.open_serial(name, 9600).close()
+
+
+@posix
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root passes every lock")
+def test_a_program_that_asks_for_no_lock_is_kept_out_too(pty_pair):
+    _, name = pty_pair
+    port = _ports.open_serial(name, 9600)
+    with pytest.raises(OSError, match="busy"):
+        os.open(name, os.O_RDWR | os.O_NOCTTY)
+    port.close()
+
+
+@posix
+def test_a_hung_up_line_is_a_closed_link_at_read_and_at_write(pty_pair):
+    ends, name = pty_pair
+    for act in (lambda port: port.read(0.0), lambda port: port.write(b"VER\r", 0.0)):
+        if os.path.exists(name):
+            port = _ports.open_serial(name, 9600)
+            os.close(ends[0])
+        else:
+            ends[0], other = os.openpty()
+            name = os.ttyname(other)
+            port = _ports.open_serial(name, 9600)
+            os.close(other)
+            os.close(ends[0])
+        with pytest.raises(LinkClosed, match="the port is gone"):
+            act(port)
+        with pytest.raises(LinkClosed, match="closed"):
+            act(port)
+        port.close()
+
+
+@posix
+def test_a_stalled_line_is_an_overrun_and_never_waits(pty_pair):
+    _, name = pty_pair
+    port = _ports.open_serial(name, 9600)
+    with pytest.raises(LinkOverrun, match="stalled"):
+        for _ in range(10_000):
+            port.write(b"#0P1500T20\r", 0.0)
+    port.close()
+
+
+def test_a_port_that_does_not_exist_is_named_with_what_there_is():
+    with pytest.raises(LinkClosed, match=r"no such port.*Ports here: "):
+        _ports.open_serial("/dev/ttyNONE7", 9600)
+
+
+@posix
+def test_permission_denied_names_the_dialout_group(monkeypatch, pty_pair):
+    _, name = pty_pair
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied", name)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(LinkClosed, match=r"permission denied.*dialout.*usermod -a -G"):
+        _ports.open_serial(name, 9600)
+
+
+@posix
+def test_a_file_that_is_no_port_and_a_scheme_that_nobody_knows_are_refused_in_words(tmp_path):
+    plain = tmp_path / "notes.txt"
+    plain.write_text("")
+    for url in (str(plain), "nonsense://x"):
+        with pytest.raises(LinkClosed, match="cannot be opened"):
+            _ports.open_serial(url, 9600)
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("COM3", "COM3"),
+        ("COM10", "COM10"),
+        ("com12", "COM12"),
+        ("\\\\.\\COM15", "COM15"),
+        ("/dev/ttyUSB0", "/dev/ttyUSB0"),
+        ("/dev/company", "/dev/company"),
+        ("socket://arm:4001", "socket://arm:4001"),
+    ],
+)
+def test_windows_names_are_taken_in_every_spelling_and_shown_plain(given, plain):
+    assert _ports.port_name(given) == plain
+
+
+@pytest.fixture
+def server():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener
+
+
+def dial(listener):
+    port = _ports.open_serial(f"socket://127.0.0.1:{listener.getsockname()[1]}", 115200)
+    other, _ = listener.accept()
+    return port, other
+
+
+def test_a_tcp_port_carries_every_byte_and_has_no_rate(server):
+    port, other = dial(server)
+    with other:
+        assert port.read(0.0) == b""
+        port.set_baud(9600)
+        port.write(EVERY_BYTE, 0.0)
+        assert other.recv(1000) == EVERY_BYTE
+        other.sendall(EVERY_BYTE)
+        other.shutdown(socket.SHUT_WR)
+        heard = b""
+        with pytest.raises(LinkClosed, match="closed by the other side"):
+            while True:
+                heard += port.read(0.0)
+        assert heard == EVERY_BYTE
+    port.close()
+
+
+def test_a_tcp_port_that_takes_no_more_is_an_overrun(server):
+    port, other = dial(server)
+    with other, pytest.raises(LinkOverrun):
+        for _ in range(10_000):
+            port.write(b"x" * 65536, 0.0)
+    port.close()
+
+
+@pytest.mark.parametrize("url", ["socket://127.0.0.1:1", "socket://127.0.0.1:99999", "socket://"])
+def test_nobody_at_a_tcp_address_is_said_in_words(url):
+    with pytest.raises(LinkClosed, match="nobody can be reached"):
+        _ports.open_serial(url, 9600)
+
+
+@posix
+def test_other_pyserial_urls_work_through_the_same_door(pty_pair, tmp_path):
+    ends, name = pty_pair
+    spied = tmp_path / "spied.txt"
+    port = _ports.open_serial(f"spy://{name}?file={spied}", 9600)
+    assert port.read(0.0) == b""
+    port.write(b"VER\r", 0.0)
+    assert os.read(ends[0], 100) == b"VER\r"
+    os.write(ends[0], EVERY_BYTE)
+    assert port.read(0.0) == EVERY_BYTE
+    port.set_baud(38400)
+    os.close(ends[0])
+    with pytest.raises(LinkClosed, match="gone"):
+        port.read(0.0)
+    port.close()
+    port.close()
+    assert "VER" in spied.read_text()
