@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 
 BYTE_S = 10 / 115200

@@ -7,9 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
-from hil.errors import ConfigError, LinkClosed, LinkOverrun
 from hypothesis import given
 from hypothesis import strategies as st
+
+from hil.errors import ConfigError, LinkClosed, LinkOverrun
 from sim.bench import BenchServo, ServoBench
 from sim.faults import FaultScript, faults_from_table, load_faults
 from sim.ports import MemoryPort

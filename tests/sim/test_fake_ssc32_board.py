@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from sim.ssc32 import BoardSettings, BoardState, Firmware, Level, Ssc32Board
 
 BYTE_S = 10 / 115200

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from sim.ssc32 import FRAME_S, BoardSettings, Firmware, FirstMove, Fractions, Level, Mixed, Ssc32Board
 
 BYTE_S = 10 / 115200
@@ -196,7 +199,7 @@ def test_frames_come_every_20_ms_and_in_equal_steps(terminal):
     board.ask("#0P1600T200\r", 0.5)
     times = [time_s for time_s, _ in board.frames]
     assert board.widths(0) == [1510, 1520, 1530, 1540, 1550, 1560, 1570, 1580, 1590, 1600]
-    for a, b in zip(times, times[1:], strict=False):
+    for a, b in pairwise(times):
         assert b - a == pytest.approx(FRAME_S)
     assert times[0] / FRAME_S == pytest.approx(round(times[0] / FRAME_S))
 
@@ -380,7 +383,7 @@ def test_any_split_of_the_bytes_gives_the_same_result(texts, data, firmware):
     stream = "".join(texts).encode("latin-1")
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     edges = [0, *cuts, len(stream)]
-    pieces = [(a * BYTE_S, stream[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    pieces = [(a * BYTE_S, stream[a:b]) for a, b in pairwise(edges)]
     assert run(pieces, firmware) == run([(0.0, stream)], firmware)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from hil.errors import CommandError, LinkClosed
 from hil.types import EnergiseCommand, JointCommand, LinkPhase, StateSource
 from sim.arm import SimulatedArm

@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from sim.servo import Servo, follow
 
 places = st.floats(-3, 3)
