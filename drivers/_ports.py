@@ -63,6 +63,13 @@ def open_serial(url: str, baud: int) -> BytePort:
     return _PyserialPort(line, name)
 
 
+def adapter_serial(url: str) -> str | None:
+    """Serial number of the USB adapter behind a device name or a link to one; None if it has or is none."""
+    name = port_name(url)
+    names = {name, os.path.realpath(name)}
+    return next((port.serial_number for port in list_ports.comports() if port.device in names), None)
+
+
 def port_name(url: str) -> str:
     r"""The plain form of a port's name: ``COM10`` for ``com10`` and ``\\.\COM10``; all else as given."""
     match = _WINDOWS_NAME.fullmatch(url)
@@ -134,49 +141,51 @@ class _Port(ABC):
     def _release(self) -> None: ...
 
 
-class _PosixPort(_Port):
-    """A tty read and written at its file descriptor, with one system call each."""
+if sys.platform != "win32":
 
-    def __init__(self, line: Any, name: str) -> None:
-        super().__init__(name)
-        self._line, self._fd = line, line.fd
-        try:
+    class _PosixPort(_Port):
+        """A tty read and written at its file descriptor, with one system call each."""
+
+        def __init__(self, line: Any, name: str) -> None:
+            super().__init__(name)
+            self._line, self._fd = line, line.fd
+            try:
+                self._make_raw()
+                # The lock that pyserial took stops only programs that ask for it; this one stops the others.
+                fcntl.ioctl(self._fd, termios.TIOCEXCL)
+            except _LINE_ERRORS as error:
+                line.close()
+                raise LinkClosed(_why_not(name, error), name) from None
+
+        def _make_raw(self) -> None:
+            attributes = termios.tcgetattr(self._fd)
+            # A broken byte or a break must not become a 0, which would read as "this channel is off".
+            attributes[0] = termios.IGNBRK | termios.IGNPAR
+            attributes[1] = 0
+            attributes[2] &= ~termios.HUPCL
+            attributes[3] = 0
+            # With VMIN 0 "nothing yet" and "unplugged" would both read as no bytes.
+            attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
+            termios.tcsetattr(self._fd, termios.TCSANOW, attributes)
+
+        def _receive(self) -> bytes:
+            data = os.read(self._fd, _CHUNK)
+            if not data:
+                raise OSError("hung up")
+            return data
+
+        def _transmit(self, data: bytes) -> int:
+            return os.write(self._fd, data)
+
+        def _change_speed(self, baud: int) -> None:
+            self._line.baudrate = baud
             self._make_raw()
-            # The lock that pyserial took stops only programs that ask for it; this one stops the others.
-            fcntl.ioctl(self._fd, termios.TIOCEXCL)
-        except _LINE_ERRORS as error:
-            line.close()
-            raise LinkClosed(_why_not(name, error), name) from None
 
-    def _make_raw(self) -> None:
-        attributes = termios.tcgetattr(self._fd)
-        # A broken byte or a break must not become a 0, which would read as "this channel is off".
-        attributes[0] = termios.IGNBRK | termios.IGNPAR
-        attributes[1] = 0
-        attributes[2] &= ~termios.HUPCL
-        attributes[3] = 0
-        # With VMIN 0 "nothing yet" and "unplugged" would both read as no bytes.
-        attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
-        termios.tcsetattr(self._fd, termios.TCSANOW, attributes)
-
-    def _receive(self) -> bytes:
-        data = os.read(self._fd, _CHUNK)
-        if not data:
-            raise OSError("hung up")
-        return data
-
-    def _transmit(self, data: bytes) -> int:
-        return os.write(self._fd, data)
-
-    def _change_speed(self, baud: int) -> None:
-        self._line.baudrate = baud
-        self._make_raw()
-
-    def _release(self) -> None:
-        try:
-            fcntl.ioctl(self._fd, termios.TIOCNXCL)
-        finally:
-            self._line.close()
+        def _release(self) -> None:
+            try:
+                fcntl.ioctl(self._fd, termios.TIOCNXCL)
+            finally:
+                self._line.close()
 
 
 class _PyserialPort(_Port):
@@ -187,7 +196,7 @@ class _PyserialPort(_Port):
         self._line = line
 
     def _receive(self) -> bytes:
-        return bytes(self._line.read(max(self._line.in_waiting, 1)))
+        return bytes(self._line.read(_CHUNK))
 
     def _transmit(self, data: bytes) -> int:
         count = self._line.write(data)

@@ -12,9 +12,10 @@ import numpy as np
 from drivers._ssc32_codec import PULSE_US, encode_move, query_pulses
 from hil.errors import CommandError, ConfigError
 from hil.link import FloatArray
+from hil.piecewise import PiecewiseLinear
 from hil.tables import convert
 from hil.types import Record
-from hil.units import DEG, MM, PiecewiseLinear
+from hil.units import DEG, MM
 
 FRAME_S = 0.020
 """The board moves its pulses once per frame."""

@@ -9,8 +9,8 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hil.robot import Robot, list_robots, load_robot
     from hil.motion.planning import plan
+    from hil.robot import Robot, list_robots, load_robot
     from hil.runtime.preview import preview
     from hil.runtime.wiring import load_rig
 

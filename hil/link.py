@@ -90,7 +90,7 @@ class ControllerSettings(Protocol):
 
     @property
     def port_url(self) -> str:
-        """pyserial URL or device path of the real port."""
+        """Pyserial URL or device path of the real port."""
         ...
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hil.piecewise import PiecewiseLinear
 from hil.types import Record
-from hil.units import PiecewiseLinear
 from sim.servo import Servo
 from sim.ssc32 import CHANNELS, Ssc32Board
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -175,6 +176,8 @@ def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
 
 def _announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
     """Print what will move, FAKE or REAL, and return the real port's URL or None for the fake."""
+    from hil.runtime.wiring import check_adapter
+
     if not hardware:
         if port is not None:
             raise typer.BadParameter("--port names a real port and needs --hardware; without it a fake is used")
@@ -182,6 +185,7 @@ def _announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
         return None
     url = port or rig.controller.port_url
     print(f"REAL {rig.controller.kind} at {url}: {rig.title} ({rig.id})", flush=True)
+    check_adapter(rig, url)
     return url
 
 
@@ -327,7 +331,7 @@ def _show_timing(loop: Timing, bare: Timing) -> None:
 
     rows = [
         [f"{low * 1e6:g} to {high * 1e6:g} us", share(loop, i), share(bare, i)]
-        for i, (low, high) in enumerate(zip(HISTOGRAM_EDGES_S, HISTOGRAM_EDGES_S[1:], strict=False))
+        for i, (low, high) in enumerate(pairwise(HISTOGRAM_EDGES_S))
     ]
     for name, key in (
         ("median", "p50_s"),

@@ -25,6 +25,9 @@ REACH_TOLERANCE_M = 1e-9
 ACCEPTED_ERROR = 1e-6
 """What forward kinematics may lack (metres, radians) where the target itself was given with rounding."""
 
+EXACT_ERROR = 1e-9
+"""What it lacks at most where the target is exact; if one posture is that good, worse ones are no solutions."""
+
 NEAR_AXIS_M = 1e-4
 """Closer than this to the yaw axis the orientation is asked for the yaw as well: it may know it better."""
 
@@ -128,7 +131,8 @@ def all_solutions(arm: YawPitchArm, pose: Frame, yaw_hint_rad: float = 0.0) -> l
             error = pose_error(forward(arm.chain, q, FLOATS), pose)
             if error <= ACCEPTED_ERROR:
                 found.append(IkSolution(q=q, within_limits=True, branch=branch(arm, yaw.side, bend), error=error))
-    return distinct(found)
+    exact = [solution for solution in found if solution.error <= EXACT_ERROR]
+    return distinct(exact or found)
 
 
 def solve_pose(arm: YawPitchArm, pose: Frame, seed: Sequence[float] | None) -> IkResult:

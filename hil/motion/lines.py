@@ -49,6 +49,12 @@ UNDERESTIMATE = 1.05
 
 TRIES = 12
 
+STILL = 1e-12
+"""Radians or metres below which nothing counts as moving."""
+
+LEAST_TRAVEL_M = 1e-6
+"""Travel of the tool from which its pace can be told."""
+
 
 class Line(NamedTuple):
     """A straight stretch of the tool, and what is asked of it.
@@ -119,6 +125,7 @@ def plan_line(rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: In
         rows[:, : robot.dof] = trace.follow(fractions)
         slower = _excess(rig, robot, rows, line)
         if slower <= 1.0:
+            trace.check_pace(fractions, rows[:, : robot.dof])
             return rows
         slower *= 1.01
         speed, acceleration, jerk = speed / slower, acceleration / slower**2, jerk / slower**3
@@ -201,21 +208,27 @@ class _Trace:
         )
         return self._refused([refusal], fraction)
 
-    def check_pace(self, grid: FloatArray, paces: FloatArray) -> None:
-        """Refuse where a joint would have to race; `paces` has the fraction's speed per stretch and joint."""
-        if self._line.length_m == 0.0:
+    def check_pace(self, fractions: FloatArray, rows: FloatArray) -> None:
+        """Refuse where a joint would have to race for little travel of the tool."""
+        travel = np.diff(fractions) * self._line.length_m
+        moving = np.flatnonzero(travel > LEAST_TRAVEL_M)
+        if not len(moving):
             return
-        slowest = paces.min(axis=1) * self._line.length_m
+        steps = np.maximum(np.abs(np.diff(rows, axis=0)[moving]), STILL)
+        speeds = np.array([axis.speed for axis in self._axes])
+        paces = travel[moving, None] * speeds / steps
+        slowest = paces.min(axis=1)
         best = min(self._tool_speed_m_s, float(slowest.max()))
         k = int(np.argmin(slowest))
         if slowest[k] * SLOW_DOWN >= best:
             return
+        fraction = float(fractions[moving[k]])
         axis = self._axes[int(np.argmin(paces[k]))]
         least = best / SLOW_DOWN
         refusal = Refusal(
             check="E-08",
             subject=axis.name,
-            limit=f"speed {say(axis, axis.speed)}/s, which at {self._words(float(grid[k]))}, leaves the tool "
+            limit=f"speed {say(axis, axis.speed)}/s, which at {self._words(fraction)}, leaves the tool "
             f"{slowest[k] / MM:.2f} mm/s",
             margin=(float(slowest[k]) - least) / MM,
             unit="mm/s",
@@ -223,7 +236,7 @@ class _Trace:
             advice="The line passes too near to a singular posture (arm straight, or tool above the base "
             "axis): lead it further away, or make it a joint move.",
         )
-        raise self._refused([refusal], float(grid[k]))
+        raise self._refused([refusal], fraction)
 
     def impossible(self, rows: FloatArray) -> RefusedError:
         """The refusal of a line that slowing down does not make possible."""
@@ -275,21 +288,19 @@ def _run_limits(
     With q(f(t)): q' f1, q" f1^2 + q' f2 and q"' f1^3 + 3 q" f1 f2 + q' f3 have to keep each joint's limits.
     """
     part = float(grid[1])
-    first, second, third = (np.abs(np.diff(joints, k, axis=0)) * (UNDERESTIMATE / part**k) for k in (1, 2, 3))
+    bends = [np.maximum(np.abs(np.diff(joints, k, axis=0)) / part**k, STILL) * UNDERESTIMATE for k in (1, 2, 3)]
     speed, acceleration, jerk = (limit[: joints.shape[1]] * (line.effort * HEADROOM) for limit in axis_limits(rig))
-    with np.errstate(divide="ignore"):
-        paces = speed / first
-        d1, d2, d3 = first.max(axis=0), second.max(axis=0), third.max(axis=0)
-        trace.check_pace(grid, paces)
-        f1 = min(
-            float(paces.min()),
-            float(np.sqrt(CURVATURE_SHARE * acceleration / d2).min()),
-            float(np.cbrt(CRUISE_JERK_SHARE * jerk / d3).min()),
-            min(line.speed_m_s, rig.tool_speed_m_s) * HEADROOM / line.length_m if line.length_m > 0.0 else math.inf,
-        )
-        rest = jerk - d3 * f1**3
-        f2 = min(float(((acceleration - d2 * f1**2) / d1).min()), float((0.5 * rest / (3.0 * d2 * f1)).min()))
-        f3 = float(((rest - 3.0 * d2 * f1 * f2) / d1).min())
+    trace.check_pace(grid, joints)
+    d1, d2, d3 = (bend.max(axis=0) for bend in bends)
+    f1 = min(
+        float((speed / d1).min()),
+        float(np.sqrt(CURVATURE_SHARE * acceleration / d2).min()),
+        float(np.cbrt(CRUISE_JERK_SHARE * jerk / d3).min()),
+        min(line.speed_m_s, rig.tool_speed_m_s) * HEADROOM / max(line.length_m, STILL),
+    )
+    rest = jerk - d3 * f1**3
+    f2 = min(float(((acceleration - d2 * f1**2) / d1).min()), float((rest / (6.0 * d2 * f1)).min()))
+    f3 = float(((rest - 3.0 * d2 * f1 * f2) / d1).min())
     return f1, f2, f3
 
 

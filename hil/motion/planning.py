@@ -14,7 +14,7 @@ from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.model.files import find
 from hil.model.rig import Axis, AxisKind, Rig
-from hil.motion.lines import Inverse, Line, Spot, plan_line
+from hil.motion.lines import STILL, Inverse, Line, Spot, plan_line
 from hil.motion.motion import MAX_DURATION_S, MAX_SAMPLES, Kind, Mark, Motion, Point
 from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest
 from hil.motion.refusals import beyond_soft_limits, refused
@@ -107,11 +107,10 @@ def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, 
 def _joint_run(rig: Rig, robot: Robot, start: FloatArray, goal: FloatArray, effort: float) -> FloatArray:
     """Samples of a straight way in joint space, all axes starting and ending together; row 0 is `start`."""
     way = goal - start
-    moving = way != 0.0
-    if not moving.any():
+    if not way.any():
         return start[None, :].copy()
-    size = np.abs(way[moving])
-    speed, acceleration, jerk = (float((limit[moving] / size).min()) * effort * HEADROOM for limit in axis_limits(rig))
+    size = np.maximum(np.abs(way), STILL)
+    speed, acceleration, jerk = (float((limit / size).min()) * effort * HEADROOM for limit in axis_limits(rig))
     pace = _tool_pace(rig, robot, start, way)
     if pace > 0.0:
         speed = min(speed, rig.tool_speed_m_s * HEADROOM / pace)

@@ -19,7 +19,6 @@ from hil.runtime.ring import RECORDER_SLOT, RingWriter
 from hil.runtime.rtprio import prepare_realtime
 from hil.types import Disconnect, Record, Request, TickRecord
 
-
 RECORDER_START_S = 10.0
 
 

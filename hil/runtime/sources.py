@@ -11,7 +11,7 @@ Positions = tuple[float, ...]
 
 
 class MotionSource:
-    """A certified motion, advanced by samples sent and not by the clock: a late tick makes it late, never makes it jump."""
+    """A certified motion, advanced by samples sent and not by the clock: a late tick never makes it jump."""
 
     def __init__(self, motion: Motion) -> None:
         self.motion = motion

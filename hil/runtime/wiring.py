@@ -17,13 +17,13 @@ import msgspec
 
 import hil
 from drivers import ssc32
-from drivers._ports import open_serial
+from drivers._ports import adapter_serial, open_serial
 from hil.clock import VirtualClock
-from hil.errors import ConfigError, HilError, JournalError, LinkError
+from hil.errors import ConfigError, HilError, InterlockError, JournalError, LinkError
 from hil.link import ArmLink, BytePort, ControllerSettings
 from hil.model import loading
 from hil.model.files import find
-from hil.model.rig import AxisKind, Rig
+from hil.model.rig import Rig
 from hil.robot import Robot
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import SessionRecord, Wiring
@@ -198,6 +198,24 @@ def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
     )
 
 
+def check_adapter(rig: Rig, url: str) -> None:
+    """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one.
+
+    Raises:
+        InterlockError: it carries another, or none that can be told.
+    """
+    if rig.adapter_serial is None:
+        return
+    found = adapter_serial(url)
+    if found != rig.adapter_serial:
+        raise InterlockError(
+            f"{url} carries {f'the adapter {found}' if found else 'no adapter with a serial number'}, and rig {rig.id} "
+            f"is bound to {rig.adapter_serial}: this may be another arm. Check the cable and the port; if the adapter "
+            "was exchanged for good, change adapter_serial in the rig",
+            ["identity"],
+        )
+
+
 def replay_bridge(session: SessionRecord, open_port: Callable[[], BytePort]) -> Bridge:
     """The same bridge as a journal's, on a port that gives back what the journal's line gave.
 
@@ -325,8 +343,10 @@ def serve_fake_ssc32(
     Args:
         ready: called once with the path or URL to open.
         rig: whose arm hangs behind the board, limp in its park pose; None for 32 generic servos.
-        link, tcp_port: where to serve; a pseudo-terminal of the system's naming if neither is given.
-        faults, seed: what goes wrong.
+        link: where to put a link to the pseudo-terminal; None for the system's naming.
+        tcp_port: serve here on TCP instead.
+        faults: name or path of what goes wrong.
+        seed: its chance; None for the file's own.
         firmware: a value of `sim.ssc32.Firmware`.
         baud: the board's speed; None for its usual one.
         powered: False for a board without logic supply.

@@ -4,10 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from drivers import _ssc32_codec as codec
-from hil.errors import CommandError, ControllerError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from drivers import _ssc32_codec as codec
+from hil.errors import CommandError, ControllerError
 
 MOVE = re.compile(rb"^(#\d{1,2}P\d{3,4}(S\d+)?)+(T\d+)?\r$")
 ANYTHING = st.one_of(st.integers(), st.floats(), st.booleans(), st.none(), st.text(max_size=3))
@@ -33,7 +34,7 @@ def test_a_move_is_refused_or_leaves_as_plain_text_with_every_number_in_range(pu
 
 @pytest.mark.parametrize("pulse", [1500.0, True, np.int64(1500), np.float64(1500), "1500", None, float("nan")])
 def test_a_pulse_that_is_no_plain_whole_number_is_refused(pulse):
-    with pytest.raises(CommandError, match="whole number 500..2500"):
+    with pytest.raises(CommandError, match=r"whole number 500\.\.2500"):
         codec.encode_move({0: pulse})
 
 

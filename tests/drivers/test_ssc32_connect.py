@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from hil.errors import ControllerError, LinkClosed, LinkError, LinkTimeout
-from hil.types import EnergiseCommand, LinkPhase, StateSource
 from ssc32_script import TICK_S, Bench, BoardPort, settings
 
 from drivers.ssc32 import build
+from hil.errors import ControllerError, LinkClosed, LinkError, LinkTimeout
+from hil.types import EnergiseCommand, LinkPhase, StateSource
 
 V1 = b"SSC32-1.06XE\r"
 USB = b"SSC32-V2.50USB\r"

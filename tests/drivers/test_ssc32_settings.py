@@ -6,13 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
-from hil.errors import CommandError, ConfigError
-from hil.model.rig import digest_of
 from hypothesis import given
 from hypothesis import strategies as st
 from ssc32_script import AXES, axis, settings, table
 
 from drivers.ssc32 import settings_from_table
+from hil.errors import CommandError, ConfigError
+from hil.model.rig import digest_of
 
 LOWER, UPPER = (ends.tolist() for ends in settings().bounds())
 
@@ -102,7 +102,7 @@ def test_an_axis_that_is_missing_or_unknown_is_named():
 def test_a_gripper_is_calibrated_in_millimetres_and_a_joint_in_degrees():
     whole = table()
     whole["axis"]["gripper"] = axis([[0, 1475], [30, 2500]], 4, 1475, 2500)
-    with pytest.raises(ConfigError, match="points_deg_us: .*points_mm_us"):
+    with pytest.raises(ConfigError, match=r"points_deg_us: .*points_mm_us"):
         settings_from_table(whole, AXES, "rig.toml")
 
 

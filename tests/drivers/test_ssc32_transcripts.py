@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hil.errors import HilError
-from hil.types import EnergiseCommand, JointCommand, LinkPhase
-from hil.units import DEG, MM
 from ssc32_script import TICK_S, settings
 
 from drivers.ssc32 import Ssc32Driver
+from hil.errors import HilError
+from hil.types import EnergiseCommand, JointCommand, LinkPhase
+from hil.units import DEG, MM
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 FILES = sorted(FOLDER.glob("ssc32-*.txt"))

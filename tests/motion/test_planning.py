@@ -311,7 +311,7 @@ def test_a_full_pose_that_five_axes_cannot_take_is_refused_with_the_reason():
 def test_moves_of_named_joints_leave_the_others_where_they_are():
     motion = plan(HOME, {"do": "move", "joints_deg": {"base": 30}}, {"do": "move", "by_deg": {"base": -10}})
     assert motion.end[0] == pytest.approx(20 * DEG)
-    assert motion.end[1:] == RIG.home[1:5] + (RIG.park[5],)
+    assert motion.end[1:] == (*RIG.home[1:5], RIG.park[5])
 
 
 def test_a_start_pose_names_joints_and_leaves_the_others_parked():

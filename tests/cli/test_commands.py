@@ -1,0 +1,162 @@
+"""What a person sees: first lines, refusals, exit codes; never a traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hil.cli.main as command_line
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+class Outcome:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+@pytest.fixture
+def hil(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["hil", *arguments])
+        with pytest.raises(SystemExit) as exit_info:
+            command_line.main()
+        captured = capsys.readouterr()
+        code = exit_info.value.code
+        assert "Traceback" not in captured.out + captured.err
+        return Outcome(code if isinstance(code, int) else 0 if code is None else 1, captured.out, captured.err)
+
+    return run
+
+
+def test_robots_are_listed_with_their_status(hil) -> None:
+    outcome = hil("robots")
+    assert outcome.code == 0
+    assert "puma560" in outcome.out and "verified" in outcome.out
+
+
+def test_what_a_robot_file_does_not_give_is_shown_as_not_given(hil) -> None:
+    outcome = hil("robots", "lynx6")
+    assert outcome.code == 0
+    assert outcome.out.count("not given") >= 5
+    assert "None" not in outcome.out
+
+
+def test_rigs_are_listed_as_json_for_programs(hil) -> None:
+    outcome = hil("rigs", "--json")
+    assert {rig["id"] for rig in json.loads(outcome.out)} >= {"lynx6", "lynx6-4axis", "al5d"}
+
+
+def test_a_misspelt_name_is_answered_with_the_closest(hil) -> None:
+    outcome = hil("robots", "lynx7")
+    assert outcome.code == 1
+    assert "lynx6" in outcome.err
+
+
+def test_negative_numbers_are_plain_arguments(hil) -> None:
+    outcome = hil("fk", "lynx6", "-10", "90", "-20.5", "-30", "0")
+    assert outcome.code == 0
+    assert "mm" in outcome.out
+
+
+def test_the_straight_up_pose_is_where_the_table_says(hil) -> None:
+    pose = json.loads(hil("fk", "lynx6", "0", "90", "0", "0", "0", "--json").out)
+    assert (pose["x_mm"], pose["z_mm"]) == (pytest.approx(0.0, abs=1e-9), pytest.approx(500.6))
+
+
+def test_too_few_joint_values_are_refused_with_the_joints_names(hil) -> None:
+    outcome = hil("fk", "lynx6", "0", "90")
+    assert outcome.code == 1
+    assert "wrist_rotate" in outcome.err
+
+
+def test_a_point_out_of_reach_is_refused_with_the_distance(hil) -> None:
+    outcome = hil("ik", "lynx6", "900", "0", "150")
+    assert outcome.code == 1
+    assert "out of reach by" in outcome.err and "mm" in outcome.err
+
+
+def test_every_branch_of_a_reachable_point_is_listed(hil) -> None:
+    outcome = hil("ik", "lynx6", "200", "0", "150", "--pitch", "-60", "--all", "--json")
+    assert len(json.loads(outcome.out)["solutions"]) == 4
+
+
+def test_a_preview_names_every_check_and_writes_a_certificate(hil, tmp_path: Path) -> None:
+    outcome = hil("preview", "lynx6", "pick-and-place", "-o", str(tmp_path / "c.json"))
+    assert outcome.code == 0
+    assert "PASSED" in outcome.out
+    for check in ("E-02", "E-03", "E-09", "E-10", "E-13", "E-16"):
+        assert check in outcome.out
+    assert json.loads((tmp_path / "c.json").read_bytes())["motion_digest"]
+
+
+def test_a_refused_preview_says_what_to_change_and_ends_with_one(hil, tmp_path: Path) -> None:
+    task = tmp_path / "far.toml"
+    task.write_text('title = "far"\n[[step]]\ndo = "move"\nto_mm = [600, 0, 100]\n')
+    outcome = hil("preview", "lynx6", str(task))
+    assert outcome.code == 1
+    assert "reach" in outcome.err and "step 1" in outcome.err
+
+
+def test_a_typo_in_a_task_is_named_with_its_step_and_key(hil, tmp_path: Path) -> None:
+    task = tmp_path / "typo.toml"
+    task.write_text('title = "typo"\n[[step]]\ndo = "move"\nto_mn = [200, 0, 100]\n')
+    outcome = hil("check", str(task))
+    assert outcome.code == 1
+    assert "to_mn" in outcome.err and "to_mm" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["lynx6", "lynx6-4axis", "lynx6-bench", "al5d"])
+def test_bundled_rigs_pass_the_check(hil, name: str) -> None:
+    assert hil("check", str(CONFIGS / "rigs" / f"{name}.toml")).code == 0
+
+
+@pytest.mark.parametrize("name", ["pick-and-place", "square", "wave"])
+def test_bundled_tasks_pass_the_check(hil, name: str) -> None:
+    assert hil("check", str(CONFIGS / "tasks" / f"{name}.toml")).code == 0
+
+
+def test_a_port_without_the_word_hardware_is_bad_usage(hil) -> None:
+    outcome = hil("run", "lynx6", "wave", "--port", "/dev/ttyUSB7")
+    assert outcome.code == 2
+    assert "--hardware" in outcome.err
+
+
+def test_a_real_port_that_is_not_there_is_said_so_in_words(hil) -> None:
+    outcome = hil("run", "lynx6", "wave", "--hardware", "--port", "/dev/no-such-port", "--pose-confirmed-by", "test")
+    assert outcome.code == 1
+    assert outcome.out.startswith("REAL ssc32 at /dev/no-such-port")
+    assert "/dev/no-such-port" in outcome.err
+
+
+def test_a_certificate_for_another_motion_is_refused(hil, tmp_path: Path) -> None:
+    assert hil("preview", "lynx6", "square", "-o", str(tmp_path / "c.json")).code == 0
+    outcome = hil("run", "lynx6", "wave", "--certificate", str(tmp_path / "c.json"))
+    assert outcome.code == 1
+    assert outcome.out.startswith("FAKE ssc32")
+    assert "E-15" in outcome.err
+
+
+def test_help_imports_neither_numpy_nor_a_driver() -> None:
+    code = (
+        "import sys, hil.cli.main as m\n"
+        "sys.argv = ['hil', '--help']\n"
+        "try: m.main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'serial', 'mcap', 'drivers', 'sim'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
