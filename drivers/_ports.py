@@ -253,14 +253,14 @@ def _why_not(name: str, error: Exception) -> str:
 
 
 def _no_permission(name: str) -> str:
-    if sys.platform == "win32":
-        return f"{name}: access is denied; most often another program has the port open: close that first"
-    try:
-        group = grp.getgrgid(os.stat(name).st_gid).gr_name
-    except (OSError, KeyError):
-        group = "dialout"
-    hint = "" if group == "dialout" else ", on most systems dialout"
-    return (
-        f"{name}: permission denied. Serial ports belong to a group (here {group}{hint}); join it with "
-        f"'sudo usermod -a -G {'dialout' if group == 'root' else group} $USER', then log out and in again"
-    )
+    if sys.platform != "win32":
+        try:
+            group = grp.getgrgid(os.stat(name).st_gid).gr_name
+        except (OSError, KeyError):
+            group = "dialout"
+        hint = "" if group == "dialout" else ", on most systems dialout"
+        return (
+            f"{name}: permission denied. Serial ports belong to a group (here {group}{hint}); join it with "
+            f"'sudo usermod -a -G {'dialout' if group == 'root' else group} $USER', then log out and in again"
+        )
+    return f"{name}: access is denied; most often another program has the port open: close that first"

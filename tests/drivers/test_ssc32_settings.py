@@ -166,6 +166,10 @@ def test_quantising_refuses_what_is_not_finite_or_has_the_wrong_shape(wanted):
         settings().quantise(np.array(wanted))
 
 
+def test_an_echo_is_ten_times_as_coarse_as_a_command():
+    assert settings().report_quantum().tolist() == (10 * settings().quantum()).tolist()
+
+
 def test_the_line_time_is_that_of_the_longest_move_query_and_reply():
     move, query, reply = b"#0P2320#2P2340#4P2500T65535\r", b"QP0QP2QP4QP31\r", 4
     expected_s = (len(move) + len(query) + reply) * 10 / 115200 + 600e-6 + 3 * 70e-6
