@@ -36,7 +36,7 @@ class Firmware(Enum):
 
     V1 = "1.x"
     V2 = "2.x"
-    U = "32u"
+    U = "u"
 
 
 class FirstMove(Enum):
