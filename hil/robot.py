@@ -148,7 +148,8 @@ class Robot:
                 value=self.name,
                 allowed="yaw, three parallel pitch axes, and a roll axis or none",
             )
-        found = yaw_pitch.all_solutions(self._family, frame_of_rows(checked_pose(pose).tolist()))
+        wanted = frame_of_rows(checked_pose(pose).tolist())
+        found = yaw_pitch.all_solutions(self._family, wanted, yaw_pitch.Rest())
         return np.array([s.q for s in found]).reshape(len(found), self.dof)
 
     def inverse_kinematics_numeric(

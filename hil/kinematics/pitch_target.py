@@ -23,6 +23,7 @@ from hil.kinematics.results import IkResult, IkSolution
 from hil.kinematics.yaw_pitch import (
     ACCEPTED_ERROR,
     REACH_TOLERANCE_M,
+    Rest,
     Yaw,
     YawPitchArm,
     branch,
@@ -30,8 +31,10 @@ from hil.kinematics.yaw_pitch import (
     distinct,
     in_limits,
     overshoot,
+    pitch_joints,
     point_yaws,
     reach_refusal,
+    rest_of,
     wrist_refusal,
 )
 from hil.units import DEG
@@ -67,6 +70,7 @@ class _Problem(NamedTuple):
     axis: tuple[int, float] | None
     roll: tuple[float, ...]
     yaws: tuple[Yaw, ...]
+    rest: Rest
 
 
 def target_of(arm: YawPitchArm, q: Sequence[float]) -> ToolTarget:
@@ -126,15 +130,15 @@ def _prepare(
     px, py, pz = position_m
     place = compose(arm.base_inverse, (*IDENTITY[:9], px, py, pz))
     across = arm.across_m - arm.plane.y_along_yaw * tool[11]
-    row = arm.chain.rows[0]
-    hint = 0.0 if seed is None else row.theta + row.sign * seed[0]
+    rest = rest_of(arm, seed)
     return _Problem(
         point=(place[9], place[10], place[11]),
         across=across,
         tail=(tool[9], tool[10]),
         axis=_tool_axis(tool),
         roll=roll,
-        yaws=tuple(point_yaws(arm, place[9], place[10], across, hint)),
+        yaws=tuple(point_yaws(arm, place[9], place[10], across, rest.yaw_rad)),
+        rest=rest,
     )
 
 
@@ -180,8 +184,8 @@ def _solution(
 ) -> list[IkSolution]:
     """One posture, certified; empty if the wrist cannot be there."""
     x, y = equations.plane_coordinates(arm.plane, yaw.along_m, problem.point[2])
-    *pitches, squared = equations.pitch_angles(arm.plane, x, y, phi, problem.tail, bend, FLOATS)
-    if overshoot(arm, squared) > REACH_TOLERANCE_M:
+    pitches = pitch_joints(arm, x, y, phi, problem.tail, bend, problem.rest)
+    if pitches is None:
         return []
     thetas = [yaw.theta_rad, *pitches]
     q = (*(wrap(v) for v in coordinates(arm, thetas)), *problem.roll)

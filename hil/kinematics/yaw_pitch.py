@@ -75,6 +75,20 @@ class Yaw(NamedTuple):
     along_m: float
 
 
+class Rest(NamedTuple):
+    """DH angles to keep where a singular target leaves them open."""
+
+    yaw_rad: float = 0.0
+    shoulder_rad: float = 0.0
+
+
+def rest_of(arm: YawPitchArm, seed: Sequence[float] | None) -> Rest:
+    """The seed's own angles, or zeros."""
+    if seed is None:
+        return Rest()
+    return Rest(*(row.theta + row.sign * v for row, v in zip(arm.chain.rows[:2], seed[:2], strict=True)))
+
+
 def recognise(chain: Chain, ranges: Sequence[Range]) -> YawPitchArm | None:
     """The arm if its DH table has the family's structure, else None."""
     rows = chain.rows
@@ -104,27 +118,27 @@ def recognise(chain: Chain, ranges: Sequence[Range]) -> YawPitchArm | None:
     )
 
 
-def all_solutions(arm: YawPitchArm, pose: Frame, yaw_hint_rad: float = 0.0) -> list[IkSolution]:
+def all_solutions(arm: YawPitchArm, pose: Frame, rest: Rest) -> list[IkSolution]:
     """Every posture that reaches `pose`, angles in (-pi, pi], no limits applied, best error first.
 
     Args:
         arm: the arm.
         pose: wanted tool frame in the world.
-        yaw_hint_rad: theta1 to use where both point and orientation leave it open.
+        rest: angles to use where the target leaves them open.
     """
     wanted = compose(compose(arm.base_inverse, pose), arm.after_inverse)
     tail = _tail(arm)
     found = []
-    for yaw in _yaws(arm, wanted, arm.across_m, yaw_hint_rad):
+    for yaw in _yaws(arm, wanted, arm.across_m, rest.yaw_rad):
         phi, off = _plane_direction(arm, wanted, yaw.theta_rad)
         if off > ACCEPTED_ERROR:
             continue
         x, y = equations.plane_coordinates(arm.plane, yaw.along_m, wanted[11])
         for bend in (-1.0, 1.0):
-            theta2, theta3, theta4, squared = equations.pitch_angles(arm.plane, x, y, phi, tail, bend, FLOATS)
-            if overshoot(arm, squared) > REACH_TOLERANCE_M:
+            pitches = pitch_joints(arm, x, y, phi, tail, bend, rest)
+            if pitches is None:
                 continue
-            thetas = [yaw.theta_rad, theta2, theta3, theta4]
+            thetas = [yaw.theta_rad, *pitches]
             if arm.roll is not None:
                 thetas.append(_roll_theta(arm, wanted, yaw.theta_rad, phi))
             q = tuple(wrap(v) for v in coordinates(arm, thetas))
@@ -137,12 +151,24 @@ def all_solutions(arm: YawPitchArm, pose: Frame, yaw_hint_rad: float = 0.0) -> l
 
 def solve_pose(arm: YawPitchArm, pose: Frame, seed: Sequence[float] | None) -> IkResult:
     """All solutions for a full pose within limits first, or the reason why there is none."""
-    row = arm.chain.rows[0]
-    hint = 0.0 if seed is None else row.theta + row.sign * seed[0]
-    found = all_solutions(arm, pose, hint)
+    found = all_solutions(arm, pose, rest_of(arm, seed))
     if not found:
         return _refusal(arm, compose(compose(arm.base_inverse, pose), arm.after_inverse))
     return result_of([in_limits(s, arm.ranges, seed) for s in found], arm.ranges, seed)
+
+
+def pitch_joints(
+    arm: YawPitchArm, x: float, y: float, phi: float, tail: tuple[float, float], bend: float, rest: Rest
+) -> tuple[float, float, float] | None:
+    """theta2 to theta4 for a point in the plane, or None if the wrist would be outside its ring."""
+    theta2, theta3, theta4, squared = equations.pitch_angles(arm.plane, x, y, phi, tail, bend, FLOATS)
+    if overshoot(arm, squared) > REACH_TOLERANCE_M:
+        return None
+    if squared < REACH_TOLERANCE_M**2:
+        # The forearm is folded back onto the shoulder: every shoulder angle holds the wrist there.
+        theta4 += arm.plane.turn4 * (theta2 - rest.shoulder_rad)
+        theta2 = rest.shoulder_rad
+    return theta2, theta3, theta4
 
 
 def in_limits(solution: IkSolution, ranges: Sequence[Range], seed: Sequence[float] | None) -> IkSolution:

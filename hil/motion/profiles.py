@@ -30,7 +30,6 @@ def rest_to_rest(length: float, speed: float, acceleration: float, jerk: float, 
     """The quickest symmetric jerk-limited run from 0 to `length`, sampled.
 
     Seven stretches of constant jerk, of which those at a limit shrink to nothing where it is not reached.
-    In closed form, because a third difference would turn an end point that is only good to 1e-8 into a jerk.
 
     Args:
         length: distance, 0 or more.
