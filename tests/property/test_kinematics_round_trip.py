@@ -83,14 +83,14 @@ def check_round_trip(robot: hil.Robot, q: np.ndarray) -> None:
 
 @pytest.mark.parametrize("name", ANALYTIC)
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_every_branch_of_every_analytic_arm_returns_the_pose(name: str, data: st.DataObject) -> None:
     robot = hil.load_robot(name)
     check_round_trip(robot, np.array(data.draw(st.lists(ANGLES, min_size=robot.dof, max_size=robot.dof))))
 
 
 @given(model=family(), data=st.data())
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_every_drawn_arm_of_the_family_returns_the_pose(model: RobotModel, data: st.DataObject) -> None:
     robot = hil.Robot(model)
     assert robot.has_closed_form
@@ -106,7 +106,7 @@ def test_the_configuration_itself_is_among_the_answers(name: str) -> None:
 
 
 @given(model=family(), data=st.data())
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_drawn_arm_returns_the_point_with_its_pitch_and_roll(model: RobotModel, data: st.DataObject) -> None:
     robot = hil.Robot(model)
     q = np.array(data.draw(st.lists(ANGLES, min_size=robot.dof, max_size=robot.dof)))
