@@ -16,7 +16,7 @@ from hil.model.robot import JointType, RobotModel
 Frame: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Column: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 
-EXACT_RAD = 1e-12
+EXACT_RAD = 1e-14
 """Constant angles this near to whole quarter turns are meant as such: sine and cosine are made exact."""
 
 IDENTITY: Frame = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
