@@ -188,7 +188,8 @@ class Bridge:
             self._fault(now_s, str(error))
 
     def _read(self, now_s: float) -> None:
-        if self.mode in (Mode.DISCONNECTED, Mode.FAULT) and self._link_state.phase is LinkPhase.CLOSED:
+        over = self.mode in (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
+        if over and self._link_state.phase is LinkPhase.CLOSED:
             return
         try:
             self._link_state = self._link.read(now_s)
@@ -265,6 +266,12 @@ class Bridge:
         if self.mode in WRITING or self.mode is Mode.ARMED:
             raise InterlockError(f"a motion is loaded while nothing moves or is armed; the mode is {self.mode.value}")
         motion, certificate = Motion.from_bytes(request.motion), Certificate.from_bytes(request.certificate)
+        names = tuple(axis.name for axis in self._rig.axes)
+        if (motion.axes, motion.period_s) != (names, self._rig.period_s):
+            raise CommandError(
+                f"motion: axes {', '.join(motion.axes)} with a period of {motion.period_s * 1e3:g} ms given; "
+                f"allowed: axes {', '.join(names)} with a period of {self._rig.period_s * 1e3:g} ms, those of this rig"
+            )
         verify(certificate, self._rig, motion, now_s + self._epoch_offset_s, version=self._version)
         self._motion, self._certificate = motion, certificate
         self._events.append(f"motion {motion.digest[:12]} loaded, {motion.duration_s:.2f} s")
@@ -322,7 +329,8 @@ class Bridge:
         alarm = self._divergence.judge(now_s, setpoint, simulated, self._link_state.joints)
         if self.mode is Mode.ARMED and now_s - self._armed_at_s > ARM_LAPSE_S:
             self._follow(Event.LAPSE, f"armed for {ARM_LAPSE_S:.0f} s without a start: no longer armed")
-        if self._link_state.missed_replies >= MISSED_REPLIES_TO_FAULT and self.mode is not Mode.FAULT:
+        latched = self.mode in (Mode.FAULT, Mode.ESTOP)
+        if self._link_state.missed_replies >= MISSED_REPLIES_TO_FAULT and not latched:
             self._fault(
                 now_s,
                 f"{self._link_state.missed_replies} queries in a row without an answer: the line is lost",
@@ -367,8 +375,10 @@ class Bridge:
         source = self._source
         assert source is not None
         now_s = tick.now_s
-        if source.at_end and self._recent[-1] == source.wanted and now_s >= self._last_due_s:
-            self._finish(source)
+        if self._all_sent(source):
+            # Sent again, the last sample would begin its look-ahead anew, and the pulse would creep towards it.
+            if now_s >= self._last_due_s:
+                self._finish()
             return
         due_s = now_s + self._rig.look_ahead_s
         wanted = JointCommand(seq=self._next_seq(), due_s=due_s, positions=source.wanted)
@@ -376,11 +386,10 @@ class Bridge:
         if not self._passes(tick, wanted):
             return
         if self._send(tick, wanted) is None:
+            self._guard.retract()
             return
-        if self._recent[-1] != wanted.positions:
-            self._last_due_s = due_s
         self._recent = [*self._recent[-2:], wanted.positions]
-        self._last_sent_s = now_s
+        self._last_sent_s, self._last_due_s = now_s, due_s
         source.advance()
 
     def _passes(self, tick: _Tick, wanted: JointCommand) -> bool:
@@ -420,9 +429,12 @@ class Bridge:
         tick.sent = sent
         return sent
 
-    def _finish(self, source: MotionSource | StopSource) -> None:
+    def _all_sent(self, source: MotionSource | StopSource) -> bool:
+        return source.at_end and self._recent[-1] == source.wanted
+
+    def _finish(self) -> None:
         self._source = None
-        if isinstance(source, MotionSource):
+        if self.mode is Mode.STREAMING:
             self._follow(Event.DONE, "the motion is done")
         else:
             self._follow(Event.STOPPED, "the arm holds; queued motion is thrown away")
@@ -440,6 +452,8 @@ class Bridge:
             self._source = None
             self._guard.reset(last)
             self._follow(Event.STOPPED, "the arm had come to rest by itself and holds")
+            return
+        if self._source is not None and self._all_sent(self._source):
             return
         position, velocity, acceleration = self._motion_state()
         self._source = StopSource(stop_ramp(self._rig, position, velocity, acceleration))

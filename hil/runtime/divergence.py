@@ -54,7 +54,7 @@ class DivergenceMonitor:
             band = self._bands[axis]
             inside = min(past) - band <= value <= max(past) + band
             self._outside[axis] = 0 if inside else self._outside[axis] + 1
-            if self._outside[axis] == CONFIRM_REPORTS:
+            if self._outside[axis] >= CONFIRM_REPORTS:
                 return (
                     f"{self._names[axis]}: the controller reports {value:.4f}, the shadow was between "
                     f"{min(past):.4f} and {max(past):.4f} (band {band:.4f}; rad or m): they have parted. "

@@ -12,6 +12,7 @@ import msgspec
 import hil
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.clock import VirtualClock
+from hil.errors import LinkOverrun
 from hil.link import BytePort
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
@@ -31,7 +32,7 @@ from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
 from sim.faults import FaultScript, faults_from_table
 from sim.ports import MemoryPort
-from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
+from sim.ssc32 import BoardSettings, Ssc32Board
 
 EPOCH_S = 1.8e9
 """Epoch seconds at virtual second 0."""
@@ -45,8 +46,8 @@ def lynx6() -> Rig:
 
 
 @functools.cache
-def swing(degrees: float = 30.0, speed_percent: float = 100.0) -> Motion:
-    """From park to another place of base, elbow and wrist: clear of everything, some seconds long."""
+def swing(degrees: float = 80.0, speed_percent: float = 100.0) -> Motion:
+    """From park to another place of base, elbow and wrist: clear of everything, about two seconds long."""
     rig = lynx6()
     goal = list(rig.park)
     for name, share in (("base", 1.0), ("elbow", 0.5), ("wrist", 0.5)):
@@ -77,6 +78,46 @@ def script(*faults: dict[str, Any], start_s: float = 0.0, seed: int = 1) -> Faul
     return FaultScript(faults_from_table(table, "faults.toml"), random.Random(seed), start_s)
 
 
+class Tampered:
+    """A port with somebody in between.
+
+    Attributes:
+        deaf: nothing is heard any more.
+        lie: changes what is heard.
+        refusals: so many moves from now on find the line full.
+        piece: at most so many bytes are handed over per read.
+    """
+
+    def __init__(self, port: BytePort) -> None:
+        self._port = port
+        self.deaf = False
+        self.lie: Callable[[bytes], bytes] = lambda data: data
+        self.refusals = 0
+        self.piece: int | None = None
+        self._kept = b""
+
+    def read(self, now_s: float) -> bytes:
+        data = self._port.read(now_s)
+        if self.deaf:
+            return b""
+        data = self._kept + self.lie(data)
+        split = len(data) if self.piece is None else self.piece
+        self._kept = data[split:]
+        return data[:split]
+
+    def write(self, data: bytes, now_s: float) -> None:
+        if self.refusals > 0 and b"#" in data:
+            self.refusals -= 1
+            raise LinkOverrun("memory: the line is full", "memory")
+        self._port.write(data, now_s)
+
+    def set_baud(self, baud: int) -> None:
+        self._port.set_baud(baud)
+
+    def close(self) -> None:
+        self._port.close()
+
+
 class Session:
     """The bridge of one rig over its real driver and the fake board, ticked by hand.
 
@@ -86,10 +127,10 @@ class Session:
         driven: True if the board drives the arm there already.
         faults: what goes wrong on the line.
         board_start_s: phase of the board's frames against the ticks.
-        tamper: wraps each port that is opened.
         board: kind of board.
 
     Attributes:
+        line: newest port as the driver has it, with somebody in between.
         records: every tick so far.
         pulses: (time, channel, pulse) of every change at the board's pins.
     """
@@ -102,7 +143,6 @@ class Session:
         driven: bool = False,
         faults: FaultScript | None = None,
         board_start_s: float = 0.0,
-        tamper: Callable[[BytePort], BytePort] = lambda port: port,
         **board: Any,
     ) -> None:
         self.rig = rig = lynx6() if rig is None else rig
@@ -125,7 +165,7 @@ class Session:
         if driven:
             self.drive(pose)
         self.cable_out = False
-        self._faults, self._tamper = faults, tamper
+        self._faults = faults
         self.tap = PortTap(self._open_port)
         self.link = Ssc32Driver(self.settings, self.tap.open)
         self.shadow = SimulatedArm(
@@ -150,7 +190,8 @@ class Session:
         self.port = MemoryPort(self.board, self.settings.baud, self._faults, self.bench)
         if self.cable_out:
             self.port.unplug(self.clock.now_s())
-        return self._tamper(self.port)
+        self.line = Tampered(self.port)
+        return self.line
 
     def drive(self, positions: Sequence[float]) -> None:
         """Another program has driven the arm there before this session."""
@@ -243,7 +284,7 @@ class Session:
         self.tick(Start(digest=motion.digest))
         assert self.mode is Mode.STREAMING, self.events[-1]
         if mode is Mode.STREAMING:
-            self.run(0.8)
+            self.run(0.7)
             assert self.mode is Mode.STREAMING, self.events[-1]
             return self
         raise AssertionError(f"no usual way to {mode}")
@@ -261,6 +302,3 @@ class Session:
             start_epoch_s=EPOCH_S + START_S,
             start_monotonic_s=START_S,
         )
-
-
-FIRMWARES = tuple(Firmware)

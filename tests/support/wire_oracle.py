@@ -5,11 +5,10 @@ Takes the raw bytes tick by tick and finds whatever no SSC-32 of this rig may ev
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 
-from hil.model.rig import AxisKind, Rig
+from hil.model.rig import Rig
 from hil.types import WRITING, Confirm, Mode, TickRecord
 
 _QUESTION = re.compile(rb"VER|Q|(?:QP\d{1,2})+|R\d{1,2}|SS")
@@ -30,7 +29,6 @@ class _Axis:
         self.joint_us, self.wire_us = (ends[0], ends[1]), (wire.lower_us, wire.upper_us)
         slopes = [abs((b[1] - a[1]) / (b[0] - a[0])) for a, b in zip(wire.points, wire.points[1:], strict=False)]
         self.step_us = axis.speed * rig.period_s * max(slopes) + 1.0
-        self.unit = "deg" if axis.kind is AxisKind.REVOLUTE else "mm"
 
     def _pulse(self, position: float) -> float:
         """Straight lines between the calibrated points, the outer ones prolonged."""
@@ -49,6 +47,8 @@ class WireOracle:
         rig: whose limits and channels count.
         freezes_by_moves: a board without STOP is frozen by plain moves of what is driven, in any mode.
     """
+
+    _marking = (Mode.CONNECTING, Mode.ESTOP)  # a latched stop does not keep the handshake from ending
 
     def __init__(self, rig: Rig, *, freezes_by_moves: bool = False) -> None:
         self.problems: list[str] = []
@@ -106,7 +106,7 @@ class WireOracle:
     def _plain(self, record: TickRecord, line: bytes, channel: int, pulse_us: int) -> None:
         if channel == self._canary:
             self._marked += 1
-            if (pulse_us, self._marked) > (CANARY_US, 3) or record.mode is not Mode.CONNECTING:
+            if pulse_us != CANARY_US or self._marked > 1 or record.mode not in self._marking:
                 self._say(record, line, "the canary is set once, to 1500 us, while connecting")
             return
         if self._freezes_by_moves and record.mode not in WRITING:
@@ -153,7 +153,7 @@ class WireOracle:
             self._say(record, line, "a move before anybody confirmed the pose")
         if not axis.wire_us[0] <= pulse_us <= axis.wire_us[1]:
             self._say(record, line, f"{axis.name} outside its pulse limits {axis.wire_us}")
-        lower, upper = (math.inf if math.isnan(end) else end for end in axis.joint_us)
+        lower, upper = axis.joint_us
         if not lower - rounding_us - 1e-6 <= pulse_us <= upper + rounding_us + 1e-6:
             self._say(record, line, f"{axis.name} outside its joint limits, {lower:.1f}..{upper:.1f} us")
 
