@@ -18,8 +18,8 @@ from hil.errors import RefusedError
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.model.rig import AxisKind, Rig
-from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, usage
-from hil.motion.refusals import LIMIT_SLACK, beyond_soft_limits, in_unit, refused, say, unit_of
+from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s, usage
+from hil.motion.refusals import LIMIT_SLACK, Spot, beyond_soft_limits, in_unit, refused, require_time, say, unit_of
 from hil.robot import Robot
 from hil.types import Refusal
 from hil.units import DEG, MM
@@ -47,7 +47,14 @@ rest."""
 UNDERESTIMATE = 1.05
 """Differences between traced points miss the peaks between them by less than this."""
 
-TRIES = 12
+SLOWER_STILL = 1.01
+MOST_CORRECTION = 4.0
+"""Times that sampling may show a line to be too fast; what needs more has a jump that no slowness smooths out."""
+
+POSTURE_ADVICE = (
+    "The arm would have to change its posture on the line (elbow, or base turning round): lead the line further away "
+    "from there, or make it a joint move."
+)
 
 STILL = 1e-12
 """Radians or metres below which nothing counts as moving."""
@@ -85,14 +92,6 @@ class Line(NamedTuple):
         return point
 
 
-class Spot(NamedTuple):
-    """A place of the motion that messages point at."""
-
-    first: int
-    period_s: float
-    place: str
-
-
 def plan_line(rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: Inverse, spot: Spot) -> FloatArray:
     """Joint samples of a straight line.
 
@@ -119,17 +118,22 @@ def plan_line(rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: In
         return start[None, :].copy()
     trace.check_continuity(grid, joints)
     speed, acceleration, jerk = _run_limits(rig, grid, joints, line, trace)
-    for _ in range(TRIES):
+    slowed = 1.0
+    while True:
+        require_time(spot, run_time_s(1.0, speed, acceleration, jerk))
         fractions = rest_to_rest(1.0, speed, acceleration, jerk, rig.period_s)
         rows = np.repeat(start[None, :], len(fractions), axis=0)
         rows[:, : robot.dof] = trace.follow(fractions)
+        trace.check_limits(fractions, rows[:, : robot.dof])
         slower = _excess(rig, robot, rows, line)
         if slower <= 1.0:
             trace.check_pace(fractions, rows[:, : robot.dof])
             return rows
-        slower *= 1.01
+        slower *= SLOWER_STILL
+        slowed *= slower
+        if slowed > MOST_CORRECTION:
+            raise trace.impossible(rig, fractions, rows)
         speed, acceleration, jerk = speed / slower, acceleration / slower**2, jerk / slower**3
-    raise trace.impossible(rows)
 
 
 class _Trace:
@@ -148,21 +152,22 @@ class _Trace:
         rows = np.empty((len(fractions), len(self._axes)))
         rows[0] = self._start
         for k in range(1, len(fractions)):
-            rows[k] = self._nearest(float(fractions[k]), rows[k - 1], float(fractions[k - 1]))
-        self._check_limits(fractions, rows)
+            result = self._inverse(float(fractions[k]), rows[k - 1].tolist())
+            if not result.solutions:
+                self.check_limits(fractions[:k], rows[:k])
+                raise self._unreachable(float(fractions[k]), result, float(fractions[k - 1]))
+            rows[k] = self._nearest(result, rows[k - 1])
         return rows
 
-    def _nearest(self, fraction: float, before: FloatArray, last: float) -> FloatArray:
-        result = self._inverse(fraction, before.tolist())
-        if not result.solutions:
-            raise self._unreachable(fraction, result, last)
+    def _nearest(self, result: IkResult, before: FloatArray) -> FloatArray:
         found = np.array([solution.q for solution in result.solutions])
         turns = np.round((before - found) / (2.0 * math.pi)) * self._turns
         found = found + 2.0 * math.pi * turns
         nearest: FloatArray = found[int(np.argmin(np.abs(found - before).max(axis=1)))]
         return nearest
 
-    def _check_limits(self, fractions: FloatArray, rows: FloatArray) -> None:
+    def check_limits(self, fractions: FloatArray, rows: FloatArray) -> None:
+        """Refuse a point at which a joint would be outside its soft limits."""
         outside = ((rows < self._lower) | (rows > self._upper)).any(axis=1)
         if outside.any():
             k = int(np.argmax(outside))
@@ -170,15 +175,17 @@ class _Trace:
             raise self._refused(beyond_soft_limits(self._axes, rows[k].tolist(), what), float(fractions[k]))
 
     def check_continuity(self, grid: FloatArray, rows: FloatArray) -> None:
-        """Refuse a change of posture between two points of the grid, however few there are."""
+        """Refuse a change of posture between two points, however few there are, and any point outside limits."""
         steps = np.abs(np.diff(rows, axis=0))
         allowed = np.where(self._turns, STEP_RAD, STEP_M)
         jumps = steps > allowed
         away = halfway_m(self._robot, rows, self._line)
-        bad = jumps.any(axis=1) | (away > max(self._line.tolerance_m, 1.0 * MM))
-        if not bad.any():
+        bad = np.flatnonzero(jumps.any(axis=1) | (away > max(self._line.tolerance_m, 1.0 * MM)))
+        sound = int(bad[0]) + 1 if len(bad) else len(rows)
+        self.check_limits(grid[:sound], rows[:sound])
+        if not len(bad):
             return
-        k = int(np.argmax(bad))
+        k = int(bad[0])
         column = int(np.argmax(steps[k] / allowed))
         axis = self._axes[column]
         refusal = Refusal(
@@ -190,8 +197,7 @@ class _Trace:
             margin=in_unit(axis, float(allowed[column] - steps[k, column])),
             unit=unit_of(axis),
             nearest_allowed=f"the line up to {self._words(float(grid[k]))}",
-            advice="The arm would have to change its posture on the line (elbow, or base turning round): "
-            "lead the line further away from there, or make it a joint move.",
+            advice=POSTURE_ADVICE,
         )
         raise self._refused([refusal], float(grid[k + 1]))
 
@@ -238,21 +244,41 @@ class _Trace:
         )
         raise self._refused([refusal], fraction)
 
-    def impossible(self, rows: FloatArray) -> RefusedError:
+    def impossible(self, rig: Rig, fractions: FloatArray, rows: FloatArray) -> RefusedError:
         """The refusal of a line that slowing down does not make possible."""
-        away = halfway_m(self._robot, rows[:, : len(self._axes)], self._line)
-        k = int(np.argmax(away))
-        worst = float(away[k])
-        refusal = Refusal(
-            check="E-06",
-            subject="tool",
-            limit=f"within {self._line.tolerance_m / MM:g} mm of the line, {worst / MM:.3f} mm found between samples",
-            margin=(self._line.tolerance_m - worst) / MM,
-            unit="mm",
-            nearest_allowed=f"tolerance_mm = {worst / MM:.3f}",
-            advice="Allow more tolerance_mm, lead the line away from singular postures, or make it a joint move.",
-        )
-        return self._refused([refusal], (k + 1) / len(rows))
+        dof = len(self._axes)
+        self.check_pace(fractions, rows[:, :dof])
+        away = halfway_m(self._robot, rows[:, :dof], self._line)
+        used = usage(rig, rows)[:, :dof]
+        steps = np.abs(np.diff(rows[:, :dof], axis=0)) / axis_limits(rig)[0][:dof]
+        if used.max() <= 1.0:
+            k = int(np.argmax(away))
+            worst = float(away[k])
+            refusal = Refusal(
+                check="E-06",
+                subject="tool",
+                limit=f"within {self._line.tolerance_m / MM:g} mm of the line; {worst / MM:.3f} mm off it between "
+                "samples",
+                margin=(self._line.tolerance_m - worst) / MM,
+                unit="mm",
+                nearest_allowed=f"tolerance_mm = {worst / MM:.3f}",
+                advice="Allow more tolerance_mm, lead the line away from singular postures, or make it a joint move.",
+            )
+        else:
+            column = int(np.argmax(used.max(axis=0)))
+            k = int(np.argmax(steps[:, column]))
+            axis = self._axes[column]
+            refusal = Refusal(
+                check="E-05",
+                subject=axis.name,
+                limit=f"speed {say(axis, axis.speed)}/s; at {self._words(float(fractions[k]))}, it would have to "
+                f"change by {say(axis, float(np.ptp(rows[k : k + 2, column])))} at once, however slow the tool",
+                margin=1.0 - float(used.max()),
+                unit="times the limit",
+                nearest_allowed=f"the line up to {self._words(float(fractions[k]))}",
+                advice=POSTURE_ADVICE,
+            )
+        return self._refused([refusal], float(fractions[k]))
 
     def _words(self, fraction: float) -> str:
         x, y, z = self._line.point_m(fraction) / MM
@@ -261,8 +287,7 @@ class _Trace:
     def _refused(self, refusals: list[Refusal], fraction: float) -> RefusedError:
         """With the sample at which the tool would be there at the speed asked for."""
         way_s = self._line.length_m / self._line.speed_m_s
-        sample = self._spot.first + math.ceil(fraction * way_s / self._spot.period_s)
-        return refused(refusals, sample, self._spot.period_s, self._spot.place)
+        return refused(refusals, self._spot, math.ceil(fraction * way_s / self._spot.period_s))
 
 
 def deviation_m(points_m: FloatArray, start_m: FloatArray, end_m: FloatArray) -> FloatArray:

@@ -14,10 +14,10 @@ from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.model.files import find
 from hil.model.rig import Axis, AxisKind, Rig
-from hil.motion.lines import STILL, Inverse, Line, Spot, plan_line
-from hil.motion.motion import MAX_DURATION_S, MAX_SAMPLES, Kind, Mark, Motion, Point
-from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest
-from hil.motion.refusals import beyond_soft_limits, refused
+from hil.motion.lines import STILL, Inverse, Line, plan_line
+from hil.motion.motion import Kind, Mark, Motion, Point
+from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s
+from hil.motion.refusals import Spot, beyond_soft_limits, refused, require_time
 from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait, load_task
 from hil.motion.tasks import Line as LineStep
 from hil.robot import Robot
@@ -98,13 +98,14 @@ def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, 
                 value=values,
             )
         if found := beyond_soft_limits(rig.axes, values, f"at the {name}"):
-            raise refused(found, 0, rig.period_s, name)
-    samples = _joint_run(rig, Robot(rig.robot), np.array(start, float), np.array(goal, float), speed_percent / 100.0)
+            raise refused(found, Spot(0, rig.period_s, name))
+    ways = np.array(start, dtype=np.float64), np.array(goal, dtype=np.float64)
+    samples = _joint_run(rig, Robot(rig.robot), *ways, speed_percent / 100.0, Spot(0, rig.period_s, "joint move"))
     mark = Mark(first=0, last=len(samples) - 1, step=0, kind="joint", label="joint move")
     return Motion([axis.name for axis in rig.axes], rig.period_s, samples, [mark])
 
 
-def _joint_run(rig: Rig, robot: Robot, start: FloatArray, goal: FloatArray, effort: float) -> FloatArray:
+def _joint_run(rig: Rig, robot: Robot, start: FloatArray, goal: FloatArray, effort: float, spot: Spot) -> FloatArray:
     """Samples of a straight way in joint space, all axes starting and ending together; row 0 is `start`."""
     way = goal - start
     if not way.any():
@@ -114,6 +115,7 @@ def _joint_run(rig: Rig, robot: Robot, start: FloatArray, goal: FloatArray, effo
     pace = _tool_pace(rig, robot, start, way)
     if pace > 0.0:
         speed = min(speed, rig.tool_speed_m_s * HEADROOM / pace)
+    require_time(spot, run_time_s(1.0, speed, acceleration, jerk))
     fractions = rest_to_rest(1.0, speed, acceleration, jerk, rig.period_s)
     rows = start + fractions[:, None] * way
     rows[-1] = goal
@@ -150,34 +152,23 @@ class _Planner:
         """Plan one step from where the last one ended."""
         match step:
             case Move():
-                goal = self._goal(number, step)
-                rows = _joint_run(self._rig, self._robot, self._position, goal, step.speed_percent / 100.0)
-                self._append(number, step.label, "joint", rows)
+                self._run(number, step, "joint", self._goal(number, step))
+            case Gripper():
+                self._run(number, step, "gripper", self._opened(number, step))
             case LineStep():
                 self._line(number, step)
             case Wait():
+                require_time(self._spot(number, "wait"), step.seconds)
                 count = max(1, math.ceil(step.seconds / self._rig.period_s - 1e-9))
                 self._append(number, step.label, "wait", np.repeat(self._position[None, :], count + 1, axis=0))
-            case Gripper():
-                goal = self._opened(number, step)
-                rows = _joint_run(self._rig, self._robot, self._position, goal, step.speed_percent / 100.0)
-                self._append(number, step.label, "gripper", rows)
+
+    def _run(self, number: int, step: Move | Gripper, kind: Kind, goal: FloatArray) -> None:
+        effort, spot = step.speed_percent / 100.0, self._spot(number, kind)
+        rows = _joint_run(self._rig, self._robot, self._position, goal, effort, spot)
+        self._append(number, step.label, kind, rows)
 
     def _append(self, number: int, label: str, kind: Kind, rows: FloatArray, line: Line | None = None) -> None:
         last = self._last + len(rows) - 1
-        most = min(MAX_DURATION_S, MAX_SAMPLES * self._rig.period_s)
-        if last * self._rig.period_s > most:
-            refusal = Refusal(
-                check="E-04",
-                subject="duration",
-                limit=f"a motion lasts at most {most:.0f} s; with this step it would last "
-                f"{last * self._rig.period_s:.0f} s",
-                margin=most - last * self._rig.period_s,
-                unit="s",
-                nearest_allowed=f"{most - self._last * self._rig.period_s:.0f} s for this step",
-                advice="Wait less, move faster, or make two tasks of it.",
-            )
-            raise self._refused(number, kind, [refusal])
         self._marks.append(
             Mark(
                 first=self._last,
@@ -194,7 +185,10 @@ class _Planner:
         self._position, self._last = rows[-1], last
 
     def _refused(self, number: int, kind: Kind, refusals: Sequence[Refusal]) -> Exception:
-        return refused(refusals, self._last, self._rig.period_s, f"step {number} ({kind})")
+        return refused(refusals, self._spot(number, kind))
+
+    def _spot(self, number: int, kind: Kind) -> Spot:
+        return Spot(self._last, self._rig.period_s, f"step {number} ({kind})")
 
     # -- where to ------------------------------------------------------------------------------------------
 
@@ -208,7 +202,7 @@ class _Planner:
         else:
             position = np.array(self._rig.home if start == "home" else self._rig.park)
         if found := beyond_soft_limits(self._axes, position.tolist(), "at the start"):
-            raise refused(found, 0, self._rig.period_s, "start")
+            raise refused(found, Spot(0, self._rig.period_s, "start"))
         return position
 
     def _goal(self, number: int, step: Move) -> FloatArray:
@@ -345,7 +339,7 @@ class _Planner:
         asked = rig.tool_speed_m_s if step.speed_mm_s is None else step.speed_mm_s * MM
         effort = step.speed_percent / 100.0
         line = Line(start, end, turn, asked * effort, effort, step.tolerance_mm * MM)
-        spot = Spot(self._last, rig.period_s, f"step {number} (line)")
+        spot = self._spot(number, "line")
         self._append(number, step.label, "line", plan_line(rig, robot, self._position, line, inverse, spot), line)
 
     def _orientation(self, number: int, step: LineStep, pose: FloatArray, end: FloatArray) -> tuple[Inverse, float]:

@@ -70,6 +70,12 @@ def rest_to_rest(length: float, speed: float, acceleration: float, jerk: float, 
     return s
 
 
+def run_time_s(length: float, speed: float, acceleration: float, jerk: float) -> float:
+    """Duration of such a run before it is rounded up to whole periods; `length` above 0."""
+    _, ramp_s, cruise_s = _stretches(length, speed, acceleration, jerk)
+    return 2.0 * ramp_s + cruise_s
+
+
 def _stretches(length: float, speed: float, acceleration: float, jerk: float) -> tuple[float, float, float]:
     """Times of one bend (changing acceleration), one whole ramp, and the cruise between the ramps."""
     bend_s = min(acceleration / jerk, math.sqrt(speed / jerk))

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from hil.errors import RefusedError
 from hil.model.rig import Axis, AxisKind
+from hil.motion.motion import MAX_DURATION_S, MAX_SAMPLES
 from hil.types import Refusal
 from hil.units import DEG, MM
+
+
+class Spot(NamedTuple):
+    """A place of the motion that messages point at: its first sample, and the step of the user's file."""
+
+    first: int
+    period_s: float
+    place: str
+
 
 LIMIT_SLACK = 1e-12
 """Rounding that a position may show beyond a limit, in radians or metres."""
@@ -52,9 +63,33 @@ def beyond_soft_limits(axes: Sequence[Axis], positions: Sequence[float], what: s
     return found
 
 
-def refused(refusals: Sequence[Refusal], sample: int, period_s: float, place: str) -> RefusedError:
-    """The error that carries `refusals`, each with its place in the motion and in the user's file."""
+def require_time(spot: Spot, seconds: float) -> None:
+    """Refuse a stretch that would make the motion too long, before any of it is worked out.
+
+    Raises:
+        RefusedError: the motion would end later than allowed.
+    """
+    most_s = min(MAX_DURATION_S, (MAX_SAMPLES - 1) * spot.period_s)
+    before_s = spot.first * spot.period_s
+    if before_s + seconds <= most_s:
+        return
+    refusal = Refusal(
+        check="E-04",
+        subject="duration",
+        limit=f"a motion lasts at most {most_s:.0f} s; with this step it would last {before_s + seconds:.0f} s",
+        margin=most_s - before_s - seconds,
+        unit="s",
+        nearest_allowed=f"{most_s - before_s:.0f} s for this step",
+        advice="Wait less, move faster, or make two tasks of it.",
+    )
+    raise refused([refusal], spot)
+
+
+def refused(refusals: Sequence[Refusal], spot: Spot, ahead: int = 0) -> RefusedError:
+    """The error that carries `refusals`, placed in the motion `ahead` samples after the spot."""
+    sample = spot.first + ahead
     placed = [
-        msgspec.structs.replace(refusal, sample=sample, time_s=sample * period_s, place=place) for refusal in refusals
+        msgspec.structs.replace(refusal, sample=sample, time_s=sample * spot.period_s, place=spot.place)
+        for refusal in refusals
     ]
     return RefusedError(placed, "the motion cannot be planned")
