@@ -244,17 +244,32 @@ def above_table(rig: Rig) -> tuple[int, ...]:
 def lever_arms(robot: RobotModel, shape: Capsule) -> list[float]:
     """Largest travel of any point of a shape's core per unit of each joint, metres per radian or per metre.
 
-    Lengths of the links between are added up whatever the pose, so the bound always holds. Turning a joint
-    does not move points along its own axis, hence its own d does not count.
+    A point travels no further than one of the core's two ends does.
     """
-    arms = [0.0] * robot.dof
-    outward = max(math.hypot(*shape.start_m), math.hypot(*shape.end_m))
-    for i in range(min(shape.link, robot.dof) - 1, -1, -1):
+    ends = (_levers(robot, shape.link, unpack(end)) for end in (shape.start_m, shape.end_m))
+    return [max(pair) for pair in zip(*ends, strict=True)]
+
+
+def _levers(robot: RobotModel, link: int, point: Point) -> list[float]:
+    """The same for one point fixed to a link.
+
+    The joint that carries the link turns the point about its axis at a fixed distance. For those before it the
+    lengths of the links between are added up whatever the pose, so the bound always holds.
+    """
+    arms, outward = [0.0] * robot.dof, 0.0
+    for i in range(link - 1, -1, -1):
         joint = robot.joints[i]
         sliding = joint.type is JointType.PRISMATIC
-        arms[i] = 1.0 if sliding else outward + abs(joint.a_m)
         stroke = max(abs(joint.lower or 0.0), abs(joint.upper or 0.0)) if sliding else 0.0
-        outward += math.hypot(joint.a_m, abs(joint.d_m) + stroke)
+        if i == link - 1:
+            c, s = math.cos(joint.alpha_rad), math.sin(joint.alpha_rad)
+            reach = math.hypot(joint.a_m + point[0], c * point[1] - s * point[2])
+            height = abs(joint.d_m + s * point[1] + c * point[2]) + stroke
+            arms[i] = 1.0 if sliding else reach
+            outward = math.hypot(reach, height)
+        else:
+            arms[i] = 1.0 if sliding else outward + abs(joint.a_m)
+            outward += math.hypot(joint.a_m, abs(joint.d_m) + stroke)
     return arms
 
 

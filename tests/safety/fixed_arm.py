@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from drivers.ssc32 import Ssc32Axis, Ssc32Settings
+from hil.link import FloatArray
 from hil.model.rig import Axis, AxisKind, Box, Capsule, Fences, Rig
 from hil.model.robot import Joint, JointType, RobotModel
 from hil.motion.motion import Mark, Motion
@@ -120,6 +121,30 @@ def make_controller() -> Ssc32Settings:
             )
         )
     return Ssc32Settings(port_url="", baud=115200, axes=tuple(axes))
+
+
+class Clipping:
+    """A controller that pulls positions of the roll axis up to its lowest without a word."""
+
+    def __init__(self, inner: Ssc32Settings, lowest: float, says_so: bool = True) -> None:
+        self._inner, self._lowest, self._says_so = inner, lowest, says_so
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        low, high = self._inner.bounds()
+        if self._says_so:
+            low[4] = self._lowest
+        return low, high
+
+    def quantise(self, positions: FloatArray) -> FloatArray:
+        sent = self._inner.quantise(positions)
+        sent[..., 4] = np.maximum(sent[..., 4], self._lowest)
+        return sent
+
+    def quantise_pose(self, positions: Sequence[float]) -> tuple[float, ...]:
+        return tuple(self.quantise(np.array(positions)).tolist())
 
 
 def make_rig(**changes: object) -> Rig:

@@ -45,6 +45,17 @@ def test_no_margin_shrinks_faster_than_the_travel_bound(q, step):
     assert (np.abs(margins(np.add(q, step)) - margins(q)) <= bound + 1e-9).all()
 
 
+def test_the_travel_bound_of_a_stretched_arm_is_met_almost_exactly():
+    level, step = (0.0,) * 5, 0.001
+    lowered = (0.0, -step, 0.0, 0.0, 0.0)
+    subjects = [c.subject for c in BODY.constraints]
+    for name, reach_m in (("upper arm", 0.12), ("forearm", 0.24), ("hand", 0.38)):
+        column = subjects.index(f"{name} and table")
+        shrunk = margins(level)[column] - margins(lowered)[column]
+        assert np.isclose(shrunk, reach_m * step, rtol=1e-3)
+        assert shrunk <= BODY.travel[column, 1] * step <= 1.5 * shrunk
+
+
 def test_pairs_on_one_link_and_named_neighbours_are_left_out():
     subjects = [c.subject for c in BODY.constraints if c.check == "E-09"]
     assert subjects == ["pedestal and forearm", "pedestal and hand", "upper arm and hand"]

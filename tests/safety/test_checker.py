@@ -11,6 +11,7 @@ from fixed_arm import (
     HOME,
     NAMES,
     PERIOD_S,
+    Clipping,
     box,
     hold,
     make_rig,
@@ -220,19 +221,10 @@ def test_the_tool_may_move_as_fast_as_its_limit(factor, passes):
 
 
 def test_a_position_that_the_controller_would_clip_is_refused_for_what_was_asked():
-    class Clipping:
-        def __init__(self, inner):
-            self._inner = inner
-
-        def __getattr__(self, name):
-            return getattr(self._inner, name)
-
-        def quantise(self, positions):
-            return np.clip(self._inner.quantise(positions), -20 * DEG, 2.0)
-
-    rig = make_rig(controller=Clipping(RIG.controller))
+    rig = make_rig(controller=Clipping(RIG.controller, -20 * DEG))
     limits = [r.limit for r in check(hold(rig, pose(roll=-30)), rig).refusals]
     assert any(limit.startswith("rounding to the wire, half a step") for limit in limits)
+    assert "lower limit of the controller -20 deg" in limits
 
 
 @settings(max_examples=40, deadline=None)

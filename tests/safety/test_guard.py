@@ -11,6 +11,7 @@ from fixed_arm import (
     HOME,
     NAMES,
     PERIOD_S,
+    Clipping,
     box,
     make_rig,
     move,
@@ -186,6 +187,12 @@ def test_a_shape_in_a_box_is_a_hit_that_names_shape_and_box():
     verdict = live.check(command(pose(base=1.2)))
     assert checks(verdict) == {("E-10", "forearm and camera"), ("E-10", "hand and camera")}
     assert all(hit.requested < hit.allowed == 5 * MM for hit in verdict.hits)
+
+
+def test_a_position_that_the_controller_rounds_too_far_is_a_hit():
+    rig = make_rig(controller=Clipping(RIG.controller, -20 * DEG, says_so=False))
+    at = pose(roll=-30)
+    assert checks(guard(rig, at).check(command(at))) == {("E-02", "roll")}
 
 
 def test_a_refused_command_leaves_no_trace():
