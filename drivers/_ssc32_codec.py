@@ -35,15 +35,15 @@ def encode_move(
         CommandError: anything is not a whole number or out of range, or there is no channel.
     """
     speeds = speeds_us_s or {}
-    if not pulses_us or not speeds.keys() <= pulses_us.keys():
+    if not pulses_us or (speeds and not speeds.keys() <= pulses_us.keys()):
         raise CommandError("a move names one channel or more, and speeds only for those", value=dict(pulses_us))
     parts = []
     for channel, pulse_us in pulses_us.items():
         _whole(channel, 0, CHANNELS - 1, "channel")
-        _whole(pulse_us, *PULSE_US, f"channel {channel}: pulse in us")
+        _whole(pulse_us, *PULSE_US, "pulse in us", channel)
         parts.append(f"#{channel}P{pulse_us}")
         if channel in speeds:
-            _whole(speeds[channel], 1, 65535, f"channel {channel}: speed in us/s")
+            _whole(speeds[channel], 1, 65535, "speed in us/s", channel)
             parts.append(f"S{speeds[channel]}")
     if time_ms is not None:
         _whole(time_ms, 1, 65535, "time in ms")
@@ -75,14 +75,13 @@ def check_bytes(data: bytes, limits_us: Mapping[int, tuple[int, int]]) -> None:
     """
     if not _PLAIN.fullmatch(data):
         raise CommandError(f"{data!r} holds bytes that are not plain text", value=data)
-    for channel, pulse in _TARGET.findall(data):
-        limits = limits_us.get(int(channel))
-        if limits is None or not limits[0] <= int(pulse) <= limits[1]:
+    for target in _TARGET.findall(data):
+        channel, pulse_us = map(int, target)
+        limits = limits_us.get(channel)
+        if limits is None or not limits[0] <= pulse_us <= limits[1]:
             allowed = "this channel is not used" if limits is None else f"{limits[0]}..{limits[1]} us"
             raise CommandError(
-                f"channel {int(channel)}: pulse {int(pulse)} us; allowed: {allowed}",
-                value=int(pulse),
-                allowed=allowed,
+                f"channel {channel}: pulse {pulse_us} us; allowed: {allowed}", value=pulse_us, allowed=allowed
             )
 
 
@@ -227,9 +226,10 @@ def startup_moves(text: str) -> bool:
     return _MOVES_BY_ITSELF.search(text) is not None
 
 
-def _whole(value: int, low: int, high: int, what: str) -> int:
+def _whole(value: int, low: int, high: int, what: str, channel: int | None = None) -> int:
     # bool is an int to isinstance, and a numpy integer is none to the formatter: only int itself passes.
     if type(value) is not int or not low <= value <= high:
         allowed = f"a whole number {low}..{high}"
+        what = what if channel is None else f"channel {channel}: {what}"
         raise CommandError(f"{what}: {value!r} given; allowed: {allowed}", value=value, allowed=allowed)
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -121,10 +121,14 @@ class Ssc32Settings(Record, frozen=True, dict=True):
                 value=wanted.shape,
             )
         if wanted.ndim == 1:
-            pairs = zip(self.maps, wanted.tolist(), strict=True)
-            return np.array([pulse.inverse(round(pulse(position))) for pulse, position in pairs])
+            return np.array(self.quantise_pose(wanted.tolist()))
         columns = [pulse.inverse_array(np.rint(pulse.array(wanted[..., i]))) for i, pulse in enumerate(self.maps)]
         return np.stack(columns, axis=-1)
+
+    def quantise_pose(self, positions: Sequence[float]) -> tuple[float, ...]:
+        """`quantise` for one pose of finite numbers, in plain floats."""
+        pairs = zip(self.maps, positions, strict=True)
+        return tuple([pulse.inverse(round(pulse(position))) for pulse, position in pairs])
 
     def quantum(self) -> FloatArray:
         """Per axis, the largest change of position that one microsecond makes, shape (n,)."""

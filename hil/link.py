@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -105,6 +106,10 @@ class ControllerSettings(Protocol):
 
     def quantise(self, positions: FloatArray) -> FloatArray:
         """Positions as the controller will see them, shape (n,) or (N, n)."""
+        ...
+
+    def quantise_pose(self, positions: Sequence[float]) -> tuple[float, ...]:
+        """The same for one pose in plain floats, the same to the last bit; for the loop. Finite numbers only."""
         ...
 
     def quantum(self) -> FloatArray:

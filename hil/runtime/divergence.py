@@ -39,7 +39,7 @@ class DivergenceMonitor:
         self, now_s: float, setpoint: tuple[float, ...], simulated: JointState, reported: JointState | None
     ) -> str | None:
         """Take one tick's states; the text of an alarm, or None."""
-        shaft = tuple(0.0 if value is None else value for value in simulated.positions)
+        shaft = tuple([0.0 if value is None else value for value in simulated.positions])
         self._history.append((now_s, setpoint, shaft))
         while self._history[0][0] < now_s - self._window_s:
             self._history.popleft()
@@ -47,17 +47,19 @@ class DivergenceMonitor:
             return None
         self._last_report_s = reported.t_s
         measured = reported.source is StateSource.MEASURED
+        past = [shaft if measured else pulse for _, pulse, shaft in self._history]
+        columns = list(zip(*past, strict=True))
+        lowest, highest = [min(column) for column in columns], [max(column) for column in columns]
         for axis, value in enumerate(reported.positions):
             if value is None:
                 continue
-            past = [(shaft if measured else pulse)[axis] for _, pulse, shaft in self._history]
             band = self._bands[axis]
-            inside = min(past) - band <= value <= max(past) + band
+            inside = lowest[axis] - band <= value <= highest[axis] + band
             self._outside[axis] = 0 if inside else self._outside[axis] + 1
             if self._outside[axis] >= CONFIRM_REPORTS:
                 return (
                     f"{self._names[axis]}: the controller reports {value:.4f}, the shadow was between "
-                    f"{min(past):.4f} and {max(past):.4f} (band {band:.4f}; rad or m): they have parted. "
+                    f"{lowest[axis]:.4f} and {highest[axis]:.4f} (band {band:.4f}; rad or m): they have parted. "
                     "Look at the arm and the line before going on"
                 )
         return None

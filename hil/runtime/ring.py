@@ -214,8 +214,8 @@ class RingWriter(_Mapped):
         """Seconds since a declared reader's last heartbeat; since the first question if there was none."""
         if self._first_asked_s is None:
             self._first_asked_s = now_s
-        slot = self.slot(index)
-        beat_s = math.nan if slot is None else slot.heartbeat_s
+        word = _SLOTS + index * _SLOT_WORDS
+        beat_s = self._stamps[word + 2] if self._words[word] else math.nan
         return max(0.0, now_s - (self._first_asked_s if math.isnan(beat_s) else beat_s))
 
     def free_bytes(self, index: int) -> int:
@@ -282,6 +282,8 @@ class RingReader(_Mapped):
     def numbered(self, limit: int) -> list[tuple[int, bytes]]:
         """Up to `limit` records as (running number, payload); a jump in the numbers is a loss."""
         records: list[tuple[int, bytes]] = []
+        if self._cursor >= self._words[_HEAD]:
+            return records
         for _ in range(limit):
             record = self._next()
             if record is None and self._overwritten():

@@ -16,6 +16,7 @@ class MotionSource:
     def __init__(self, motion: Motion) -> None:
         self.motion = motion
         self._samples: list[Positions] = [tuple(row) for row in motion.samples.tolist()]
+        self._last = len(self._samples) - 1
         self.sample = 0
 
     @property
@@ -26,11 +27,12 @@ class MotionSource:
     @property
     def at_end(self) -> bool:
         """True while the last sample is the one to send."""
-        return self.sample == len(self._samples) - 1
+        return self.sample == self._last
 
     def advance(self) -> None:
         """The wanted sample was sent."""
-        self.sample = min(self.sample + 1, len(self._samples) - 1)
+        if self.sample < self._last:
+            self.sample += 1
 
 
 class StopSource:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from hil.errors import LinkError
 from hil.link import BytePort
@@ -22,8 +21,11 @@ class PortTap:
 
     def open(self) -> BytePort:
         """Open the port behind; hand this to the driver as its way of opening."""
-        with self._noting("open"):
+        try:
             self._port = self._open_port()
+        except LinkError as error:
+            self._note("open", error)
+            raise
         return self
 
     def take(self) -> tuple[bytes, bytes, tuple[LineFailure, ...]]:
@@ -37,16 +39,22 @@ class PortTap:
     def read(self, now_s: float) -> bytes:
         """What the port behind has."""
         assert self._port is not None
-        with self._noting("read"):
+        try:
             data = self._port.read(now_s)
+        except LinkError as error:
+            self._note("read", error)
+            raise
         self._received += data
         return data
 
     def write(self, data: bytes, now_s: float) -> None:
         """Pass on, then note what the port took."""
         assert self._port is not None
-        with self._noting("write"):
+        try:
             self._port.write(data, now_s)
+        except LinkError as error:
+            self._note("write", error)
+            raise
         self._written += data
 
     def set_baud(self, baud: int) -> None:
@@ -59,10 +67,5 @@ class PortTap:
         if self._port is not None:
             self._port.close()
 
-    @contextmanager
-    def _noting(self, call: str) -> Iterator[None]:
-        try:
-            yield
-        except LinkError as error:
-            self._failures.append(LineFailure(call=call, kind=type(error).__name__, message=str(error)))
-            raise
+    def _note(self, call: str, error: LinkError) -> None:
+        self._failures.append(LineFailure(call=call, kind=type(error).__name__, message=str(error)))

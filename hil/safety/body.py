@@ -129,26 +129,25 @@ class LiveBody:
     def __init__(self, rig: Rig) -> None:
         self.constraints = tuple(constraints(rig))
         self._chain = chain_of(rig.robot)
-        self._shapes = tuple((s.link, unpack(s.start_m), unpack(s.end_m), s.radius_m) for s in rig.shapes)
+        self._shapes = tuple((s.link, unpack(s.start_m), unpack(s.end_m)) for s in rig.shapes)
         self._half = tuple(0.5 * math.dist(s.start_m, s.end_m) for s in rig.shapes)
-        self._clearance_m = rig.fences.clearance_m
-        self._pairs = tuple(
-            (one, two, rig.shapes[one].radius_m + rig.shapes[two].radius_m + rig.fences.clearance_m)
-            for one, two in pairs_to_check(rig)
-        )
+        self._need = tuple(s.radius_m + rig.fences.clearance_m for s in rig.shapes)
+        self._pairs = tuple(self._pair(one, two, rig) for one, two in pairs_to_check(rig))
         self._moving, self._above = moving(rig), above_table(rig)
         self._table_m = rig.fences.table_height_m
         self._keep_out = tuple((unpack(b.lower_m), unpack(b.upper_m)) for b in rig.fences.keep_out)
         box = rig.fences.keep_in
         self._keep_in = None if box is None else (unpack(box.lower_m), unpack(box.upper_m))
 
+    def _pair(self, one: int, two: int, rig: Rig) -> tuple[int, int, float, float]:
+        """Two shapes, how far apart they have to be, and how far apart their middles are surely far enough."""
+        need_m = rig.shapes[one].radius_m + rig.shapes[two].radius_m + rig.fences.clearance_m
+        return one, two, need_m, need_m + self._half[one] + self._half[two]
+
     def violations(self, joints: Sequence[float], slack_m: float) -> list[tuple[int, float]]:
         """Constraints that are broken by more than `slack_m`, as (index, margin in metres)."""
         frames = link_frames(self._chain, joints, FLOATS)
-        placed = [
-            _place(frames[link], start, end, radius, half)
-            for (link, start, end, radius), half in zip(self._shapes, self._half, strict=True)
-        ]
+        placed = [_place(frames[link], start, end) for link, start, end in self._shapes]
         found = self._close_pairs(placed, slack_m)
         found += self._low_shapes(placed, slack_m)
         found += self._in_boxes(placed, slack_m)
@@ -158,11 +157,12 @@ class LiveBody:
 
     def _close_pairs(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
         found = []
-        for index, (i, j, need_m) in enumerate(self._pairs):
-            one, two = placed[i], placed[j]
+        for index, (i, j, need_m, surely_m) in enumerate(self._pairs):
+            start, end, middle = placed[i]
+            other_start, other_end, other_middle = placed[j]
             # Balls around the segments settle most pairs at a fraction of the cost.
-            if math.dist(one.middle, two.middle) - one.half_m - two.half_m < need_m - slack_m:
-                margin_m = segment_distance_single(one.start, one.end, two.start, two.end) - need_m
+            if math.dist(middle, other_middle) < surely_m:
+                margin_m = segment_distance_single(start, end, other_start, other_end) - need_m
                 if margin_m < -slack_m:
                     found.append((index, margin_m))
         return found
@@ -170,9 +170,8 @@ class LiveBody:
     def _low_shapes(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
         found = []
         for index, i in enumerate(self._above, len(self._pairs)):
-            shape = placed[i]
-            low_m = min(shape.start[2], shape.end[2]) - shape.radius_m
-            margin_m = low_m - self._table_m - self._clearance_m
+            start, end, _ = placed[i]
+            margin_m = min(start[2], end[2]) - self._table_m - self._need[i]
             if margin_m < -slack_m:
                 found.append((index, margin_m))
         return found
@@ -182,10 +181,10 @@ class LiveBody:
         index = len(self._pairs) + len(self._above)
         for lower, upper in self._keep_out:
             for i in self._moving:
-                shape = placed[i]
-                need_m = shape.radius_m + self._clearance_m
-                if _ball_to_box(shape.middle, lower, upper) - shape.half_m < need_m - slack_m:
-                    margin_m = segment_box_distance_single(shape.start, shape.end, lower, upper) - need_m
+                start, end, middle = placed[i]
+                need_m = self._need[i]
+                if _ball_to_box(middle, lower, upper) < need_m + self._half[i]:
+                    margin_m = segment_box_distance_single(start, end, lower, upper) - need_m
                     if margin_m < -slack_m:
                         found.append((index, margin_m))
                 index += 1
@@ -193,13 +192,19 @@ class LiveBody:
 
     def _outside(self, placed: list[_Placed], lower: Point, upper: Point, slack_m: float) -> list[tuple[int, float]]:
         found = []
+        low_x, low_y, low_z = lower
+        high_x, high_y, high_z = upper
         for index, i in enumerate(self._moving, len(self.constraints) - len(self._moving)):
-            shape = placed[i]
+            (ax, ay, az), (bx, by, bz), _ = placed[i]
             room_m = min(
-                min(a - low, b - low, high - a, high - b)
-                for a, b, low, high in zip(shape.start, shape.end, lower, upper, strict=True)
+                (ax if ax < bx else bx) - low_x,
+                (ay if ay < by else by) - low_y,
+                (az if az < bz else bz) - low_z,
+                high_x - (ax if ax > bx else bx),
+                high_y - (ay if ay > by else by),
+                high_z - (az if az > bz else bz),
             )
-            margin_m = room_m - shape.radius_m - self._clearance_m
+            margin_m = room_m - self._need[i]
             if margin_m < -slack_m:
                 found.append((index, margin_m))
         return found
@@ -284,27 +289,14 @@ def _ball_to_box(centre: Point, lower: Point, upper: Point) -> float:
     return math.sqrt(x * x + y * y + z * z)
 
 
-class _Placed(NamedTuple):
-    """One shape in the world."""
-
-    start: Point
-    end: Point
-    middle: Point
-    radius_m: float
-    half_m: float
+_Placed = tuple[Point, Point, Point]
+"""One shape's core in the world: start, end, middle."""
 
 
-def _place(frame: Frame, start: Point, end: Point, radius_m: float, half_m: float) -> _Placed:
-    a, b = _transform(frame, start), _transform(frame, end)
-    middle = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
-    return _Placed(a, b, middle, radius_m, half_m)
-
-
-def _transform(frame: Frame, p: Point) -> Point:
+def _place(frame: Frame, start: Point, end: Point) -> _Placed:
     xx, xy, xz, yx, yy, yz, zx, zy, zz, px, py, pz = frame
-    x, y, z = p
-    return (
-        xx * x + yx * y + zx * z + px,
-        xy * x + yy * y + zy * z + py,
-        xz * x + yz * y + zz * z + pz,
-    )
+    x, y, z = start
+    ax, ay, az = xx * x + yx * y + zx * z + px, xy * x + yy * y + zy * z + py, xz * x + yz * y + zz * z + pz
+    x, y, z = end
+    bx, by, bz = xx * x + yx * y + zx * z + px, xy * x + yy * y + zy * z + py, xz * x + yz * y + zz * z + pz
+    return (ax, ay, az), (bx, by, bz), (0.5 * (ax + bx), 0.5 * (ay + by), 0.5 * (az + bz))

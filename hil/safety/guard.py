@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from hil.errors import CommandError
-from hil.model.rig import Rig
+from hil.model.rig import Axis, Rig
 from hil.robot import Robot
 from hil.safety.body import LiveBody
 from hil.safety.findings import ABSOLUTE_SLACK, DISTANCE_SLACK_M, RELATIVE_SLACK
@@ -21,10 +19,15 @@ _History = tuple[_Positions, _Positions, _Positions]
 
 
 class _Limits(NamedTuple):
-    """One axis, allowances added: bounds, rounding error, and first to third difference of its positions."""
+    """One axis, allowances added: bounds, rounding error, and first to third difference of its positions.
+
+    Beyond `far_lower` and `far_upper` no rounding could bring a position inside.
+    """
 
     lower: float
     upper: float
+    far_lower: float
+    far_upper: float
     rounding: float
     step: float
     bend: float
@@ -60,15 +63,7 @@ class Guard:
         self._controller = rig.controller
         self._period_s = period
         self._limits = tuple(
-            _Limits(
-                lower=max(axis.lower, float(low[i])) - ABSOLUTE_SLACK,
-                upper=min(axis.upper, float(high[i])) + ABSOLUTE_SLACK,
-                rounding=0.5 * float(quantum[i]) + ABSOLUTE_SLACK,
-                step=axis.speed * period + float(quantum[i]) + ABSOLUTE_SLACK,
-                bend=axis.acceleration * period**2 * (1.0 + RELATIVE_SLACK) + ABSOLUTE_SLACK,
-                twist=axis.jerk * period**3 * (1.0 + RELATIVE_SLACK) + ABSOLUTE_SLACK,
-            )
-            for i, axis in enumerate(rig.axes)
+            _limits(axis, float(low[i]), float(high[i]), float(quantum[i]), period) for i, axis in enumerate(rig.axes)
         )
         self._body = LiveBody(rig)
         self._clearance_m = rig.fences.clearance_m
@@ -126,7 +121,7 @@ class Guard:
         return [
             _hit("E-02", name, here, limits.lower if here < limits.lower else limits.upper)
             for name, limits, here in zip(self._names, self._limits, positions, strict=True)
-            if not limits.lower - limits.rounding <= here <= limits.upper + limits.rounding
+            if not limits.far_lower <= here <= limits.far_upper
         ]
 
     def _axis_hits(self, positions: tuple[float, ...], sent: tuple[float, ...], passed: _History) -> list[LimitHit]:
@@ -135,7 +130,7 @@ class Guard:
         for name, limits, here, there, before, last, older, oldest in zip(
             self._names, self._limits, positions, sent, self._sent, *passed, strict=True
         ):
-            lower, upper, rounding, step, bend, twist = limits
+            lower, upper, _, _, rounding, step, bend, twist = limits
             if not lower <= there <= upper:
                 hits.append(_hit("E-02", name, there, lower if there < lower else upper))
             if abs(there - here) > rounding:
@@ -159,7 +154,7 @@ class Guard:
         return hits
 
     def _quantise(self, positions: tuple[float, ...]) -> tuple[float, ...]:
-        return tuple(self._controller.quantise(np.array(positions)).tolist())
+        return self._controller.quantise_pose(positions)
 
     def _refuse_malformed(self, positions: tuple[float, ...]) -> None:
         if len(positions) != len(self._names):
@@ -168,6 +163,8 @@ class Guard:
                 value=positions,
                 allowed=f"{len(self._names)} positions",
             )
+        if all(map(math.isfinite, positions)):
+            return
         for name, value in zip(self._names, positions, strict=True):
             if not math.isfinite(value):
                 raise CommandError(
@@ -176,6 +173,22 @@ class Guard:
                     value=value,
                     allowed="a finite number",
                 )
+
+
+def _limits(axis: Axis, low: float, high: float, quantum: float, period_s: float) -> _Limits:
+    """Limits of an axis whose pulses reach from `low` to `high` in steps of `quantum`."""
+    lower, upper = max(axis.lower, low) - ABSOLUTE_SLACK, min(axis.upper, high) + ABSOLUTE_SLACK
+    rounding = 0.5 * quantum + ABSOLUTE_SLACK
+    return _Limits(
+        lower=lower,
+        upper=upper,
+        far_lower=lower - rounding,
+        far_upper=upper + rounding,
+        rounding=rounding,
+        step=axis.speed * period_s + quantum + ABSOLUTE_SLACK,
+        bend=axis.acceleration * period_s**2 * (1.0 + RELATIVE_SLACK) + ABSOLUTE_SLACK,
+        twist=axis.jerk * period_s**3 * (1.0 + RELATIVE_SLACK) + ABSOLUTE_SLACK,
+    )
 
 
 def _hit(check: str, axis: str, requested: float, allowed: float) -> LimitHit:
