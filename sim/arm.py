@@ -20,8 +20,8 @@ class SimulatedArm:
         lags_s: time constant of each servo.
         speeds: top speed of each servo, rad/s or m/s.
         frame_s: the set-point moves once per frame, as a board's does; 0 for one that moves continuously.
-        energised: True if the servos hold their start position already; otherwise each axis is limp until its
-            first command, which it follows at once and at full speed.
+        energised: True if the servos hold their start position already; otherwise each axis is limp until it is
+            energised, which it follows at once and at full speed.
 
     Raises:
         ValueError: lengths differ, or a number is out of range.
@@ -43,6 +43,7 @@ class SimulatedArm:
         self._servos = [Servo(p, lag, v) for p, lag, v in zip(start, lags_s, speeds, strict=True)]
         for servo in self._servos:
             servo.powered = energised
+        self._known = [energised] * len(start)
         self._frame_s = frame_s
         self._opened = False
         self._now_s = self._origin_s = 0.0
@@ -72,6 +73,7 @@ class SimulatedArm:
         self._require_length(len(positions))
         self._setpoint, self._goal, self._from = list(positions), list(positions), list(positions)
         self._end_s = self._begin_s
+        self._known = [False] * len(self._servos)
         for servo, position in zip(self._servos, positions, strict=True):
             servo.position = servo.target = position
             servo.powered = False
@@ -92,7 +94,7 @@ class SimulatedArm:
                 positions=tuple([servo.position for servo in self._servos]),
                 source=StateSource.SIMULATED,
             ),
-            known=tuple([servo.powered for servo in self._servos]),
+            known=tuple(self._known),
             identity=IDENTITY,
         )
 
@@ -100,7 +102,7 @@ class SimulatedArm:
         """Take a command as it is: to the target in a straight line until its due time.
 
         Raises:
-            CommandError: wrong number of positions, or no such axis.
+            CommandError: wrong number of positions, no such axis, or an axis was not energised.
             LinkClosed: not open.
         """
         if not self._opened:
@@ -110,12 +112,12 @@ class SimulatedArm:
             self._energise(command)
             return command
         self._require_length(len(command.positions))
+        if not all(self._known):
+            limp = ", ".join(str(axis) for axis, known in enumerate(self._known) if not known)
+            raise CommandError(f"not energised: axes {limp}; a timed move would jump there at full speed", axis=limp)
         self._from = self._setpoint[:]
         self._goal = list(command.positions)
         self._begin_s, self._end_s = self._now_s, max(command.due_s, self._now_s)
-        for axis, servo in enumerate(self._servos):
-            if not servo.powered:
-                self._jump(axis, self._goal[axis])
         if self._end_s == self._begin_s and self._frame_s == 0.0:
             self._set(self._goal)
         return command
@@ -127,8 +129,9 @@ class SimulatedArm:
         self._end_s = self._begin_s
 
     def close(self) -> None:
-        """Let go; the arm stays as it is."""
+        """Let go; the arm stays as it is, and nothing of it counts as known any more."""
         self._opened = False
+        self._known = [False] * len(self._servos)
 
     def _require_length(self, given: int) -> None:
         if given != len(self._servos):
@@ -146,12 +149,10 @@ class SimulatedArm:
                 value=command.axis,
                 allowed=f"0 to {len(self._servos) - 1}",
             )
-        self._jump(command.axis, command.position)
-
-    def _jump(self, axis: int, position: float) -> None:
-        self._from[axis] = self._goal[axis] = self._setpoint[axis] = position
-        self._servos[axis].target = position
-        self._servos[axis].powered = True
+        servo = self._servos[command.axis]
+        self._from[command.axis] = self._goal[command.axis] = self._setpoint[command.axis] = command.position
+        servo.target, servo.powered = command.position, True
+        self._known[command.axis] = True
 
     def _advance(self, now_s: float) -> None:
         if now_s <= self._now_s:

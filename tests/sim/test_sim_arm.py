@@ -75,7 +75,7 @@ def test_reading_often_or_seldom_gives_the_same_motion(frame_s):
     assert often.read(0.5).joints.positions == pytest.approx(seldom.read(0.5).joints.positions)
 
 
-def test_a_limp_axis_is_unknown_and_jumps_at_its_first_command():
+def test_a_limp_axis_is_unknown_and_jumps_when_it_is_energised():
     made = arm(energised=False)
     assert made.read(0.0).known == (False, False)
     made.write(EnergiseCommand(seq=0, axis=1, position=0.9), 0.0)
@@ -83,8 +83,9 @@ def test_a_limp_axis_is_unknown_and_jumps_at_its_first_command():
     state = made.read(1.0)
     assert state.known == (False, True)
     assert state.joints.positions == (0.0, pytest.approx(0.9))
-    made.write(to(0.4, 0.9, due_s=9.0), 1.0)
-    assert made.setpoint == (0.4, 0.9)
+    with pytest.raises(CommandError, match="not energised: axes 0"):
+        made.write(to(0.4, 0.9, due_s=9.0), 1.0)
+    assert made.setpoint == (0.0, 0.9)
 
 
 def test_stop_freezes_the_set_point_and_keeps_power():

@@ -1,0 +1,252 @@
+"""Test stands: each holds one kind of `ArmLink` and whatever is behind it. A further controller is one more factory.
+
+A stand tells the truth about the arm (where its set-points are) without asking the link, and can do to the line
+what a laboratory does to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from virtual_session import Tampered, lynx6
+
+from drivers.ssc32 import Ssc32Driver, Ssc32Settings
+from hil.errors import HilError
+from hil.link import ArmLink, BytePort
+from hil.types import Command, EnergiseCommand, JointCommand, LinkPhase, LinkState, StateSource
+from sim.arm import SimulatedArm
+from sim.faults import FaultScript
+from sim.ports import MemoryPort
+from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
+
+TICK_S = 0.02
+START_S = 0.1
+
+
+class ArmStand:
+    """One link, its clock, and the truth behind it.
+
+    Attributes:
+        link: the one under test.
+        start: where the limp arm is; `elsewhere`: a pose some degrees away from it.
+        outside: a pose with one axis outside what may be sent, or None where everything may.
+        source: how the link says that it knows.
+        resolution: per axis, how far what is written may be from what was asked for.
+        coarseness: per axis, how far a report may be from the truth.
+        settle_s: how long the set-points may go on moving after a stop.
+    """
+
+    link: ArmLink
+    start: tuple[float, ...]
+    elsewhere: tuple[float, ...]
+    outside: tuple[float, ...] | None
+    source: StateSource
+    resolution: tuple[float, ...]
+    coarseness: tuple[float, ...]
+    settle_s: float
+
+    def __init__(self) -> None:
+        self.now_s = START_S
+        self.seq = 0
+        self.reports: list[float] = []
+
+    # -- what every stand can do -------------------------------------------------------------------------
+
+    def tick(self, count: int = 1, *, period_s: float = TICK_S) -> LinkState:
+        """Wait and read, so many times."""
+        for _ in range(count):
+            self.now_s += period_s
+            state = self.link.read(self.now_s)
+            if state.joints is not None:
+                self.reports.append(state.joints.t_s)
+        return state
+
+    def open(self) -> None:
+        self.link.open(self.now_s)
+
+    def connect(self) -> LinkState:
+        """Open and wait until the link is ready."""
+        self.open()
+        return self.wait_for(lambda state: state.phase is LinkPhase.READY, 4.0)
+
+    def wait_for(self, reached: Callable[[LinkState], bool], within_s: float) -> LinkState:
+        """Tick until it is so."""
+        end_s = self.now_s + within_s
+        while self.now_s < end_s:
+            if reached(state := self.tick()):
+                return state
+        raise AssertionError(f"not reached within {within_s} s: {state}")
+
+    def energise(self, positions: Sequence[float] | None = None, axes: Sequence[int] | None = None) -> LinkState:
+        """Drive the axes one by one, with a tick after each."""
+        pose = self.start if positions is None else positions
+        for axis in range(len(self.start)) if axes is None else axes:
+            self.write(EnergiseCommand(seq=0, axis=axis, position=pose[axis]))
+            self.tick()
+        return self.tick(4)
+
+    def ready(self) -> ArmStand:
+        """Connected, every axis driven at the start pose."""
+        self.connect()
+        self.energise()
+        return self
+
+    def move(self, positions: Sequence[float], due_in_s: float = 0.06) -> Command:
+        return self.write(JointCommand(seq=0, due_s=self.now_s + due_in_s, positions=tuple(positions)))
+
+    def write(self, command: Command) -> Command:
+        """Send a command with the next number."""
+        self.seq += 1
+        return self.link.write(msgspec.structs.replace(command, seq=self.seq), self.now_s)
+
+    def stop(self) -> None:
+        self.link.stop(self.now_s)
+
+    def refusal(self, action: Callable[[], Any]) -> HilError:
+        """The error that an action is refused with; nothing may have left for the arm."""
+        before = self.sent_to_the_arm()
+        try:
+            action()
+        except HilError as error:
+            assert self.sent_to_the_arm() == before, "refused, and yet something was sent"
+            return error
+        raise AssertionError("not refused")
+
+    # -- what each stand knows for itself ------------------------------------------------------------------
+
+    def truth(self) -> tuple[float | None, ...]:
+        """Where the set-points of the axes are now; None for a limp one."""
+        raise NotImplementedError
+
+    def sent_to_the_arm(self) -> object:
+        """Something that changes whenever something that can move was sent."""
+        raise NotImplementedError
+
+
+class WiredStand(ArmStand):
+    """A stand whose link has a byte line.
+
+    Attributes:
+        line: newest port, with somebody in between.
+        distinct: a pose whose report names no axis like another, not even with one bit turned over.
+    """
+
+    line: Tampered
+    distinct: tuple[float, ...]
+
+    def unplug(self) -> None:
+        """Pull the cable."""
+        raise NotImplementedError
+
+    def hang(self) -> None:
+        """The controller's program stops."""
+        raise NotImplementedError
+
+    def truth_at(self, time_s: float) -> tuple[tuple[float, float], ...]:
+        """Per axis, lowest and highest position that the set-point had about that time."""
+        raise NotImplementedError
+
+
+class SimulatedStand(ArmStand):
+    """The simulated arm without any controller."""
+
+    def __init__(self, frame_s: float) -> None:
+        super().__init__()
+        self.start, self.elsewhere, self.outside = (0.0, 0.5, 0.02), (0.1, 0.3, 0.03), None
+        self.source, self.settle_s = StateSource.SIMULATED, frame_s
+        self.resolution, self.coarseness = (0.0,) * 3, (1e-9,) * 3
+        self.arm = self.link = SimulatedArm(self.start, [0.0] * 3, [1e9] * 3, frame_s)
+
+    def truth(self) -> tuple[float | None, ...]:
+        self.arm.read(self.now_s)
+        return self.arm.setpoint
+
+    def sent_to_the_arm(self) -> object:
+        return self.arm._goal, self.arm._known
+
+
+class Ssc32Stand(WiredStand):
+    """The SSC-32 driver over the fake board in memory."""
+
+    def __init__(self, firmware: Firmware, faults: FaultScript | None = None) -> None:
+        super().__init__()
+        rig = lynx6()
+        assert isinstance(rig.controller, Ssc32Settings)
+        self.settings = settings = msgspec.structs.replace(rig.controller, port_url="memory")
+        self.start = rig.home
+        self.elsewhere = tuple(value + 0.25 * (park - value) for value, park in zip(rig.home, rig.park, strict=True))
+        self.outside = (rig.home[0], 3.2, *rig.home[2:])
+        self.source, self.settle_s = StateSource.ECHOED, 0.02 + settings.line_time_s()
+        self.resolution = tuple(0.5 * step for step in settings.quantum())
+        self.coarseness = tuple(settings.report_quantum())
+        self.distinct = tuple(settings.position(i, 10 * code) for i, code in enumerate(_CODES))
+        self.board = Ssc32Board(BoardSettings(firmware=firmware, baud=rig.controller.baud))
+        self._changes: list[tuple[float, int, float]] = []
+        self.board.watch(lambda time_s, changes: self._changes.extend((time_s, *change) for change in changes))
+        self._faults, self._gone = faults, False
+        self.written = bytearray()
+        self.link = Ssc32Driver(settings, self._open)
+
+    def _open(self) -> BytePort:
+        self._port = MemoryPort(self.board, self.settings.baud, self._faults)
+        self.line = _Noting(self._port, self.written)
+        return self.line
+
+    def truth(self) -> tuple[float | None, ...]:
+        self.board.advance(self.now_s)
+        pulses = [self.board.pulse_us(axis.channel) for axis in self.settings.axes]
+        return tuple(self._position(i, pulse) if pulse else None for i, pulse in enumerate(pulses))
+
+    def truth_at(self, time_s: float) -> tuple[tuple[float, float], ...]:
+        about = []
+        for i, axis in enumerate(self.settings.axes):
+            mine = [(t, pulse) for t, channel, pulse in self._changes if channel == axis.channel]
+            near = [pulse for t, pulse in mine if abs(t - time_s) <= 0.03]
+            before = [pulse for t, pulse in mine if t < time_s - 0.03][-1:]
+            ends = [self._position(i, pulse) for pulse in before + near]
+            about.append((min(ends), max(ends)))
+        return tuple(about)
+
+    def sent_to_the_arm(self) -> object:
+        canary = f"#{self.settings.canary_channel}P1500\r".encode("ascii")
+        return bytes(self.written).replace(canary, b"").count(b"#")
+
+    def unplug(self) -> None:
+        self._port.unplug(self.now_s)
+
+    def hang(self) -> None:
+        self.board.hang(self.now_s)
+
+    def _position(self, axis: int, pulse_us: float) -> float:
+        return float(self.settings.maps[axis].inverse(pulse_us))
+
+
+class _Noting(Tampered):
+    """Keeps what was written, over all connections."""
+
+    def __init__(self, port: BytePort, written: bytearray) -> None:
+        super().__init__(port)
+        self._written = written
+
+    def write(self, data: bytes, now_s: float) -> None:
+        super().write(data, now_s)
+        self._written += data
+
+
+_CODES = (0b10000111, 0b10011001, 0b10101010, 0b10110100, 0b11001100, 0b11010010)
+"""Tens of microseconds: 1350, 1530, 1700, 1800, 2040, 2100; any two differ in two bits or more."""
+
+STANDS: dict[str, Callable[[], ArmStand]] = {
+    "simulated": lambda: SimulatedStand(0.0),
+    "simulated in frames": lambda: SimulatedStand(0.02),
+    "ssc32 1.x": lambda: Ssc32Stand(Firmware.V1),
+    "ssc32 2.x": lambda: Ssc32Stand(Firmware.V2),
+    "ssc32u": lambda: Ssc32Stand(Firmware.U),
+}
+WIRED_STANDS: dict[str, Callable[[FaultScript | None], WiredStand]] = {
+    "ssc32 1.x": lambda faults: Ssc32Stand(Firmware.V1, faults),
+    "ssc32 2.x": lambda faults: Ssc32Stand(Firmware.V2, faults),
+    "ssc32u": lambda faults: Ssc32Stand(Firmware.U, faults),
+}
