@@ -174,7 +174,8 @@ class Line:
         elif not sync.heard.endswith(version) and now_s >= max(sync.deadline_s, self.free_s):
             if sync.asked:
                 self.missed += 1
-            self.send(VERSION.line, now_s)
+            # Bytes have been lost: half a move may wait in the board, and must not be ended by our CR.
+            self.send(CANCEL + VERSION.line, now_s)
             sync.asked += 1
             sync.deadline_s = self.free_s + self._settings.reply_s(len(version)) + self._timeout_s
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from drivers._ssc32_codec import (
+    CANCEL,
     STARTUP,
     Firmware,
     decode_register,
@@ -73,6 +74,9 @@ class _Channel:
     def move(self, pulse_us: float, now_s: float, duration_s: float) -> None:
         self._start_us, self._target_us = self.width_us(now_s), pulse_us
         self._start_s, self._end_s = now_s, now_s + duration_s
+
+    def moving(self, now_s: float) -> bool:
+        return now_s < self._end_s and self._start_us != self._target_us
 
     def width_us(self, now_s: float) -> float:
         if now_s >= self._end_s:
@@ -190,9 +194,9 @@ class Ssc32Driver:
     def stop(self, now_s: float) -> None:
         """Freeze every channel where the board has it; the servos keep their power.
 
-        Goes out at once, whatever is still queued. Firmware 1.x has no such command: there every energised
-        axis is sent to the pulse that our own account says it has. Never raises: a line that fails here is
-        reported by the next `read`.
+        Goes out at once, whatever is still queued. Firmware 1.x has no such command: there every axis whose
+        pulse is still on its way is sent to the width that our own account says it has. Never raises: a line
+        that fails here is reported by the next `read`.
         """
         line, firmware = self._line, self._firmware
         if line is None or firmware is None:
@@ -202,14 +206,16 @@ class Ssc32Driver:
         if firmware.has_stop:
             data = encode_stop(axis.channel for axis in self._settings.axes)
         else:
-            data = self._freeze(frozen_us)
-            self._notices.append(
-                f"{firmware.text} has no STOP command: the energised axes were sent to the pulse that they "
-                "should have now, and can twitch by a few microseconds"
-            )
+            data = self._freeze(frozen_us, arrives_s)
+            if data:
+                self._notices.append(
+                    f"{firmware.text} has no STOP command: the moving axes were sent to the pulse that they "
+                    "should have now, and can twitch by a few microseconds"
+                )
         try:
             if data:
-                line.send(data, now_s)
+                # Half a move may wait in the board if bytes were lost: it must not be ended by our CR.
+                line.send(CANCEL + data, now_s)
         except LinkError as error:
             self._failure = error
             if isinstance(error, LinkClosed):
@@ -303,12 +309,15 @@ class Ssc32Driver:
             )
         line.send(data, now_s)
 
-    def _freeze(self, frozen_us: list[int]) -> bytes:
-        """A plain move of the energised axes to where they should be; empty if there are none."""
+    def _freeze(self, frozen_us: list[int], at_s: float) -> bytes:
+        """A plain move of the moving axes to where they should be; empty if there are none.
+
+        An axis at rest is left alone: on a board that has restarted, a move would drive the limp servo at full speed.
+        """
         pulses_us = {
             axis.channel: pulse_us
-            for axis, pulse_us, known in zip(self._settings.axes, frozen_us, self._known, strict=True)
-            if known
+            for axis, pulse_us, channel in zip(self._settings.axes, frozen_us, self._channels, strict=True)
+            if channel.moving(at_s)
         }
         return encode_move(pulses_us) if pulses_us else b""
 

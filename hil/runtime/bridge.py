@@ -53,6 +53,8 @@ MISSED_REPLIES_TO_STOP = 3
 MISSED_REPLIES_TO_FAULT = 10
 OVERRUNS_TO_FAULT = 3
 REPLY_AGE_S = 0.2
+REPLY_AGE_PERIODS = 5
+CONFIRM_S = 1.0
 START_TOLERANCE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
 
 
@@ -111,7 +113,10 @@ class Bridge:
         self._last_tick_s: float | None = None
         self._last_sent_s = float("-inf")
         self._last_due_s = float("-inf")
+        self._still_s = float("-inf")
         self._recent: list[Positions] = []
+        self._confirmed: Confirm | None = None
+        self._confirm_by_s = 0.0
         self._energise: EnergiseSource | None = None
         self._source: MotionSource | StopSource | None = None
         self._motion: Motion | None = None
@@ -148,6 +153,8 @@ class Bridge:
         setpoint = self._shadow.setpoint
         for request in requests:
             self._take(request, now_s)
+        if self._confirmed is not None:
+            self._attempt(lambda: self._adopt(now_s))
         self._watch(now_s, setpoint, simulated)
         self._write(tick)
         if self._leaving and self.mode not in WRITING and not self.finished:
@@ -219,7 +226,7 @@ class Bridge:
             case Reset(by=by):
                 self._reset(now_s, by)
             case Confirm():
-                self._attempt(lambda: self._confirm(request))
+                self._attempt(lambda: self._confirm(request, now_s))
             case Load():
                 self._attempt(lambda: self._load(request, now_s))
             case Arm(digest=digest):
@@ -234,7 +241,7 @@ class Bridge:
         except HilError as error:
             self._events.append(f"refused: {error}")
 
-    def _confirm(self, request: Confirm) -> None:
+    def _confirm(self, request: Confirm, now_s: float) -> None:
         self._need(Mode.UNKNOWN_POSE, "confirm a pose")
         axes = self._rig.axes
         if len(request.positions) != len(axes):
@@ -243,10 +250,7 @@ class Bridge:
                 value=request.positions,
                 allowed=str(len(axes)),
             )
-        driven = self._link_state.joints.positions if self._link_state.joints else (None,) * len(axes)
-        pose = []
-        coarse = self._rig.controller.report_quantum()
-        for axis, confirmed, reported, step in zip(axes, request.positions, driven, coarse, strict=True):
+        for axis, confirmed in zip(axes, request.positions, strict=True):
             if not axis.lower <= confirmed <= axis.upper:
                 raise CommandError(
                     f"{axis.name}: confirmed position {confirmed:.4f} given; "
@@ -254,11 +258,41 @@ class Bridge:
                     axis=axis.name,
                     value=confirmed,
                 )
+        self._confirmed, self._confirm_by_s = request, now_s + CONFIRM_S
+
+    def _adopt(self, now_s: float) -> None:
+        """Begin to drive the axes at the confirmed pose, once a fresh report says which are driven already."""
+        request, report = self._confirmed, self._link_state.joints
+        assert request is not None
+        # What was reported before the pulses last changed, or long ago, may be where the arm is no more.
+        oldest_s = max(self._still_s, now_s - max(REPLY_AGE_S, REPLY_AGE_PERIODS * self._rig.period_s))
+        if report is None or report.t_s < oldest_s:
+            if now_s < self._confirm_by_s:
+                return
+            self._confirmed = None
+            raise InterlockError(
+                f"the controller has not said for {CONFIRM_S:g} s which axes it drives, and where; look at the line, "
+                "then confirm again",
+                ["a fresh report"],
+            )
+        self._confirmed = None
+        pose = []
+        coarse = self._rig.controller.report_quantum()
+        for axis, confirmed, reported, step in zip(
+            self._rig.axes, request.positions, report.positions, coarse, strict=True
+        ):
             # A controller that already drives the axis elsewhere keeps it there: adopting its pulse moves nothing.
-            if reported is not None and abs(reported - confirmed) > step:
+            if reported is None or abs(reported - confirmed) <= step:
+                pose.append(confirmed)
+            elif axis.lower - step <= reported <= axis.upper + step:
                 pose.append(min(max(reported, axis.lower), axis.upper))
             else:
-                pose.append(confirmed)
+                raise CommandError(
+                    f"{axis.name}: the controller drives it at {reported:.4f}; allowed: {axis.lower:.4f} to "
+                    f"{axis.upper:.4f} (rad or m). Cut the power, put the arm into its park pose, connect again",
+                    axis=axis.name,
+                    value=reported,
+                )
         self._energise = EnergiseSource(pose, self._rig.energise_order, self._rig.energise_dwell_s)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
 
@@ -301,6 +335,11 @@ class Bridge:
         if not all(self._link_state.known):
             names = [axis.name for axis, known in zip(self._rig.axes, self._link_state.known, strict=True) if not known]
             raise InterlockError(f"the controller does not drive {', '.join(names)} yet", ["known pose"])
+        if self._link_state.missed_replies >= MISSED_REPLIES_TO_STOP:
+            raise InterlockError(
+                f"the controller has left {self._link_state.missed_replies} queries in a row without an answer",
+                ["answers"],
+            )
         for axis, present, start in zip(self._rig.axes, self._recent[-1], self._motion.start, strict=True):
             if abs(present - start) > START_TOLERANCE[axis.kind]:
                 raise InterlockError(
@@ -426,6 +465,8 @@ class Bridge:
             return None
         self._overruns = 0
         self._shadow.write(sent, tick.now_s)
+        arrives_s = sent.due_s if isinstance(sent, JointCommand) else tick.now_s
+        self._still_s = arrives_s + self._rig.controller.settle_s
         tick.sent = sent
         return sent
 
@@ -443,6 +484,7 @@ class Bridge:
 
     def _stop(self, now_s: float, reason: str) -> None:
         before = self.mode
+        self._confirmed = None
         self._follow(Event.STOP, f"stop: {reason}")
         if before is not Mode.STREAMING:
             return
@@ -474,8 +516,10 @@ class Bridge:
         except (LinkError, ControllerError) as error:
             self._events.append(f"the stop did not reach the controller: {error}")
         self._shadow.stop(now_s)
+        self._still_s = now_s + self._rig.controller.settle_s
         self._source = None
         self._energise = None
+        self._confirmed = None
 
     def _fault(self, now_s: float, reason: str) -> None:
         if self.mode in (Mode.FAULT, Mode.DISCONNECTED):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -48,20 +49,25 @@ class Watch:
     ) -> None:
         self._parent_pid = parent_pid
         self._owner_age_s, self._recorder_age_s = owner_age_s, recorder_age_s
-        self._said = False
+        self._leaving = False
+        self._next_stop_s = -math.inf
 
     def requests(self, now_s: float) -> tuple[Request, ...]:
-        """Requests in the name of whoever went away; once, and recorded like any other."""
-        if self._said:
+        """Requests in the name of whoever went away, recorded like any other.
+
+        A lost owner is said once: the session is over. A lost recorder stops whatever moves, again and again, for
+        the owner may be about to start something.
+        """
+        if self._leaving:
             return ()
         if self._parent_pid is not None and os.getppid() != self._parent_pid:
-            self._said = True
+            self._leaving = True
             return (Disconnect(reason="the program that asked for the motion has ended"),)
         if (age_s := self._owner_age_s(now_s)) > OWNER_SILENT_S:
-            self._said = True
+            self._leaving = True
             return (Disconnect(reason=f"no sign of life from the asking program for {age_s * 1e3:.0f} ms"),)
-        if (age_s := self._recorder_age_s(now_s)) > RECORDER_SILENT_S:
-            self._said = True
+        if self._recorder_age_s(now_s) > RECORDER_SILENT_S and now_s >= self._next_stop_s:
+            self._next_stop_s = now_s + RECORDER_SILENT_S
             return (Stop(reason="the recorder is gone: no motion without a journal"),)
         return ()
 

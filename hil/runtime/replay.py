@@ -13,7 +13,7 @@ import msgspec
 from hil.errors import JournalError, LinkClosed, LinkError, LinkOverrun, LinkTimeout
 from hil.runtime import wiring
 from hil.runtime.journal import Entry, read_journal
-from hil.types import Record, TickRecord
+from hil.types import LineFailure, Record, TickRecord
 
 _KINDS = {kind.__name__: kind for kind in (LinkError, LinkClosed, LinkOverrun, LinkTimeout)}
 
@@ -41,12 +41,13 @@ class ReplayPort:
     """Gives back what the journal's line gave, tick by tick, failures included."""
 
     def __init__(self) -> None:
-        self._tick: TickRecord | None = None
-        self._unread = b""
+        self._unread = self._unwritten = b""
+        self._failures: list[LineFailure] = []
 
     def load(self, record: TickRecord) -> None:
-        """Take the next tick's bytes."""
-        self._tick, self._unread = record, record.received
+        """Take the next tick's bytes and failures."""
+        self._unread, self._unwritten = record.received, record.written
+        self._failures = list(record.failures)
 
     def open(self) -> ReplayPort:
         """Open as the recorded port did."""
@@ -61,8 +62,11 @@ class ReplayPort:
         return data
 
     def write(self, data: bytes, now_s: float) -> None:
-        """Fail as the recorded port did; otherwise take everything."""
-        self._fail("write")
+        """Take what the recorded port took; fail as it did, in the same order, where it did not."""
+        if data and self._unwritten.startswith(data):
+            self._unwritten = self._unwritten[len(data) :]
+        else:
+            self._fail("write")
 
     def set_baud(self, baud: int) -> None:
         """A recording has no speed."""
@@ -71,9 +75,9 @@ class ReplayPort:
         """Nothing to let go of."""
 
     def _fail(self, call: str) -> None:
-        assert self._tick is not None
-        for failure in self._tick.failures:
+        for index, failure in enumerate(self._failures):
             if failure.call == call:
+                del self._failures[index]
                 raise _KINDS.get(failure.kind, LinkError)(failure.message)
 
 
