@@ -299,6 +299,8 @@ def _show_preview(rig: Rig, report: PreviewReport) -> None:
         for m in report.worst_margins
     )
     print_table("worst margin of each check", ["check", "subject", "limit", "margin", "at"], rows)
+    pairs = ", ".join(" and ".join(pair) for pair in rig.fences.neighbours)
+    console().print(f"touching by construction, not checked against each other: {pairs or 'none'}")
 
 
 def _show_tracking(rig: Rig, rows: Any) -> None:

@@ -38,8 +38,6 @@ def clearances(rig: Rig, body: Body, joints: FloatArray, notes: Notes) -> FloatA
     lowest = margins.copy()
     lowest[1:] = np.minimum(lowest[1:], _between(body, joints, margins, jumps))
     clearance = MILLIMETRES.say(body.clearance_m)
-    neighbours = ", ".join("-".join(pair) for pair in rig.fences.neighbours)
-    unchecked = f" (neighbours not checked: {neighbours})" if neighbours else ""
     for column, constraint in enumerate(body.constraints):
         values = lowest[:, column]
         first = int(np.argmax(values < -DISTANCE_SLACK_M))
@@ -51,7 +49,7 @@ def clearances(rig: Rig, body: Body, joints: FloatArray, notes: Notes) -> FloatA
             values,
             scale=1.0,
             unit=MILLIMETRES,
-            limit=f"clearance {clearance}{where}{unchecked if constraint.check == 'E-09' else ''}",
+            limit=f"clearance {clearance}{where}",
             nearest=f"{clearance} apart",
             advice=_evasion(constraint),
             group=constraint.group,

@@ -100,6 +100,7 @@ def test_a_preview_names_every_check_and_writes_a_certificate(hil, tmp_path: Pat
     assert "PASSED" in outcome.out
     for check in ("E-02", "E-03", "E-09", "E-10", "E-13", "E-16"):
         assert check in outcome.out
+    assert "not checked against each other: pedestal and turret" in outcome.out
     assert json.loads((tmp_path / "c.json").read_bytes())["motion_digest"]
 
 
