@@ -118,9 +118,10 @@ class _Rehearsal:
         return self._arm.fake.first_jumps()
 
     def words(self) -> str:
-        """What was said last, for a refusal."""
+        """What was said last about the cause, for a refusal."""
         said = [event for record in self.records for event in record.events]
-        return said[-1] if said else "nothing was said"
+        causes = [event for event in said if any(word in event for word in ("stop: ", "fault: ", "refused: "))]
+        return (causes or said or ["nothing was said"])[-1]
 
 
 def _energise_time_s(rig: Rig) -> float:

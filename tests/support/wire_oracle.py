@@ -59,7 +59,7 @@ class WireOracle:
         self._look_ahead_ms = round(rig.look_ahead_s * 1e3)
         self._freezes_by_moves = freezes_by_moves
         self._half = b""
-        self._confirmed = False
+        self._asked = self._confirmed = False
         self._connect()
 
     def _connect(self) -> None:
@@ -76,15 +76,18 @@ class WireOracle:
     def _tick(self, record: TickRecord) -> None:
         if any("connecting" in event and "->" in event for event in record.events):
             self._connect()
-            self._confirmed = False
-        accepted = any("-> energising" in event for event in record.events)
-        if accepted and not any(isinstance(request, Confirm) for request in record.requests):
-            self._say(record, b"", "energising without a confirmed pose")
-        self._confirmed |= accepted
+            self._asked = self._confirmed = False
+        self._asked |= any(isinstance(request, Confirm) for request in record.requests)
+        if any("-> energising" in event for event in record.events):
+            if not self._asked:
+                self._say(record, b"", "energising without a confirmed pose")
+            self._confirmed = True
         data = self._half + record.written
         *lines, self._half = data.split(b"\r")
         for line in lines:
             self._line(record, line)
+        if record.mode in (Mode.ESTOP, Mode.FAULT):
+            self._asked = self._confirmed = False
 
     def _line(self, record: TickRecord, line: bytes) -> None:
         self.lines.append(line)

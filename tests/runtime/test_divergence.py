@@ -1,0 +1,132 @@
+"""Comparing what is reported with what the shadow did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from virtual_session import lynx6
+
+from hil.runtime.divergence import CONFIRM_REPORTS, DivergenceMonitor
+from hil.types import JointState, StateSource
+
+BAND = lynx6().axes[0].divergence
+WINDOW_S = 0.28
+AXES = len(lynx6().axes)
+
+
+class Watcher:
+    """A monitor that is shown one number for every axis."""
+
+    def __init__(self) -> None:
+        self.monitor = DivergenceMonitor(lynx6(), WINDOW_S)
+        self.now_s = 0.0
+
+    def look(
+        self,
+        setpoint: float,
+        reported: float | Sequence[float | None] | None,
+        *,
+        shaft: float | None = None,
+        age_s: float = 0.0,
+        source: StateSource = StateSource.ECHOED,
+    ) -> str | None:
+        self.now_s += 0.02
+        shafts = (setpoint if shaft is None else shaft,) * AXES
+        values = tuple(reported) if isinstance(reported, Sequence) else (reported,) * AXES
+        return self.monitor.judge(
+            self.now_s,
+            (setpoint,) * AXES,
+            JointState(t_s=self.now_s, positions=shafts, source=StateSource.SIMULATED),
+            JointState(t_s=self.now_s - age_s, positions=values, source=source),
+        )
+
+
+@given(st.lists(st.floats(-0.002, 0.002), min_size=1, max_size=40))
+def test_reports_within_the_band_never_alarm(noise: list[float]) -> None:
+    watcher = Watcher()
+    assert not any(watcher.look(0.01, 0.01 + value) for value in noise)
+
+
+def test_three_reports_in_a_row_outside_the_band_alarm_and_go_on_alarming() -> None:
+    watcher = Watcher()
+    watcher.look(0.0, 0.0)
+    alarms = [watcher.look(0.0, 2 * BAND) for _ in range(6)]
+    assert [alarm is not None for alarm in alarms] == [k >= CONFIRM_REPORTS - 1 for k in range(6)]
+
+
+def test_an_alarm_says_which_axis_what_was_reported_and_what_was_expected() -> None:
+    watcher = Watcher()
+    off = [0.0] * AXES
+    off[2] = 0.5
+    alarms = [watcher.look(0.0, off) for _ in range(3)]
+    assert alarms[-1] is not None
+    assert alarms[-1].startswith("elbow: the controller reports 0.5000, the shadow was between 0.0000 and 0.0000")
+
+
+@given(st.lists(st.booleans(), max_size=60))
+def test_fewer_than_three_in_a_row_never_alarm(outside: list[bool]) -> None:
+    watcher = Watcher()
+    row = 0
+    for bad in outside:
+        bad = bad and row < CONFIRM_REPORTS - 1
+        row = row + 1 if bad else 0
+        assert watcher.look(0.0, 1.0 if bad else 0.0) is None
+
+
+def test_a_report_seen_twice_counts_once() -> None:
+    watcher = Watcher()
+    watcher.look(0.0, 1.0)
+    for ticks in range(1, 6):
+        assert watcher.look(0.0, 1.0, age_s=0.02 * ticks) is None
+
+
+def test_an_axis_without_a_report_is_not_judged() -> None:
+    watcher = Watcher()
+    assert not any(watcher.look(0.0, None) for _ in range(10))
+
+
+def test_without_any_report_there_is_nothing_to_judge() -> None:
+    monitor = DivergenceMonitor(lynx6(), WINDOW_S)
+    rest = (0.0,) * AXES
+    simulated = JointState(t_s=0.0, positions=rest, source=StateSource.SIMULATED)
+    assert monitor.judge(0.0, rest, simulated, None) is None
+
+
+def test_a_report_may_be_as_old_as_the_window() -> None:
+    """A line and a board take their time: what was true within the window is no divergence."""
+    speed = lynx6().axes[0].speed
+    watcher = Watcher()
+    for tick in range(100):
+        here = 0.02 * tick * speed
+        late = max(here - 0.8 * WINDOW_S * speed, 0.0)
+        assert watcher.look(here, [late, *[None] * (AXES - 1)]) is None
+
+
+def test_a_report_that_stays_behind_for_longer_is_a_divergence() -> None:
+    speed = lynx6().axes[0].speed
+    watcher = Watcher()
+    alarms = [watcher.look(0.02 * tick * speed, [0.0, *[None] * (AXES - 1)]) for tick in range(100)]
+    first = next(k for k, alarm in enumerate(alarms) if alarm)
+    assert first * 0.02 * speed == pytest.approx(BAND + WINDOW_S * speed, abs=4 * 0.02 * speed)
+
+
+def test_an_echo_is_held_against_the_pulse_and_a_measurement_against_the_shaft() -> None:
+    """The servo lags behind its pulse; only a measurement can be compared with where the shaft should be."""
+    for source, near in ((StateSource.ECHOED, 0.5), (StateSource.MEASURED, 0.0)):
+        for reported in (0.0, 0.5):
+            watcher = Watcher()
+            alarms = [watcher.look(0.5, reported, shaft=0.0, source=source) for _ in range(4)]
+            assert (alarms[-1] is None) == (reported == near)
+
+
+def test_after_a_reset_the_past_counts_no_more() -> None:
+    watcher = Watcher()
+    watcher.look(0.0, 1.0)
+    watcher.look(0.0, 1.0)
+    watcher.monitor.reset()
+    assert watcher.look(0.0, 1.0) is None
+    assert watcher.look(0.0, 1.0) is None
+    assert watcher.look(0.0, 1.0) is not None

@@ -1,0 +1,186 @@
+"""The paced loop on virtual time, and the watch over those who answer for the motion."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from virtual_session import Session, certified, load, swing
+
+from hil.clock import VirtualClock
+from hil.runtime.pacing import Watch, run_paced
+from hil.types import Arm, Disconnect, Mode, Request, Start, Stop, TickRecord
+
+PERIOD_S = 0.02
+
+
+class Worker:
+    """Takes a given time for each tick, and notes what it was told."""
+
+    def __init__(self, clock: VirtualClock, works_s: Sequence[float]) -> None:
+        self._clock, self._works_s = clock, list(works_s)
+        self.seen: list[tuple[float, float, int, float]] = []
+        self.requests: list[tuple[Request, ...]] = []
+
+    @property
+    def finished(self) -> bool:
+        return len(self.seen) == len(self._works_s)
+
+    def tick(
+        self, now_s: float, requests: tuple[Request, ...] = (), *, late_s: float, missed: int, work_s: float
+    ) -> int:
+        self.seen.append((now_s, late_s, missed, work_s))
+        self.requests.append(requests)
+        self._clock.sleep_until(now_s + self._works_s[len(self.seen) - 1])
+        return len(self.seen)
+
+
+def paced(works_s: Sequence[float], start_s: float = 5.0) -> tuple[Worker, list[int]]:
+    clock, published = VirtualClock(start_s), []
+    worker = Worker(clock, works_s)
+    run_paced(worker, clock, PERIOD_S, lambda now_s: (), published.append)
+    return worker, published
+
+
+def test_ticks_keep_to_absolute_deadlines_however_long_each_takes() -> None:
+    worker, published = paced([0.001, 0.019, 0.005, 0.0, 0.012])
+    assert [now_s for now_s, *_ in worker.seen] == pytest.approx([5.0 + k * PERIOD_S for k in range(5)])
+    assert [missed for *_, missed, _ in worker.seen] == [0] * 5
+    assert published == [1, 2, 3, 4, 5]
+
+
+def test_each_tick_is_told_how_long_the_one_before_took() -> None:
+    worker, _ = paced([0.001, 0.019, 0.005])
+    assert [work_s for *_, work_s in worker.seen] == pytest.approx([0.0, 0.001, 0.019])
+
+
+def test_a_missed_tick_is_counted_and_never_made_up_for() -> None:
+    worker, _ = paced([0.001, 0.065, 0.001, 0.001])
+    times = [now_s - 5.0 for now_s, *_ in worker.seen]
+    assert times == pytest.approx([0.0, 0.02, 0.10, 0.12])
+    assert [missed for *_, missed, _ in worker.seen] == [0, 0, 3, 3]
+
+
+def test_a_late_tick_says_how_late_it_is_and_the_next_is_on_time_again() -> None:
+    clock = VirtualClock(0.0)
+    worker = Worker(clock, [0.001] * 4)
+    held_up = iter([0.0, 0.0045, 0.0, 0.0])
+
+    class LateClock(VirtualClock):
+        def sleep_until(self, deadline_s: float) -> None:
+            clock.sleep_until(deadline_s + next(held_up))
+
+        def now_s(self) -> float:
+            return clock.now_s()
+
+    run_paced(worker, LateClock(), PERIOD_S, lambda now_s: (), lambda record: None)
+    assert [late_s for _, late_s, *_ in worker.seen] == pytest.approx([0.0, 0.0045, 0.0, 0.0])
+    assert [now_s for now_s, *_ in worker.seen] == pytest.approx([0.0, 0.0245, 0.04, 0.06])
+
+
+@given(st.lists(st.floats(0.0, 0.2), min_size=1, max_size=30))
+def test_no_two_ticks_share_a_deadline_and_none_is_early(works_s: list[float]) -> None:
+    worker, published = paced(works_s)
+    assert len(published) == len(works_s)
+    slots = []
+    for now_s, late_s, missed, _ in worker.seen:
+        deadline_s = now_s - late_s
+        assert late_s >= 0.0
+        slot = (deadline_s - 5.0) / PERIOD_S
+        assert slot == pytest.approx(round(slot), abs=1e-6)
+        assert missed == round(slot) - len(slots)
+        slots.append(round(slot))
+    assert slots == sorted(set(slots))
+
+
+def test_requests_are_taken_at_the_tick_s_own_time() -> None:
+    clock = VirtualClock(0.0)
+    worker = Worker(clock, [0.001] * 3)
+    asked: list[float] = []
+
+    def take(now_s: float) -> tuple[Request, ...]:
+        asked.append(now_s)
+        return (Stop(reason=f"{now_s:.2f}"),)
+
+    run_paced(worker, clock, PERIOD_S, take, lambda record: None)
+    assert asked == [now_s for now_s, *_ in worker.seen]
+    assert worker.requests[1] == (Stop(reason="0.02"),)
+
+
+def test_a_whole_session_runs_under_the_paced_loop() -> None:
+    """Bridge, driver and board, from the first tick to the last, told by nothing but requests."""
+    session = Session()
+    records: list[TickRecord] = []
+    motion = swing()
+    wanted: dict[Mode, tuple[Request, ...]] = {
+        Mode.UNKNOWN_POSE: (session.confirm(),),
+        Mode.IDLE: (load(motion, certified(session.rig, motion)), Arm(digest=motion.digest)),
+        Mode.ARMED: (Start(digest=motion.digest),),
+    }
+
+    def take(now_s: float) -> tuple[Request, ...]:
+        if not wanted and session.mode is Mode.IDLE:
+            return (Disconnect(reason="done"),)
+        return wanted.pop(session.mode, ())
+
+    run_paced(session.bridge, session.clock, session.rig.period_s, take, records.append)
+    assert records[-1].mode is Mode.DISCONNECTED
+    assert any("the motion is done" in event for record in records for event in record.events)
+    assert all(record.missed == 0 and record.late_s == 0.0 for record in records)
+
+
+# -- the watch ---------------------------------------------------------------------------------------------
+
+
+def watch(owner_age_s: float = 0.0, recorder_age_s: float = 0.0, parent_pid: int | None = None) -> Watch:
+    return Watch(parent_pid, lambda now_s: owner_age_s, lambda now_s: recorder_age_s)
+
+
+def test_while_everybody_is_there_the_watch_asks_for_nothing() -> None:
+    assert watch(0.24, 0.99, os.getppid()).requests(1.0) == ()
+
+
+def test_an_owner_that_ended_means_leave() -> None:
+    (request,) = watch(parent_pid=-1).requests(1.0)
+    assert request == Disconnect(reason="the program that asked for the motion has ended")
+
+
+@pytest.mark.parametrize("age_s", [0.26, 10.0, math.inf])
+def test_an_owner_without_a_sign_of_life_means_leave(age_s: float) -> None:
+    (request,) = watch(owner_age_s=age_s).requests(1.0)
+    assert isinstance(request, Disconnect)
+    assert "no sign of life from the asking program" in request.reason
+
+
+@pytest.mark.parametrize("age_s", [1.1, math.inf])
+def test_a_recorder_that_is_gone_means_stop(age_s: float) -> None:
+    (request,) = watch(recorder_age_s=age_s).requests(1.0)
+    assert request == Stop(reason="the recorder is gone: no motion without a journal")
+
+
+def test_a_lost_owner_is_said_once() -> None:
+    silent = watch(owner_age_s=5.0)
+    assert silent.requests(1.0)
+    assert silent.requests(1.02) == ()
+
+
+def test_an_owner_that_falls_silent_after_the_recorder_died_still_means_leave() -> None:
+    ages = {"owner": 0.0, "recorder": 5.0}
+    both = Watch(None, lambda now_s: ages["owner"], lambda now_s: ages["recorder"])
+    (first,) = both.requests(1.0)
+    assert isinstance(first, Stop)
+    ages["owner"] = 5.0
+    (second,) = both.requests(2.0)
+    assert isinstance(second, Disconnect)
+    assert both.requests(3.0) == ()
+
+
+def test_a_recorder_that_stays_away_is_said_again_every_second() -> None:
+    """Somebody may be about to start something."""
+    silent = watch(recorder_age_s=5.0)
+    asked = [bool(silent.requests(1.0 + 0.02 * tick)) for tick in range(101)]
+    assert sum(asked) == 3
