@@ -9,6 +9,7 @@ import re
 import socket
 import sys
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ import serial
 from serial.tools import list_ports
 
 from hil.errors import LinkClosed, LinkOverrun
-from hil.link import BytePort
+from hil.link import BytePort, SerialAdapter
 
 # What pyserial raises when a port goes away; its SerialException is an OSError, a closed handle a TypeError.
 _LINE_ERRORS: tuple[type[Exception], ...] = (OSError, ValueError, TypeError)
@@ -30,6 +31,7 @@ if sys.platform != "win32":
 
 _CHUNK = 4096
 _TCP_TIMEOUT_S = 2.0
+_LINK_FOLDERS = ("dev/serial/by-id", "dev/serial/by-path", "dev")
 _WINDOWS_NAME = re.compile(r"(?:\\\\\.\\)?(com\d+)", re.IGNORECASE)
 
 
@@ -68,6 +70,57 @@ def adapter_serial(url: str) -> str | None:
     name = port_name(url)
     names = {name, os.path.realpath(name)}
     return next((port.serial_number for port in list_ports.comports() if port.device in names), None)
+
+
+def list_adapters(root: Path = Path("/")) -> tuple[SerialAdapter, ...]:
+    """Every serial port that the system knows, USB adapters first; opens none.
+
+    Args:
+        root: where ``/dev`` and ``/sys`` are.
+    """
+    ports = [port for port in list_ports.comports() if _exists(port.device, root)]
+    links = _links(root) if ports else {}
+    adapters = [_adapter(port, links.get(os.path.realpath(port.device), ())) for port in ports]
+    return tuple(sorted(adapters, key=lambda adapter: (not adapter.usb_id, _natural(adapter.device))))
+
+
+def _exists(device: str, root: Path) -> bool:
+    """Linux keeps names for built-in ports that the board does not have: their UART type is 0."""
+    try:
+        return (root / "sys/class/tty" / Path(device).name / "type").read_text().strip() != "0"
+    except (OSError, ValueError):
+        return True
+
+
+def _links(root: Path) -> dict[str, tuple[str, ...]]:
+    """By device, the links that lead to it."""
+    found: dict[str, list[str]] = {}
+    for folder in (root / name for name in _LINK_FOLDERS):
+        if folder.is_dir():
+            for link in sorted(folder.iterdir()):
+                if link.is_symlink():
+                    found.setdefault(os.path.realpath(link), []).append(str(link))
+    return {device: tuple(links) for device, links in found.items()}
+
+
+def _adapter(port: Any, links: tuple[str, ...]) -> SerialAdapter:
+    hardware = f"{port.hwid or ''} {port.device}".lower()
+    return SerialAdapter(
+        device=port.device,
+        description=port.description if port.description not in (None, "n/a", port.name) else "",
+        maker=port.manufacturer or "",
+        serial_number=port.serial_number or "",
+        usb_id="" if port.vid is None else f"{port.vid:04x}:{port.pid:04x}",
+        usb_place=port.location or "",
+        wireless=any(word in hardware for word in ("bthenum", "bluetooth", "rfcomm")),
+        links=links,
+    )
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """COM9 comes before COM10."""
+    stem = name.rstrip("0123456789")
+    return stem, int(name[len(stem) :] or -1)
 
 
 def port_name(url: str) -> str:

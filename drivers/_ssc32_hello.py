@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from drivers._ssc32_codec import CANCEL, VERSION, Firmware, find_version
+from collections.abc import Callable
+from contextlib import closing
+
+from drivers._ssc32_codec import CANCEL, CHANNELS, VERSION, Firmware, find_version
 from drivers._ssc32_line import Line
+from drivers._ssc32_settings import Ssc32Settings
+from hil.clock import Clock
 from hil.errors import ControllerError, HilError, LinkError, LinkTimeout
+from hil.link import Answer, BytePort
 
 RATES = (9600, 38400, 115200, 2400)
 """What a board can be set to by jumpers or button, most usual first."""
@@ -13,6 +19,7 @@ QUIET_S, CHATTER_S = 0.05, 0.3
 ANSWER_S, SLOW_ANSWER_S, SLOW_RETRY_S = 0.3, 1.0, 0.5
 SLOW_BAUD = 4800
 BUDGET_S = 2.6
+POLL_S = 0.005
 HEARD_BYTES = 512
 
 
@@ -22,10 +29,11 @@ class Hello:
     Args:
         line: a freshly opened line.
         name: the port's name for messages.
+        any_rate: take an answer at whatever rate; `line.rate` then says which.
     """
 
-    def __init__(self, line: Line, name: str, now_s: float) -> None:
-        self._line, self._name = line, name
+    def __init__(self, line: Line, name: str, now_s: float, *, any_rate: bool = False) -> None:
+        self._line, self._name, self._any_rate = line, name, any_rate
         self._wanted = line.rate
         self._attempts = [line.rate, line.rate, *(rate for rate in RATES if rate != line.rate)]
         self._tried: list[int] = []
@@ -50,7 +58,7 @@ class Hello:
         self._heard = (self._heard + data)[-HEARD_BYTES:]
         firmware = find_version(self._answer)
         if firmware is not None:
-            if self._line.rate != self._wanted:
+            if self._line.rate != self._wanted and not self._any_rate:
                 raise self._other_rate(firmware)
             return firmware
         if now_s >= self._deadline_s:
@@ -102,3 +110,25 @@ class Hello:
             "SSC-32U red: wrong baud rate",
             self._name,
         )
+
+
+def ask(open_port: Callable[[int], BytePort], name: str, clock: Clock) -> Answer:
+    """Who is at the other end, at any of the usual rates. Takes up to three seconds; moves nothing.
+
+    Args:
+        open_port: opens the line at a baud rate.
+        name: the port's name for messages.
+        clock: what to wait by.
+
+    Raises:
+        LinkTimeout: nobody answers.
+        ControllerError: something that is no SSC-32 answers.
+        LinkError: the port cannot be opened, or failed.
+    """
+    settings = Ssc32Settings(port_url=name, baud=RATES[0], axes=(), canary_channel=CHANNELS - 1)
+    with closing(open_port(settings.baud)) as port:
+        line = Line(settings, port)
+        hello = Hello(line, name, clock.now_s(), any_rate=True)
+        while (firmware := hello.step(line.receive(clock.now_s()), clock.now_s())) is None:
+            clock.sleep_until(clock.now_s() + POLL_S)
+        return Answer(kind=settings.kind, identity=firmware.text, baud=line.rate)

@@ -168,7 +168,9 @@ class Ssc32Settings(Record, frozen=True, dict=True):
         return REPLY_DELAY_S + self.wire_s(count) + max(count - 1, 0) * REPLY_PACING_S
 
 
-class _AxisTable(Record, frozen=True):
+class AxisTable(Record, frozen=True):
+    """One ``[controller.axis.NAME]``: the points are in degrees or in millimetres, as the axis is."""
+
     channel: Channel
     lower_us: PulseUs
     upper_us: PulseUs
@@ -176,10 +178,12 @@ class _AxisTable(Record, frozen=True):
     points_mm_us: tuple[tuple[float, float], ...] | None = None
 
 
-class _ControllerTable(Record, frozen=True):
+class ControllerTable(Record, frozen=True):
+    """The ``[controller]`` table as it stands in a rig."""
+
     port: Annotated[str, msgspec.Meta(min_length=1)]
     baud: Annotated[int, msgspec.Meta(ge=1, le=4_000_000)]
-    axis: dict[str, _AxisTable]
+    axis: dict[str, AxisTable]
     kind: Literal["ssc32"] = "ssc32"
     canary_channel: Channel | None = None
     reply_timeout_ms: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 100.0
@@ -197,7 +201,7 @@ def settings_from_table(table: Mapping[str, Any], axes: tuple[tuple[str, str], .
     Raises:
         ConfigError: a key is unknown, missing, or its value cannot be.
     """
-    raw = convert(table, _ControllerTable, file=file, prefix="controller")
+    raw = convert(table, ControllerTable, file=file, prefix="controller")
     names = [name for name, _ in axes]
     for name in raw.axis:
         if name not in names:
@@ -226,7 +230,7 @@ def settings_from_table(table: Mapping[str, Any], axes: tuple[tuple[str, str], .
     )
 
 
-def _axis(raw: _AxisTable, name: str, revolute: bool, file: str, key: str) -> Ssc32Axis:
+def _axis(raw: AxisTable, name: str, revolute: bool, file: str, key: str) -> Ssc32Axis:
     right, wrong = ("points_deg_us", "points_mm_us") if revolute else ("points_mm_us", "points_deg_us")
     points, other = getattr(raw, right), getattr(raw, wrong)
     if other is not None:

@@ -21,9 +21,9 @@ from drivers._ssc32_codec import (
     query_register,
     startup_moves,
 )
-from drivers._ssc32_hello import Hello
+from drivers._ssc32_hello import Hello, ask
 from drivers._ssc32_line import CANARY_US, Line, Reading
-from drivers._ssc32_settings import FRAME_S, Ssc32Axis, Ssc32Settings, settings_from_table
+from drivers._ssc32_settings import FRAME_S, ControllerTable, Ssc32Axis, Ssc32Settings, settings_from_table
 from hil.errors import (
     CommandError,
     ControllerError,
@@ -36,7 +36,7 @@ from hil.errors import (
 from hil.link import ArmLink, BytePort
 from hil.types import Command, EnergiseCommand, JointCommand, JointState, LinkPhase, LinkState, StateSource
 
-__all__ = ["Ssc32Axis", "Ssc32Driver", "Ssc32Settings", "build", "settings_from_table"]
+__all__ = ["ControllerTable", "Ssc32Axis", "Ssc32Driver", "Ssc32Settings", "ask", "build", "settings_from_table"]
 
 TAKES_EFFECT_S = 2.5 * FRAME_S
 TEXT_ANSWER_S = 0.3

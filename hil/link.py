@@ -8,9 +8,44 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from hil.types import Command, LinkState
+from hil.types import Command, LinkState, Record
 
 FloatArray = npt.NDArray[np.float64]
+
+
+class SerialAdapter(Record, frozen=True):
+    """One serial port as the system lists it. A text is empty where the system does not say.
+
+    Attributes:
+        device: what to open, ``/dev/ttyUSB0`` or ``COM3``.
+        usb_id: vendor and product, ``0403:6001``; empty for a port that is not on USB.
+        usb_place: bus and hub sockets that lead to it, ``1-1.2``: stays the same until it is plugged in elsewhere.
+        wireless: True for Bluetooth, where merely opening it can take half a minute.
+        links: other names of the same port that survive a restart, ``/dev/serial/by-id/...``.
+    """
+
+    device: str
+    description: str = ""
+    maker: str = ""
+    serial_number: str = ""
+    usb_id: str = ""
+    usb_place: str = ""
+    wireless: bool = False
+    links: tuple[str, ...] = ()
+
+
+class Answer(Record, frozen=True):
+    """Who answers on a line.
+
+    Attributes:
+        kind: the kind of controller.
+        identity: what it calls itself.
+        baud: at which speed; None where the line has none, as on TCP.
+    """
+
+    kind: str
+    identity: str
+    baud: int | None
 
 
 class ArmLink(Protocol):

@@ -17,10 +17,10 @@ import msgspec
 
 import hil
 from drivers import ssc32
-from drivers._ports import adapter_serial, open_serial
-from hil.clock import VirtualClock
-from hil.errors import ConfigError, HilError, InterlockError, JournalError, LinkError
-from hil.link import ArmLink, BytePort, ControllerSettings
+from drivers._ports import adapter_serial, list_adapters, open_serial
+from hil.clock import Clock, VirtualClock
+from hil.errors import ConfigError, ControllerError, HilError, InterlockError, JournalError, LinkError, LinkTimeout
+from hil.link import Answer, ArmLink, BytePort, ControllerSettings, SerialAdapter
 from hil.model import loading
 from hil.model.files import find
 from hil.model.rig import Rig
@@ -49,15 +49,19 @@ class Kind:
 
     Attributes:
         settings_type: its settings record.
+        table_type: the record of its ``[controller]`` table, for editors.
         settings_from_table: reads the ``[controller]`` table.
         build: makes the driver from settings and a way to open the port.
+        ask: finds out who answers on a line that it opens at a baud rate, with questions only.
         memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
         fake_process: main function of the emulated controller in a process of its own.
     """
 
     settings_type: type[Any]
+    table_type: type[Any]
     settings_from_table: Callable[[Mapping[str, Any], tuple[tuple[str, str], ...], str], ControllerSettings]
     build: Callable[[Any, Callable[[], BytePort]], ArmLink]
+    ask: Callable[[Callable[[int], BytePort], str, Clock], Answer]
     memory_fake: Callable[[Rig, Sequence[float], bool], MemoryFake]
     fake_process: Callable[[Rig, Path, Connection], None]
 
@@ -135,7 +139,15 @@ def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
 
 
 KINDS: Mapping[str, Kind] = {
-    "ssc32": Kind(ssc32.Ssc32Settings, ssc32.settings_from_table, ssc32.build, _ssc32_in_memory, _ssc32_process),
+    "ssc32": Kind(
+        ssc32.Ssc32Settings,
+        ssc32.ControllerTable,
+        ssc32.settings_from_table,
+        ssc32.build,
+        ssc32.ask,
+        _ssc32_in_memory,
+        _ssc32_process,
+    ),
 }
 
 
@@ -156,6 +168,38 @@ def _rig_from_tree(tree: Mapping[str, Any], kind: str) -> Rig:
         return msgspec.convert(value, KINDS[kind].settings_type)
 
     return msgspec.convert(tree, Rig, dec_hook=controller)
+
+
+# -- ports -----------------------------------------------------------------------------------------------
+
+
+def serial_adapters() -> tuple[SerialAdapter, ...]:
+    """Every serial port of this computer; opens none."""
+    return list_adapters()
+
+
+def ask_port(url: str, clock: Clock) -> Answer:
+    """Find out which of the known kinds of controller answers on a line. Asks its version and moves nothing.
+
+    Raises:
+        LinkTimeout: nobody answers.
+        ControllerError: something answers that is no known controller.
+        LinkError: the port cannot be opened, or failed.
+    """
+    problems: list[HilError] = []
+    for kind in KINDS.values():
+        try:
+            answer = kind.ask(lambda baud: open_serial(url, baud), url, clock)
+        except (LinkTimeout, ControllerError) as error:
+            problems.append(error)
+        else:
+            return msgspec.structs.replace(answer, baud=None) if url.startswith("socket://") else answer
+    raise problems[0]
+
+
+def controller_tables() -> dict[str, type[Any]]:
+    """By kind of controller, the record of its ``[controller]`` table."""
+    return {name: kind.table_type for name, kind in KINDS.items()}
 
 
 # -- bridges ---------------------------------------------------------------------------------------------
