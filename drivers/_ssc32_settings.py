@@ -25,6 +25,7 @@ BITS_PER_BYTE = 10
 
 Channel = Annotated[int, msgspec.Meta(ge=0, le=31)]
 PulseUs = Annotated[int, msgspec.Meta(ge=PULSE_US[0], le=PULSE_US[1])]
+Direction = Literal["rising", "falling"]
 
 
 class Ssc32Axis(Record, frozen=True):
@@ -34,6 +35,8 @@ class Ssc32Axis(Record, frozen=True):
         revolute: True where positions are radians, False where they are metres of opening.
         points: calibration, (position in rad or m, pulse in us), positions rising.
         lower_us, upper_us: no pulse outside these is ever sent to this channel.
+        direction: "rising" if somebody saw the joint's position rise with the pulse, "falling" if it falls, None if
+            nobody says.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Ssc32Axis(Record, frozen=True):
     points: tuple[tuple[float, float], ...]
     lower_us: int
     upper_us: int
+    direction: Direction | None = None
 
     def show(self, position: float) -> str:
         """A position in the user's units."""
@@ -176,6 +180,7 @@ class AxisTable(Record, frozen=True):
     upper_us: PulseUs
     points_deg_us: tuple[tuple[float, float], ...] | None = None
     points_mm_us: tuple[tuple[float, float], ...] | None = None
+    direction: Direction | None = None
 
 
 class ControllerTable(Record, frozen=True):
@@ -252,6 +257,16 @@ def _axis(raw: AxisTable, name: str, revolute: bool, file: str, key: str) -> Ssc
         raise ConfigError(
             file, f"{key}.{right}", given, f"positions rising, pulses strictly monotone: {error}"
         ) from None
+    runs: Direction = "rising" if points[-1][1] > points[0][1] else "falling"
+    if raw.direction not in (None, runs):
+        raise ConfigError(
+            file,
+            f"{key}.direction",
+            raw.direction,
+            f'"{runs}", as the pulses of {right} run',
+            "One of the two is wrong, and a joint that runs backwards drives into its stop: see with one small move "
+            "which way this one turns",
+        )
     return Ssc32Axis(
         name=name,
         channel=raw.channel,
@@ -259,4 +274,5 @@ def _axis(raw: AxisTable, name: str, revolute: bool, file: str, key: str) -> Ssc
         points=scaled,
         lower_us=raw.lower_us,
         upper_us=raw.upper_us,
+        direction=raw.direction,
     )

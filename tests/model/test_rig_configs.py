@@ -95,7 +95,7 @@ def test_every_pose_within_the_limits_has_a_pulse(name: str) -> None:
     rig = load_rig(name, CONTROLLERS)
     low, high = rig.controller.bounds()
     for index, axis in enumerate(rig.axes):
-        assert low[index] < axis.lower < axis.home < axis.upper < high[index]
+        assert low[index] - 1e-9 <= axis.lower < axis.home < axis.upper <= high[index] + 1e-9
     quantised = rig.controller.quantise(np.array(rig.park))
     assert np.all(np.abs(quantised - rig.park) <= rig.controller.quantum())
 
@@ -315,20 +315,32 @@ FAULTS = [
     ('kind = "ssc32"\n', "", "controller.kind", "nothing given; allowed: 'ssc32'"),
     ("baud = 115200", "speed = 115200", "controller.speed", "no such key here"),
     (
-        "lower_us = 530",
+        "lower_us = 545",
         "lower_us = 560",
         "joints.base.upper_deg",
         "to 86.631 deg, what the calibrated pulses reach",
     ),
     (
-        "upper_us = 2315",
+        "upper_us = 2301",
         "upper_us = 2290",
         "joints.base.lower_deg",
-        "-88.0 given; allowed: -86.8605 to 89.5187 deg",
+        "-88.0 given; allowed: -86.8605 to 88.0749 deg",
     ),
-    ("lower_us = 530", "lower_us = 499", "controller.axis.base.lower_us", "whole number >= 500"),
     (
-        "upper_us = 2495\n\n[controller.axis.wrist]",
+        "[[-90, 2320], [0, 1460], [90, 525]]",
+        "[[-90, 525], [0, 1460], [90, 2320]]",
+        "controller.axis.base.direction",
+        "'falling' given; allowed: \"rising\", as the pulses of points_deg_us run. One of the two is wrong",
+    ),
+    (
+        'direction = "falling"',
+        'direction = "up"',
+        "controller.axis.base.direction",
+        "'up' given",
+    ),
+    ("lower_us = 545", "lower_us = 499", "controller.axis.base.lower_us", "whole number >= 500"),
+    (
+        "upper_us = 2483\n\n[controller.axis.wrist]",
         "upper_us = 2501\n\n[controller.axis.wrist]",
         "controller.axis.elbow.upper_us",
         "whole number <= 2500",
