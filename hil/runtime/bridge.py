@@ -67,7 +67,7 @@ class Shadow(ArmLink, Protocol):
         ...
 
 
-@dataclass
+@dataclass(slots=True)
 class _Tick:
     """What one tick gathers for its record."""
 
@@ -374,11 +374,14 @@ class Bridge:
                 now_s,
                 f"{self._link_state.missed_replies} queries in a row without an answer: the line is lost",
             )
+        silent = self._link_state.missed_replies >= MISSED_REPLIES_TO_STOP
+        if self.mode is Mode.ENERGISING and silent:
+            self._stop(now_s, f"{self._link_state.missed_replies} queries in a row without an answer")
         if self.mode is not Mode.STREAMING:
             return
         if alarm is not None:
             self._stop(now_s, alarm)
-        elif self._link_state.missed_replies >= MISSED_REPLIES_TO_STOP:
+        elif silent:
             self._stop(now_s, f"{self._link_state.missed_replies} queries in a row without an answer")
         elif self._last_tick_s is not None:
             gap_s = now_s - self._last_tick_s
@@ -391,7 +394,7 @@ class Bridge:
     def _write(self, tick: _Tick) -> None:
         if self.mode is Mode.ENERGISING:
             self._write_energise(tick)
-        elif self.mode in WRITING:
+        elif self.mode is Mode.STREAMING or self.mode is Mode.STOPPING:
             self._write_sample(tick)
 
     def _write_energise(self, tick: _Tick) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
+import shutil
 import tempfile
 import threading
 import time
@@ -23,6 +25,7 @@ from hil.runtime import wiring
 from hil.runtime.lock import RigLock
 from hil.runtime.loop_process import LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
+from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
 from hil.runtime.ring import RingReader, RingWriter, default_folder
 from hil.safety.certificate import Certificate
@@ -33,6 +36,8 @@ CONNECT_S = 8.0
 PATIENCE_S = 600.0
 RING_BYTES = 32 << 20
 MAILBOX_BYTES = 32 << 20
+_PREFIX = "hil-"
+_ABANDONED_S = 60.0
 _decode_tick = msgspec.msgpack.Decoder(TickRecord).decode
 
 
@@ -74,10 +79,10 @@ class Host:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command))
+            memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
+            _clear_up_after_the_dead(memory, time.time())
             folder = Path(
-                stack.enter_context(
-                    tempfile.TemporaryDirectory(prefix="hil-", dir=default_folder(), ignore_cleanup_errors=True)
-                )
+                stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=memory, ignore_cleanup_errors=True))
             )
             url = self._url
             if url is None:
@@ -219,3 +224,13 @@ class Host:
             self.last = tick
             self.events.extend(tick.events)
             self._on_record(tick)
+
+
+def _clear_up_after_the_dead(memory: Path, now_epoch_s: float) -> None:
+    """An owner that was killed leaves its ring and mailbox behind, in memory; the next one takes them away."""
+    for folder in memory.glob(f"{_PREFIX}*-*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            old = now_epoch_s - folder.stat().st_mtime > _ABANDONED_S
+            if pid.isdigit() and old and not process_alive(int(pid)):
+                shutil.rmtree(folder, ignore_errors=True)

@@ -33,8 +33,10 @@ class LoopSpec(Record, frozen=True):
 
 def run_loop(spec: LoopSpec) -> None:
     """Connect, tick until told to leave, close the ring."""
-    # Ctrl-C reaches the whole group: the owner decides what it means, and says so by a request.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C and a closed terminal reach the whole group: the owner decides what they mean, or is gone, which is seen.
+    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     terminated: list[Request] = []
     signal.signal(
         signal.SIGTERM, lambda number, frame: terminated.append(Disconnect(reason="terminated by the system"))

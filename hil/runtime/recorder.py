@@ -27,6 +27,9 @@ QUIET_S = 1.0
 SILENT_S = 600.0
 """A writer that gives nothing for this long is given up even if a process with its number exists."""
 
+TOLD_TO_END_S = 3.0
+"""A recorder that is told to end waits so long for the loop, which is told as well when a machine shuts down."""
+
 _BATCH = 256
 
 
@@ -115,9 +118,9 @@ def record(ring_path: Path, journal_path: Path, session: SessionRecord, clock: C
     for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    told_to_stop: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: told_to_stop.append(number))
-    clock = clock or RealClock()
+    running = clock or RealClock()
+    told_s: list[float] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: told_s.append(running.now_s()))
     try:
         with (
             RingReader(ring_path, slot=RECORDER_SLOT) as ring,
@@ -125,10 +128,10 @@ def record(ring_path: Path, journal_path: Path, session: SessionRecord, clock: C
         ):
             recorder = Recorder(ring, journal, process_alive)
             while not recorder.finished:
-                recorder.step(clock.now_s())
-                if told_to_stop and not recorder.finished:
-                    recorder.abandon("the recorder was told to end", clock.now_s())
+                recorder.step(running.now_s())
+                if told_s and not recorder.finished and running.now_s() - told_s[0] > TOLD_TO_END_S:
+                    recorder.abandon("the recorder was told to end", running.now_s())
                 if not recorder.finished:
-                    clock.sleep_until(clock.now_s() + DRAIN_S)
+                    running.sleep_until(running.now_s() + DRAIN_S)
     except (HilError, OSError) as error:
         raise SystemExit(f"recorder: {error}") from None
