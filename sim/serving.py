@@ -31,6 +31,8 @@ CLIENTLESS_S = 0.002
 """How often a pseudo-terminal that nobody has open is looked at: waiting on one returns at once."""
 
 Ready = Callable[[str], None]
+Heard = Callable[[bytes, float], None]
+"""Is told what a client sent, before any fault of the line, and when it came."""
 
 
 class FakeOptions(Record, frozen=True):
@@ -100,6 +102,7 @@ def serve_pty(
     bench: ServoBench | None = None,
     faults: FaultScript | None = None,
     trace: Trace | None = None,
+    heard: Heard = lambda data, now_s: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Serve a board on a raw pseudo-terminal until `stop()`, SIGTERM or SIGINT; clients may come and go.
@@ -111,6 +114,7 @@ def serve_pty(
         bench: the arm behind it.
         faults: what goes wrong.
         trace: the record of what moved.
+        heard: is told what clients send.
         stop: asked several times a second.
 
     Raises:
@@ -118,7 +122,7 @@ def serve_pty(
     """
     if sys.platform == "win32":
         raise ConfigError("fake options", "link", link, "TCP only", "This system has no pseudo-terminals.")
-    _serve(board, _PtyEnd(link, board.baud), ready, bench, faults, trace, stop)
+    _serve(board, _PtyEnd(link, board.baud), ready, bench, faults, trace, heard, stop)
 
 
 def serve_tcp(
@@ -129,6 +133,7 @@ def serve_tcp(
     bench: ServoBench | None = None,
     faults: FaultScript | None = None,
     trace: Trace | None = None,
+    heard: Heard = lambda data, now_s: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Serve a board on 127.0.0.1 to one client at a time; otherwise as `serve_pty`. No baud rate can differ.
@@ -136,7 +141,7 @@ def serve_tcp(
     Raises:
         ConfigError: the port is taken.
     """
-    _serve(board, _TcpEnd(port), ready, bench, faults, trace, stop)
+    _serve(board, _TcpEnd(port), ready, bench, faults, trace, heard, stop)
 
 
 class Trace:
@@ -390,6 +395,7 @@ def _serve(
     bench: ServoBench | None,
     faults: FaultScript | None,
     trace: Trace | None,
+    heard: Heard,
     stop: Callable[[], bool],
 ) -> None:
     line = Line(board, board.baud, faults, bench)
@@ -397,14 +403,21 @@ def _serve(
         try:
             end.open()
             ready(end.url)
-            _loop(line, end, faults, trace, lambda: signalled.is_set() or stop())
+            _loop(line, end, faults, trace, heard, lambda: signalled.is_set() or stop())
         finally:
             end.close()
             if trace is not None:
                 trace.close()
 
 
-def _loop(line: Line, end: _End, faults: FaultScript | None, trace: Trace | None, stop: Callable[[], bool]) -> None:
+def _loop(
+    line: Line,
+    end: _End,
+    faults: FaultScript | None,
+    trace: Trace | None,
+    heard: Heard,
+    stop: Callable[[], bool],
+) -> None:
     plugged = True
     while not stop():
         now_s = time.monotonic()
@@ -426,6 +439,7 @@ def _loop(line: Line, end: _End, faults: FaultScript | None, trace: Trace | None
                 end.close()
         data = end.read() if plugged else b""
         if data:
+            heard(data, now_s)
             line.set_baud(end.baud or line.board.baud)
             line.send(data, now_s)
         replies = line.poll(now_s)

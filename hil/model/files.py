@@ -132,11 +132,25 @@ def _home_of(variable: str, default: str) -> Path:
 
 
 def merged(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`table` with `changes` laid over it: tables key by key, everything else (lists too) replaced."""
+    """`table` with `changes` laid over it: tables key by key, everything else (lists too) replaced.
+
+    A list of tables that have names takes a table of changes by name too; a name that it lacks is added.
+    """
     result = dict(table)
     for key, value in changes.items():
         below = result.get(key)
-        if isinstance(below, Mapping) and isinstance(value, Mapping):
-            value = merged(below, value)
+        if isinstance(value, Mapping):
+            if isinstance(below, Mapping):
+                value = merged(below, value)
+            elif isinstance(below, list) and all(isinstance(row, Mapping) and "name" in row for row in below):
+                value = _merged_by_name(below, value)
         result[key] = value
     return result
+
+
+def _merged_by_name(rows: list[Mapping[str, Any]], changes: Mapping[str, Any]) -> list[Any]:
+    """As `merged`, for tables in a list."""
+    named = {row["name"]: row for row in rows}
+    for name, change in changes.items():
+        named[name] = merged(named.get(name, {"name": name}), change) if isinstance(change, Mapping) else change
+    return list(named.values())

@@ -29,18 +29,23 @@ def load_robot(name_or_path: str | Path, *, file: str = "", key: str = "") -> Ro
     return robot_from_table(read_toml(path), path.stem, str(path))
 
 
-def load_rig(name_or_path: str | Path, controllers: Mapping[str, ControllerBuilder]) -> Rig:
+def load_rig(
+    name_or_path: str | Path, controllers: Mapping[str, ControllerBuilder], changes: Mapping[str, Any] | None = None
+) -> Rig:
     """Load one rig with its robot and its controller's settings.
 
     Args:
         name_or_path: name among the known rigs, or the path of a TOML file.
         controllers: per `controller.kind`, what turns that table into settings: called with the table,
             (name, kind) of every axis, and the file's name.
+        changes: what is laid over the file, as a rig that inherits from it would say it.
 
     Raises:
         ConfigError: not found, or anything in the file is wrong; names file, key, value, allowed.
     """
-    return _load_rig(find("rigs", name_or_path), controllers, ())[0]
+    path = find("rigs", name_or_path)
+    rig, table = _load_rig(path, controllers, ())
+    return _from_table(merged(table, changes), path, controllers) if changes else rig
 
 
 def _load_rig(
@@ -55,9 +60,12 @@ def _load_rig(
     if parent is not None:
         above = _parent(path, parent, (*heirs, path))
         table = merged(_load_rig(above, controllers, (*heirs, path))[1], table)
+    return _from_table(table, path, controllers), table
+
+
+def _from_table(table: Mapping[str, Any], path: Path, controllers: Mapping[str, ControllerBuilder]) -> Rig:
     file = str(path)
-    rig = rig_from_table(table, path.stem, file, lambda name: load_robot(name, file=file, key="robot"), controllers)
-    return rig, table
+    return rig_from_table(table, path.stem, file, lambda name: load_robot(name, file=file, key="robot"), controllers)
 
 
 def _parent(path: Path, name: object, heirs: tuple[Path, ...]) -> Path:

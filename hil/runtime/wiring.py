@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,11 +32,14 @@ from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
+from sim.faults import FaultScript, faults_from_table, load_faults
 from sim.ports import MemoryPort
-from sim.serving import FakeOptions, run_fake_ssc32
+from sim.serving import FakeOptions, run_fake_ssc32, serve_pty, serve_tcp
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 
 FAKE_READY_S = 20.0
+VIRTUAL_START_S = 0.1
+"""First reading of a virtual clock: the board has started up by then."""
 JUMPER_RATES = (2400, 9600, 38400, 115200)
 """Baud rates that the jumpers of an SSC-32 can set; any other takes an SSC-32U."""
 
@@ -62,21 +66,29 @@ class Kind:
     settings_from_table: Callable[[Mapping[str, Any], tuple[tuple[str, str], ...], str], ControllerSettings]
     build: Callable[[Any, Callable[[], BytePort]], ArmLink]
     ask: Callable[[Callable[[int], BytePort], str, Clock], Answer]
-    memory_fake: Callable[[Rig, Sequence[float], bool], MemoryFake]
+    memory_fake: Callable[[Rig, Sequence[float], bool, FaultScript | None, float], MemoryFake]
     fake_process: Callable[[Rig, Path, Connection], None]
 
 
 @dataclass(frozen=True)
 class MemoryFake:
-    """An emulated controller and the arm behind it, on virtual time.
+    """An emulated controller and the arm behind it, on the time that it is told. Positions are in rad or m, per axis.
 
     Attributes:
-        open_port: plugs a line in.
-        first_jumps: per axis of the rig, how far its servo jumped when it was first driven.
+        open_port: plugs a line in, in memory.
+        serve: lets it answer on TCP (True) or on a pseudo-terminal instead, in the calling thread and on the machine's
+            clock: called with the choice, what to tell the URL, whom to tell the bytes that come in, and a question
+            that ends it, asked several times a second.
+        first_jumps: how far each servo jumped when it was first driven.
+        setpoints: what the controller drives at a time, None for a limp axis.
+        servos: where the servos are at a time.
     """
 
     open_port: Callable[[], BytePort]
+    serve: Callable[[bool, Callable[[str], None], Callable[[bytes, float], None], Callable[[], bool]], None]
     first_jumps: Callable[[], tuple[float, ...]]
+    setpoints: Callable[[float], tuple[float | None, ...]]
+    servos: Callable[[float], tuple[float, ...]]
 
 
 def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
@@ -101,23 +113,48 @@ def _ssc32_board(settings: ssc32.Ssc32Settings) -> BoardSettings:
     return BoardSettings(firmware=firmware, baud=settings.baud)
 
 
-def _ssc32_in_memory(rig: Rig, start: Sequence[float], energised: bool) -> MemoryFake:
+def _ssc32_in_memory(
+    rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float
+) -> MemoryFake:
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
-    board = Ssc32Board(_ssc32_board(settings))
+    board = Ssc32Board(_ssc32_board(settings), start_s=start_s)
     servos = _ssc32_servos(rig, start)
-    bench = ServoBench(board, servos)
+    bench = ServoBench(board, servos, start_s=start_s)
     if energised:
         pulses = (settings.pulse_us(axis, position) for axis, position in enumerate(start))
         line = "".join(f"#{servo.channel}P{pulse}" for servo, pulse in zip(servos, pulses, strict=True))
-        board.receive(f"{line}\r".encode("ascii"), 0.0, board.byte_s)
-        board.advance(0.1)
+        board.receive(f"{line}\r".encode("ascii"), start_s, board.byte_s)
+        board.advance(start_s + 0.1)
+
+    def serve(
+        tcp: bool, ready: Callable[[str], None], heard: Callable[[bytes, float], None], stop: Callable[[], bool]
+    ) -> None:
+        if tcp:
+            serve_tcp(board, 0, ready, bench=bench, faults=faults, heard=heard, stop=stop)
+        else:
+            serve_pty(board, None, ready, bench=bench, faults=faults, heard=heard, stop=stop)
 
     def first_jumps() -> tuple[float, ...]:
         by_channel = {move.channel: move.jump for move in bench.first_moves}
         return tuple(by_channel.get(servo.channel, 0.0) for servo in servos)
 
-    return MemoryFake(open_port=lambda: MemoryPort(board, settings.baud, bench=bench), first_jumps=first_jumps)
+    def setpoints(now_s: float) -> tuple[float | None, ...]:
+        board.advance(now_s)
+        pulses = [board.pulse_us(servo.channel) for servo in servos]
+        return tuple(pulse_map.inverse(us) if us else None for pulse_map, us in zip(settings.maps, pulses, strict=True))
+
+    def servo_positions(now_s: float) -> tuple[float, ...]:
+        board.advance(now_s)
+        return bench.positions(now_s)
+
+    return MemoryFake(
+        open_port=lambda: MemoryPort(board, settings.baud, faults, bench),
+        serve=serve,
+        first_jumps=first_jumps,
+        setpoints=setpoints,
+        servos=servo_positions,
+    )
 
 
 def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
@@ -154,13 +191,17 @@ KINDS: Mapping[str, Kind] = {
 # -- rigs ------------------------------------------------------------------------------------------------
 
 
-def load_rig(name: str | Path) -> Rig:
+def load_rig(name: str | Path, changes: Mapping[str, Any] | None = None) -> Rig:
     """Read a rig by name or path.
+
+    Args:
+        name: name among the known rigs, or path.
+        changes: what to change in it, as a rig that inherits from it would say it.
 
     Raises:
         ConfigError: there is no such rig, or something in it is wrong.
     """
-    return loading.load_rig(name, {kind: entry.settings_from_table for kind, entry in KINDS.items()})
+    return loading.load_rig(name, {kind: entry.settings_from_table for kind, entry in KINDS.items()}, changes or {})
 
 
 def _rig_from_tree(tree: Mapping[str, Any], kind: str) -> Rig:
@@ -205,10 +246,17 @@ def controller_tables() -> dict[str, type[Any]]:
 # -- bridges ---------------------------------------------------------------------------------------------
 
 
-def _shadow(rig: Rig, start: Sequence[float], now_s: float) -> SimulatedArm:
+def simulated_arm(rig: Rig, start: Sequence[float], now_s: float) -> SimulatedArm:
+    """The rig's arm without any controller, limp at `start`, as it runs beside every real one."""
     shadow = SimulatedArm(start, [axis.servo_lag_s for axis in rig.axes], [axis.servo_speed for axis in rig.axes])
     shadow.open(now_s)
     return shadow
+
+
+def _link(rig: Rig, url: str, open_port: Callable[[], BytePort]) -> tuple[ArmLink, PortTap]:
+    tap = PortTap(open_port)
+    settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
+    return KINDS[rig.controller.kind].build(settings, tap.open), tap
 
 
 def _bridge(
@@ -221,11 +269,9 @@ def _bridge(
     epoch_offset_s: float,
     version: str,
 ) -> Bridge:
-    tap = PortTap(open_port)
-    settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
-    link = KINDS[rig.controller.kind].build(settings, tap.open)
+    link, tap = _link(rig, url, open_port)
     guard = Guard(rig, Robot(rig.robot))
-    shadow = _shadow(rig, start, now_s)
+    shadow = simulated_arm(rig, start, now_s)
     return Bridge(rig, link, shadow, guard, tap, epoch_offset_s=epoch_offset_s, version=version)
 
 
@@ -292,7 +338,9 @@ class VirtualArm:
     fake: MemoryFake
 
 
-def virtual_arm(rig: Rig, start: Sequence[float], *, energised: bool, epoch_offset_s: float) -> VirtualArm:
+def virtual_arm(
+    rig: Rig, start: Sequence[float], *, energised: bool, epoch_offset_s: float, faults: FaultScript | None = None
+) -> VirtualArm:
     """Wire a rig to an emulated controller in memory.
 
     Args:
@@ -300,9 +348,10 @@ def virtual_arm(rig: Rig, start: Sequence[float], *, energised: bool, epoch_offs
         start: where the simulated arm is, one position per axis.
         energised: True if the controller already drives it there.
         epoch_offset_s: epoch seconds at virtual second 0.
+        faults: what goes wrong on the line and the controller, see `fault_script`.
     """
-    clock = VirtualClock(0.1)
-    fake = KINDS[rig.controller.kind].memory_fake(rig, start, energised)
+    clock = VirtualClock(VIRTUAL_START_S)
+    fake = KINDS[rig.controller.kind].memory_fake(rig, start, energised, faults, 0.0)
     bridge = _bridge(
         rig,
         "memory",
@@ -313,6 +362,47 @@ def virtual_arm(rig: Rig, start: Sequence[float], *, energised: bool, epoch_offs
         version=hil.__version__,
     )
     return VirtualArm(bridge, clock, fake)
+
+
+@dataclass(frozen=True)
+class VirtualLink:
+    """A driver and its fake without a bridge: nobody checks what is written but the driver itself.
+
+    Attributes:
+        tap: takes what went over the line.
+    """
+
+    link: ArmLink
+    tap: PortTap
+    clock: VirtualClock
+    fake: MemoryFake
+
+
+def virtual_link(rig: Rig, start: Sequence[float], faults: FaultScript | None = None) -> VirtualLink:
+    """Wire a rig's driver alone to an emulated controller in memory, its arm limp at `start`."""
+    fake = KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, 0.0)
+    link, tap = _link(rig, "memory", fake.open_port)
+    return VirtualLink(link, tap, VirtualClock(VIRTUAL_START_S), fake)
+
+
+def served_fake(rig: Rig, start: Sequence[float], faults: FaultScript | None = None) -> MemoryFake:
+    """An emulated controller on the machine's clock, its arm limp at `start`; its `serve` lets it answer."""
+    return KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, time.monotonic())
+
+
+def fault_script(faults: str | Path | Mapping[str, Any], seed: int | None = None, start_s: float = 0.0) -> FaultScript:
+    """What goes wrong, for one fake.
+
+    Args:
+        faults: name or path of a fault file, or what such a file says.
+        seed: of its chance; None for the file's own.
+        start_s: the clock's reading from which its times count.
+
+    Raises:
+        ConfigError: there is no such file, or something in it is wrong.
+    """
+    table = faults_from_table(faults, "faults") if isinstance(faults, Mapping) else load_faults(find("faults", faults))
+    return FaultScript(table, random.Random(table.seed if seed is None else seed), start_s)
 
 
 def session_record(rig: Rig, *, url: str, fake: bool) -> SessionRecord:

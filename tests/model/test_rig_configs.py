@@ -148,6 +148,18 @@ def test_lists_of_a_parent_are_replaced_whole(tmp_path: Path) -> None:
     assert load_text(tmp_path, child).fences.stands_on_table == ("pedestal", "turret")
 
 
+def test_one_joint_of_an_inherited_rig_is_changed_by_its_name(tmp_path: Path) -> None:
+    parent = load_rig("lynx6", CONTROLLERS)
+    child = load_text(tmp_path, 'inherit = "lynx6"\n[joints.elbow]\nspeed_deg_s = 20\n')
+    assert child.axes[2].speed == pytest.approx(20 * DEG)
+    assert msgspec.structs.replace(child.axes[2], speed=parent.axes[2].speed) == parent.axes[2]
+    assert [axis.name for axis in child.axes] == [axis.name for axis in parent.axes]
+    boxes = 'inherit = "lynx6"\n[shapes.camera]\nlink = 5\nstart_mm = [0,0,0]\nend_mm = [0,0,9]\nradius_mm = 9\n'
+    assert load_text(tmp_path, boxes).shapes[-1].name == "camera"
+    with pytest.raises(ConfigError, match="joints.*elbw.*allowed: the 5 joints"):
+        load_text(tmp_path, 'inherit = "lynx6"\n[joints.elbw]\nspeed_deg_s = 20\n')
+
+
 def test_a_circle_of_parents_is_refused(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text('inherit = "./two.toml"\n')
     with pytest.raises(ConfigError, match=r"does not inherit from this one. two -> one -> two"):
