@@ -277,13 +277,13 @@ class RingReader(_Mapped):
 
     def read(self, limit: int = 1000) -> list[bytes]:
         """Up to `limit` payloads, oldest first; `lost` counts what was overwritten before it was read."""
+        if self._cursor >= self._words[_HEAD]:
+            return []
         return [payload for _, payload in self.numbered(limit)]
 
     def numbered(self, limit: int) -> list[tuple[int, bytes]]:
         """Up to `limit` records as (running number, payload); a jump in the numbers is a loss."""
         records: list[tuple[int, bytes]] = []
-        if self._cursor >= self._words[_HEAD]:
-            return records
         for _ in range(limit):
             record = self._next()
             if record is None and self._overwritten():

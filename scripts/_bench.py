@@ -1,0 +1,40 @@
+"""Benchmarks of this project beside bare peers, interleaved in one run; see docs/measurements.md."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+
+BENCHES = ("loop", "preview", "tick", "kinematics")
+
+
+def main() -> int:
+    """Run what was asked for; 1 if a criterion was not met."""
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("bench", choices=(*BENCHES, "all"))
+    parser.add_argument("--quick", action="store_true", help="shorter runs, for a look; criteria count as in long ones")
+    wanted = parser.parse_args()
+    print(_machine())
+    met = True
+    for name in BENCHES if wanted.bench == "all" else (wanted.bench,):
+        # Imported here: the loop's process imports this file again, and shall not carry the other benches along.
+        met = importlib.import_module(f"_bench_{name}").run(quick=wanted.quick) and met
+        print(f"load of the machine after it: {_load()}\n")
+    return 0 if met else 1
+
+
+def _machine() -> str:
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, {python}, load before: {_load()}"
+
+
+def _load() -> str:
+    """Mean number of runnable threads over the last minute: with more than one beside the bench, numbers are noise."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "not known here"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

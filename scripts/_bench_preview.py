@@ -1,0 +1,54 @@
+"""CPU time of a whole preview of a minute of motion, and where it goes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from _bench_common import interleaved, long_motion, percentiles, show, verdict, virtual_session
+
+from hil.robot import Robot
+from hil.runtime import wiring
+from hil.runtime.preview import preview
+from hil.runtime.replay import ReplayPort
+from hil.safety.checker import check_motion
+
+MOTION_S = 60.0
+ROUNDS, QUICK_ROUNDS = 5, 3
+ALLOWED_S = 1.5
+
+
+def run(quick: bool) -> bool:
+    """True if a preview is cheap enough."""
+    rig = wiring.load_rig("lynx6")
+    motion = long_motion(rig, MOTION_S)
+    certificate = preview(rig, motion).certificate
+    if certificate is None:
+        raise SystemExit("bench: the motion was refused")
+    session, records = virtual_session(rig, motion, certificate)
+
+    def replayed() -> None:
+        port = ReplayPort()
+        bridge = wiring.replay_bridge(session, port.open)
+        for record in records:
+            port.load(record)
+            bridge.tick(record.t_s, record.requests)
+
+    times = interleaved(
+        {
+            "whole preview": lambda: preview(rig, motion),
+            "of it: checks of all samples": lambda: check_motion(rig, Robot(rig.robot), motion),
+            "the same ticks without the fake": replayed,
+        },
+        QUICK_ROUNDS if quick else ROUNDS,
+        time.process_time,
+    )
+    whole = times["whole preview"]
+    rows = [
+        [name, *percentiles(seconds, 1.0, 0, 50, 100), f"{np.median(seconds / whole):.2f}"]
+        for name, seconds in times.items()
+    ]
+    title = f"preview of {motion.duration_s:.0f} s at {1.0 / rig.period_s:.0f} Hz, {len(motion.samples)} samples; CPU s"
+    show(title, ["", "least", "median", "most", "share"], rows)
+    scaled = float(np.median(whole)) * MOTION_S / motion.duration_s
+    return verdict(scaled < ALLOWED_S, f"a minute of motion takes {scaled:.2f} s of one core (allowed: {ALLOWED_S} s)")

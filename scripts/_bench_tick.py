@@ -1,0 +1,80 @@
+"""Cost of one tick while streaming: hot, replayed in this process, and in the real loop, where caches are cold."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from _bench_common import Numbers, percentiles, show, verdict, virtual_session
+from _bench_loop import Prepared, prepare, stream
+
+from hil.runtime import wiring
+from hil.runtime.replay import ReplayPort
+from hil.runtime.ring import RingWriter
+
+RIGS_S = {"lynx6": (60.0, 10.0), "lynx6-bench": (30.0, 6.0)}
+ROUNDS, QUICK_ROUNDS = 3, 1
+ALLOWED_S = 300e-6
+
+
+def run(quick: bool) -> bool:
+    """True if the tick fits its budget at the median, at either rate."""
+    met = [_rig(name, seconds[quick], QUICK_ROUNDS if quick else ROUNDS) for name, seconds in RIGS_S.items()]
+    return all(met)
+
+
+def _rig(name: str, seconds: float, rounds: int) -> bool:
+    prepared = prepare(name, seconds)
+    ticks, publishing, work = [], [], []
+    for _ in range(rounds):
+        tick_s, publish_s = _hot(prepared)
+        ticks.append(tick_s)
+        publishing.append(publish_s)
+        work.append(stream(prepared).work_s)
+    subjects = {
+        "hot: tick": np.concatenate(ticks),
+        "hot: encode and append": np.concatenate(publishing),
+        "real loop: whole work": np.concatenate(work),
+    }
+    hot = float(np.median(subjects["hot: tick"] + subjects["hot: encode and append"]))
+    rows = [
+        [what, str(len(each)), *percentiles(each, 1e6, 10, 50, 90, 99), f"{np.median(each) / hot:.2f}"]
+        for what, each in subjects.items()
+    ]
+    rate = f"{1.0 / prepared.rig.period_s:.0f} Hz"
+    show(
+        f"{name}: work per tick at {rate} while streaming, in us; ratio to all that is hot",
+        ["", "ticks", "p10", "p50", "p90", "p99", "ratio"],
+        rows,
+    )
+    real = float(np.median(subjects["real loop: whole work"]))
+    return verdict(real < ALLOWED_S, f"median tick {real * 1e6:.0f} us (allowed: below {ALLOWED_S * 1e6:.0f} us)")
+
+
+def _hot(prepared: Prepared) -> tuple[Numbers, Numbers]:
+    """Seconds per tick and per record published, the bytes of a virtual session replayed without a pause."""
+    session, records = virtual_session(*prepared)
+    port = ReplayPort()
+    bridge = wiring.replay_bridge(session, port.open)
+    encode = msgspec.msgpack.Encoder().encode
+    times = []
+    with tempfile.TemporaryDirectory() as folder, RingWriter.create(Path(folder) / "ring", 1 << 20) as ring:
+        gc.disable()
+        for record in records:
+            port.load(record)
+            before = time.perf_counter()
+            again = bridge.tick(record.t_s, record.requests)
+            ticked = time.perf_counter()
+            ring.append(encode(again))
+            published = time.perf_counter()
+            if again.written != record.written:
+                raise SystemExit(f"bench: tick {record.tick} was not replayed as it was")
+            if record.sample is not None:
+                times.append((ticked - before, published - ticked))
+        gc.enable()
+    tick_s, publish_s = np.array(times).T
+    return tick_s, publish_s
