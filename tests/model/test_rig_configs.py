@@ -156,7 +156,7 @@ def test_one_joint_of_an_inherited_rig_is_changed_by_its_name(tmp_path: Path) ->
     assert [axis.name for axis in child.axes] == [axis.name for axis in parent.axes]
     boxes = 'inherit = "lynx6"\n[shapes.camera]\nlink = 5\nstart_mm = [0,0,0]\nend_mm = [0,0,9]\nradius_mm = 9\n'
     assert load_text(tmp_path, boxes).shapes[-1].name == "camera"
-    with pytest.raises(ConfigError, match="joints.*elbw.*allowed: the 5 joints"):
+    with pytest.raises(ConfigError, match=r"joints.*elbw.*allowed: the 5 joints"):
         load_text(tmp_path, 'inherit = "lynx6"\n[joints.elbw]\nspeed_deg_s = 20\n')
 
 
