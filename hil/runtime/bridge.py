@@ -528,7 +528,7 @@ class Bridge:
         if self.mode in (Mode.FAULT, Mode.DISCONNECTED):
             return
         self._freeze(now_s)
-        self._follow(Event.FAULT, f"fault: {reason}")
+        self._follow(Event.FAULT, reason)
 
     def _leave(self) -> None:
         self._follow(Event.DISCONNECT, "disconnected; the controller goes on holding its last pulses")

@@ -175,6 +175,8 @@ class Host:
         self._until(lambda: self.mode in (mode, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
         if self.mode is mode:
             return
+        if self.mode is Mode.FAULT:
+            raise LinkError(next(event for event in reversed(self.events) if "-> fault: " in event).split("-> fault: ")[1])
         words = self.events[-1] if self.events else "the loop said nothing"
         if self._refused(seen):
             raise InterlockError(next(e for e in self.events[seen:] if e.startswith("refused: ")))
