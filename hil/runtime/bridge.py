@@ -341,7 +341,9 @@ class Bridge:
                 ["answers"],
             )
         for axis, present, start in zip(self._rig.axes, self._recent[-1], self._motion.start, strict=True):
-            if abs(present - start) > START_TOLERANCE[axis.kind]:
+            # The first sample makes up for the difference in one step, which has to keep the axis' speed limit.
+            tolerance = min(START_TOLERANCE[axis.kind], axis.speed * self._rig.period_s)
+            if abs(present - start) > tolerance:
                 raise InterlockError(
                     f"{axis.name} stands at {present:.4f}, the motion starts at {start:.4f} (rad or m): "
                     "preview again from the present pose",
