@@ -50,5 +50,5 @@ def _run(results: Connection, period_s: float, ticks: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare_realtime()
     bare = _Bare(ticks)
-    run_paced(bare, RealClock(), period_s, lambda now_s: (), lambda nothing: None)
+    run_paced(bare, RealClock(lambda: None), period_s, lambda now_s: (), lambda nothing: None)
     results.send(timing(bare.late_s, bare.work_s[1:], bare.missed))

@@ -185,6 +185,11 @@ class Bridge:
         self._last_tick_s = now_s
         return record
 
+    def warm_up(self) -> None:
+        """Go through the heaviest part of the next tick shortly before it is due; changes nothing."""
+        if self.mode is Mode.STREAMING and self._source is not None:
+            self._guard.rehearse(self._source.wanted)
+
     # -- the line ----------------------------------------------------------------------------------------
 
     def _connect(self, now_s: float) -> None:

@@ -46,14 +46,16 @@ def run_loop(spec: LoopSpec) -> None:
     mailbox = MailboxReader(spec.mailbox)
     _await_recorder(ring)
     watch = Watch(parent_pid, mailbox.age_s, ring.reader_age_s)
-    clock = RealClock()
     bridge = wiring.serial_bridge(spec.session, spec.rig)
+    clock = RealClock(bridge.warm_up)
     prepare_realtime()
     encode = msgspec.msgpack.Encoder().encode
 
     def take(now_s: float) -> tuple[Request, ...]:
-        requests = (*mailbox.take(), *watch.requests(now_s), *terminated)
-        terminated.clear()
+        requests = mailbox.take() + watch.requests(now_s)
+        if terminated:
+            requests += tuple(terminated)
+            terminated.clear()
         return requests
 
     def publish(record: TickRecord) -> None:

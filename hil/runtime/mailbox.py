@@ -97,7 +97,10 @@ class MailboxReader:
 
     def take(self, limit: int = 8) -> tuple[Request, ...]:
         """Up to `limit` requests in the order in which they were sent."""
-        requests = [self._decode(payload) for payload in self._ring.read(limit)]
+        payloads = self._ring.read(limit)
+        if not payloads:
+            return ()
+        requests = [self._decode(payload) for payload in payloads]
         self._ring.publish_cursor()
         return tuple(request for request in requests if request is not None)
 
