@@ -68,12 +68,13 @@ class Line:
             LinkClosed: the port is gone.
         """
         check_bytes(data, self._limits_us)
-        if self._torn:
+        if self._torn or self._sync is not None:
+            # Bytes were lost: half a move may wait in the board, and must not be ended by what comes now.
             data = CANCEL + data
         try:
             self._port.write(data, now_s)
         except LinkOverrun:
-            # Part of a line may have left: without an ESC before it the next one would be read as its end.
+            # Part of a line may have left.
             self._torn = True
             raise
         self._torn = False
@@ -174,8 +175,7 @@ class Line:
         elif not sync.heard.endswith(version) and now_s >= max(sync.deadline_s, self.free_s):
             if sync.asked:
                 self.missed += 1
-            # Bytes have been lost: half a move may wait in the board, and must not be ended by our CR.
-            self.send(CANCEL + VERSION.line, now_s)
+            self.send(VERSION.line, now_s)
             sync.asked += 1
             sync.deadline_s = self.free_s + self._settings.reply_s(len(version)) + self._timeout_s
 

@@ -1,0 +1,65 @@
+"""The whole stack on virtual time through everything that can go wrong; see docs/faults-and-kills.md."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from hil.cli.output import print_table
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from soak_life import Tally, live, lives, together
+
+
+def main() -> int:
+    """Run many lives and say what they were made of; 1 if a guarantee was broken in one of them."""
+    parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
+    parser.add_argument("--ticks", type=int, default=200_000, help="virtual ticks in all (200000)")
+    parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
+    parser.add_argument("--each", type=int, default=4_000, help="ticks of one life (4000)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (all cores)")
+    wanted = parser.parse_args()
+    seed = random.randrange(1 << 32) if wanted.seed is None else wanted.seed
+    plan = lives(seed, wanted.ticks, wanted.each)
+    print(f"seed {seed}: {wanted.ticks} ticks in {len(plan)} lives", flush=True)
+    began_s = time.monotonic()
+    tallies: list[Tally] = []
+    with ProcessPoolExecutor(wanted.jobs) as pool:
+        for tally in pool.map(live, *zip(*plan, strict=True)):
+            tallies.append(tally)
+            if tally.violation:
+                print(f"BROKEN: {tally.violation}\n  again: scripts/soak --ticks {wanted.each} --seed {tally.seed}")
+    _show(together(tallies), time.monotonic() - began_s)
+    broken = [tally for tally in tallies if tally.violation]
+    if broken:
+        print(f"{len(broken)} of {len(tallies)} lives broke a guarantee", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def _show(total: Tally, took_s: float) -> None:
+    counts = total.counts
+    faults = {name: n for name, n in counts.items() if name.startswith(("fault: ", "gap ", "owner ", "recorder "))}
+    modes = {name: n for name, n in counts.items() if name.startswith("to ")}
+    rest = {name: n for name, n in counts.items() if name not in faults and name not in modes}
+    print_table("what went wrong", ["kind", "times"], _rows(faults))
+    print_table("modes entered", ["mode", "times"], _rows({name.removeprefix("to "): n for name, n in modes.items()}))
+    print_table("what else happened", ["what", "times"], _rows({**rest, "sessions": total.sessions}))
+    print_table("what was checked on the wire", ["what", "number"], _rows(dict(total.wire)))
+    worst = [[name, f"{value:.4g}"] for name, value in sorted(total.worst.items())]
+    worst.append(["arm at rest after a stop at the latest, allowed, s", f"{total.allowed_s:.4g}"])
+    print_table("the worst of each", ["what", "value"], worst)
+    print(f"{total.ticks} ticks in {took_s:.0f} s, seed {total.seed}")
+
+
+def _rows(numbers: dict[str, int]) -> list[list[str]]:
+    return [[name, str(number)] for name, number in sorted(numbers.items())]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

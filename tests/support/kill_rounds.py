@@ -1,0 +1,477 @@
+"""Rounds in which processes die: a fake board as a process of its own is the arm, `hil run` is the victim.
+
+Everything is judged from the board's own trace of pulses and servos and from the journal, on the machine's one
+monotonic clock. Linux only: the children are found in /proc.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from soak_oracles import RigFacts, read_rig
+
+from hil.model.files import find
+from hil.runtime import wiring
+from hil.runtime.bridge import Bridge
+from hil.runtime.journal import Completeness, Verdict, read_journal, verify
+from hil.runtime.pacing import OWNER_SILENT_S, RECORDER_SILENT_S
+from hil.runtime.replay import replay
+from hil.types import Confirm, Disconnect, Mode, Stop, TickRecord
+
+FRAME_S = 0.02
+LINE_S = 48 * 10 / 115200
+"""The longest move of a Lynx6 on its line."""
+FAKE_LATE_S = 0.02
+"""What a busy machine may add: the fake is a process like any other, and takes bytes when it gets its turn."""
+JOURNAL_S = 0.25
+ECHO_US = 16.0
+"""A board tells its pulses in steps of 10 us, rounded down; a confirmed pose within such a step counts as the same."""
+HIL = "from hil.cli.main import main; main()"
+_TRACEBACK = "Traceback (most recent call last)"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What runs in a round.
+
+    Attributes:
+        rig, task: names or files.
+        within_s: the blow comes at a random moment so long after streaming began.
+    """
+
+    rig: str
+    task: str
+    within_s: float
+
+
+@dataclass
+class Outcome:
+    """What came of a round; `wrong` is empty if every guarantee held."""
+
+    name: str
+    wrong: list[str] = field(default_factory=list)
+    numbers: dict[str, float] = field(default_factory=dict)
+
+    def hold(self, condition: bool, words: str) -> None:
+        """Note a guarantee that did not hold."""
+        if not condition:
+            self.wrong.append(f"{self.name}: {words}")
+
+    def within(self, what: str, value: float, allowed: float) -> None:
+        """Note a number and hold it against what is allowed."""
+        self.numbers[what] = max(value, self.numbers.get(what, value))
+        self.hold(value <= allowed, f"{what} {value:.4f}, allowed {allowed:.4f}")
+
+
+# -- processes -------------------------------------------------------------------------------------------
+
+
+def children(pid: int) -> list[int]:
+    """Numbers of the live processes that `pid` has started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                status = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(status[1]) == pid and status[0] not in "ZX":
+                    found.append(int(entry.name))
+    return found
+
+
+def holder(pids: list[int], opened: Callable[[str], bool]) -> int | None:
+    """The one of these processes that has such a file open."""
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if any(opened(os.readlink(link)) for link in Path(f"/proc/{pid}/fd").iterdir()):
+                return pid
+    return None
+
+
+def await_that(reached: Callable[[], bool], within_s: float, what: str) -> None:
+    """Wait in small steps; the machine's own clock is what these rounds are about."""
+    deadline_s = time.monotonic() + within_s
+    while not reached():
+        if time.monotonic() > deadline_s:
+            raise AssertionError(f"{what}: not within {within_s} s")
+        time.sleep(0.005)
+
+
+class Program:
+    """One `hil` command in a session of its own, its output in files."""
+
+    def __init__(self, folder: Path, name: str, *arguments: str) -> None:
+        self.out, self.err = folder / f"{name}.out", folder / f"{name}.err"
+        environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", HIL, *arguments],
+                stdout=out,
+                stderr=err,
+                stdin=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+        self.pid = self.process.pid
+        self._family: set[int] = {self.pid}
+
+    def says(self, words: str, within_s: float) -> None:
+        """Wait until it has printed these words."""
+
+        def said() -> bool:
+            if words in self.out.read_text():
+                return True
+            if self.process.poll() is not None:
+                raise AssertionError(f"ended before it said {words!r}: {self.out.read_text()} {self.err.read_text()}")
+            return False
+
+        await_that(said, within_s, f"{words!r} was not said")
+
+    def remember_family(self) -> list[int]:
+        """Its children by now; they have to end as well, whatever happens to it."""
+        young = children(self.pid)
+        self._family |= set(young)
+        return young
+
+    def ends(self, within_s: float) -> int:
+        """Wait for its end and for that of all its children; its exit code."""
+        await_that(lambda: self.process.poll() is not None, within_s, f"process {self.pid} has not ended")
+        await_that(lambda: not any(_runs(pid) for pid in self._family), within_s, "children have not ended")
+        return self.process.returncode
+
+    def clear_up(self) -> None:
+        """End whatever is left of it; only needed when a round went wrong."""
+        self.remember_family()
+        for pid in self._family:
+            if _runs(pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+                    os.kill(pid, signal.SIGKILL)
+        self.process.wait(5.0)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+# -- the trace -------------------------------------------------------------------------------------------
+
+
+class Trace:
+    """What the board and its servos did: times, pulses and positions, one entry per frame in which something moved."""
+
+    def __init__(self, path: Path, rig: RigFacts) -> None:
+        self._rig = rig
+        lines = path.read_bytes().splitlines()
+        entries = [json.loads(line) for line in lines if line.endswith(b"}")]
+        channels = [axis.channel for axis in rig.axes]
+        self.frames = [
+            (e["time_s"], [e["pulses_us"][c] for c in channels], [e["positions"][c] for c in channels]) for e in entries
+        ]
+
+    def last_pulse_change_s(self, since_s: float) -> float:
+        """When a pulse changed last; `since_s` if none did after it."""
+        last_s, before = since_s, None
+        for time_s, pulses, _ in self.frames:
+            if before is not None and pulses != before and time_s > since_s:
+                last_s = time_s
+            before = pulses
+        return last_s
+
+    def last_motion_s(self, since_s: float) -> float:
+        """When a servo was last further than a tenth of a degree or millimetre from where it came to rest."""
+        rest = self.frames[-1][2]
+        away = [
+            time_s
+            for time_s, _, there in self.frames
+            if any(abs(a - b) > axis.still for axis, a, b in zip(self._rig.axes, there, rest, strict=True))
+        ]
+        return max(since_s, away[-1] if away else since_s)
+
+    def worst_step(self, since_s: float) -> float:
+        """The largest change of a pulse from one frame to the next, as a part of what the axis may do in a frame."""
+        worst = 0.0
+        for (_, before, _), (time_s, after, _) in zip(self.frames, self.frames[1:], strict=False):
+            if time_s <= since_s:
+                continue
+            for axis, u0, u1 in zip(self._rig.axes, before, after, strict=True):
+                if u0 and u1:
+                    step = abs(axis.position(u1) - axis.position(u0)) - axis.unit_per_us
+                    worst = max(worst, step / (axis.speed * FRAME_S))
+        return worst
+
+    @property
+    def pulses(self) -> list[float]:
+        """The widths that are generated now."""
+        return self.frames[-1][1]
+
+    def at(self, time_s: float) -> list[float]:
+        """The widths at some time."""
+        return [pulses for at_s, pulses, _ in self.frames if at_s <= time_s][-1]
+
+
+# -- one round -------------------------------------------------------------------------------------------
+
+
+class Scene:
+    """A fake board with its arm, and the first run on it up to streaming.
+
+    Args:
+        setting: rig and task.
+        folder: an empty one, for everything that the round leaves.
+    """
+
+    def __init__(self, setting: Setting, folder: Path) -> None:
+        self.setting, self.folder = setting, folder
+        self.facts = read_rig(find("rigs", "lynx6"))
+        rig = wiring.load_rig(setting.rig)
+        self.stop_time_s = _declared_stop_time_s(rig)
+        self.journal, self._trace = folder / "run.mcap", folder / "trace.jsonl"
+        self.link = folder / "arm"
+        arguments = ("fake", "ssc32", "--rig", setting.rig, "--link", str(self.link), "--trace", str(self._trace))
+        self.fake = Program(folder, "fake", *arguments)
+        self.fake.says("ready at", 20.0)
+        self.owner = self.start("run", self.journal)
+
+    def start(self, name: str, journal: Path) -> Program:
+        """Run the task on the arm."""
+        return Program(
+            self.folder,
+            name,
+            *("run", self.setting.rig, self.setting.task, "--hardware", "--port", str(self.link)),
+            *("--pose-confirmed-by", "a test", "--journal", str(journal)),
+        )
+
+    def stream(self, rng: random.Random) -> dict[str, int]:
+        """Wait for a random moment of the motion; the processes by name."""
+        self.owner.says("streaming ", 30.0)
+        moment_s = time.monotonic() + rng.uniform(0.0, self.setting.within_s)
+        young = self.owner.remember_family()
+        line = os.path.realpath(self.link)
+        loop = holder(young, lambda opened: opened == line)
+        recorder = holder(young, lambda opened: opened == str(self.journal))
+        assert loop is not None and recorder is not None, "loop or recorder was not found among the children"
+        time.sleep(max(moment_s - time.monotonic(), 0.0))
+        return {"owner": self.owner.pid, "loop": loop, "recorder": recorder, "fake": self.fake.pid}
+
+    def trace(self) -> Trace:
+        """What the arm has done so far."""
+        return Trace(self._trace, self.facts)
+
+    def rest(self) -> Trace:
+        """The trace once nothing has moved for a while."""
+        size = -1
+        while size != (size := self._trace.stat().st_size):
+            time.sleep(0.15)
+        return self.trace()
+
+    @property
+    def settle_s(self) -> float:
+        """Declared settling time of the servos."""
+        return self.facts.settle_s
+
+
+def _declared_stop_time_s(rig: wiring.Rig) -> float:
+    bridge: Bridge = wiring.virtual_arm(rig, rig.park, energised=False, epoch_offset_s=0.0).bridge
+    return bridge.stop_time_s
+
+
+@contextlib.contextmanager
+def scene(setting: Setting, folder: Path) -> Iterator[Scene]:
+    """A scene, cleared up at the end."""
+    made = Scene(setting, folder)
+    try:
+        yield made
+    finally:
+        made.owner.clear_up()
+        made.fake.clear_up()
+
+
+def kill_round(target: str, setting: Setting, rng: random.Random, folder: Path) -> Outcome:
+    """SIGKILL for owner, loop, recorder or fake at a random moment, then everything that is promised for it."""
+    outcome = Outcome(f"kill of the {target}")
+    with scene(setting, folder) as stage:
+        pids = stage.stream(rng)
+        killed_s = time.monotonic()
+        os.kill(pids[target], signal.SIGKILL)
+        code = stage.owner.ends(15.0)
+        _judge_exit(outcome, stage, code, -signal.SIGKILL if target == "owner" else 1)
+        trace = stage.trace() if target == "fake" else stage.rest()
+        _JUDGES[target](outcome, stage, trace, killed_s)
+        outcome.within("step per frame, of the limit", trace.worst_step(killed_s - 1.0), 1.25)
+        _judge_replay(outcome, stage.journal)
+        if target != "fake":
+            _judge_next_start(outcome, stage, trace)
+    return outcome
+
+
+def _judge_loop_kill(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
+    pulse_s = trace.last_pulse_change_s(killed_s) - killed_s
+    bound_s = stage.facts.look_ahead_s + FRAME_S + LINE_S
+    outcome.within("last pulse after the kill, s", pulse_s, bound_s + FAKE_LATE_S)
+    rest_s = trace.last_motion_s(killed_s) - killed_s
+    outcome.within("arm at rest after the kill, s", rest_s, bound_s + FAKE_LATE_S + stage.settle_s)
+    _judge_journal(outcome, stage, Completeness.UNFINISHED, killed_s)
+
+
+def _judge_owner_kill(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
+    _judge_controlled_stop(outcome, stage, trace, killed_s, OWNER_SILENT_S, Disconnect)
+    _judge_journal(outcome, stage, Completeness.COMPLETE, killed_s)
+
+
+def _judge_recorder_kill(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
+    _judge_controlled_stop(outcome, stage, trace, killed_s, RECORDER_SILENT_S, Stop)
+    _judge_journal(outcome, stage, Completeness.UNFINISHED, killed_s)
+
+
+def _judge_fake_kill(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
+    _judge_journal(outcome, stage, Completeness.COMPLETE, killed_s)
+    fault_s = next((r.t_s for r in _ticks(stage.journal) if r.mode is Mode.FAULT), float("inf"))
+    outcome.within("fault after the kill, s", fault_s - killed_s, 3 * stage.facts.period_s + FAKE_LATE_S)
+
+
+_JUDGES: dict[str, Callable[[Outcome, Scene, Trace, float], None]] = {
+    "loop": _judge_loop_kill,
+    "owner": _judge_owner_kill,
+    "recorder": _judge_recorder_kill,
+    "fake": _judge_fake_kill,
+}
+TARGETS = tuple(_JUDGES)
+
+
+def _judge_controlled_stop(
+    outcome: Outcome, stage: Scene, trace: Trace, killed_s: float, silent_s: float, kind: type[Stop | Disconnect]
+) -> None:
+    """A stop within limits: how soon it was noticed (where the journal can still tell), and when nothing moved."""
+    asked = [r.t_s for r in _ticks(stage.journal) if any(isinstance(q, kind) for q in r.requests)]
+    notice_s = silent_s + stage.facts.period_s
+    if asked and asked[0] >= killed_s:
+        outcome.within("notice after the blow, s", asked[0] - killed_s, notice_s + FAKE_LATE_S)
+    pulse_s = trace.last_pulse_change_s(killed_s) - killed_s
+    bound_s = notice_s + stage.stop_time_s + FAKE_LATE_S
+    outcome.within("last pulse after the blow, s", pulse_s, bound_s)
+    rest_s = trace.last_motion_s(killed_s) - killed_s
+    outcome.within("arm at rest after the blow, s", rest_s, bound_s + stage.settle_s)
+
+
+def _judge_exit(outcome: Outcome, stage: Scene, code: int, expected: int) -> None:
+    outcome.hold(code == expected, f"exit code {code}, expected {expected}")
+    said = stage.owner.err.read_text()
+    outcome.hold(_TRACEBACK not in said, f"a traceback was printed: {said}")
+
+
+def _judge_journal(outcome: Outcome, stage: Scene, expected: Completeness, killed_s: float) -> Verdict:
+    verdict = verify(stage.journal)
+    outcome.hold(verdict.completeness is expected, f"the journal is {verdict.text}; expected {expected.value}")
+    outcome.hold(verdict.lost == 0, f"{verdict.lost} ticks are missing in the journal")
+    last_s = max((record.t_s for record in _ticks(stage.journal)), default=float("-inf"))
+    outcome.within("journal missing before the blow, s", max(killed_s - last_s, 0.0), JOURNAL_S)
+    return verdict
+
+
+def _judge_replay(outcome: Outcome, journal: Path) -> None:
+    again = replay(journal)
+    outcome.hold(again.same, f"the journal does not replay: {again.first_difference}")
+
+
+def _judge_next_start(outcome: Outcome, stage: Scene, before: Trace) -> None:
+    """The next program does not know where the arm is, and adopts what the board drives without moving it."""
+    journal = stage.folder / "next.mcap"
+    again = stage.start("next", journal)
+    try:
+        await_that(lambda: again.remember_family() != [] or again.process.poll() is not None, 20.0, "no next start")
+        again.ends(30.0)
+    finally:
+        again.clear_up()
+    ticks = list(_ticks(journal))
+    modes = [record.mode for record in ticks]
+    first = next(i for i, mode in enumerate(modes) if mode is not Mode.CONNECTING)
+    outcome.hold(modes[first] is Mode.UNKNOWN_POSE, f"the next start went to {modes[first].value}")
+    confirmed = [r.t_s for r in ticks if any(isinstance(q, Confirm) for q in r.requests)]
+    outcome.hold(bool(confirmed), "the next start never asked for a pose")
+    after = stage.rest()
+    still = after.at(confirmed[0]) == before.pulses if confirmed else False
+    outcome.hold(still, "a pulse changed before the pose was confirmed")
+    moved_us = max(abs(a - b) for a, b in zip(after.pulses, before.pulses, strict=True))
+    if Mode.STREAMING not in modes:
+        outcome.within("pulses moved by adopting, us", moved_us, ECHO_US)
+    said = again.err.read_text()
+    outcome.hold(_TRACEBACK not in said, f"the next start printed a traceback: {said}")
+
+
+def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path, pause_s: float = 2.0) -> Outcome:
+    """SIGSTOP for owner, loop or recorder, SIGCONT after a while: no jump, and the arm holds."""
+    outcome = Outcome(f"pause of the {target}")
+    with scene(setting, folder) as stage:
+        pids = stage.stream(rng)
+        paused_s = time.monotonic()
+        os.kill(pids[target], signal.SIGSTOP)
+        time.sleep(pause_s)
+        os.kill(pids[target], signal.SIGCONT)
+        _judge_exit(outcome, stage, stage.owner.ends(15.0), 1)
+        trace = stage.rest()
+        outcome.within("step per frame, of the limit", trace.worst_step(paused_s - 1.0), 1.25)
+        outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
+        if target == "loop":
+            rest_s = trace.last_pulse_change_s(paused_s) - paused_s
+            bound_s = stage.facts.look_ahead_s + FRAME_S + LINE_S + FAKE_LATE_S
+            # One line that was being written when the loop froze may still leave when it goes on.
+            late_s = rest_s - pause_s if rest_s > pause_s else rest_s
+            outcome.within("last pulse after the pause began or ended, s", late_s, bound_s)
+        else:
+            silent_s = OWNER_SILENT_S if target == "owner" else RECORDER_SILENT_S
+            kind: type[Stop | Disconnect] = Disconnect if target == "owner" else Stop
+            _judge_controlled_stop(outcome, stage, trace, paused_s, silent_s, kind)
+        _judge_journal(outcome, stage, Completeness.COMPLETE, paused_s)
+        _judge_replay(outcome, stage.journal)
+    return outcome
+
+
+def polite_round(
+    number: signal.Signals, setting: Setting, rng: random.Random, folder: Path, *, group: bool = False
+) -> Outcome:
+    """SIGINT or SIGTERM for the owner, or for everything that was started: stop, hold, explain, leave.
+
+    A terminal that is closed (SIGHUP) kills the owner before it can explain; the rest stops all the same.
+    """
+    outcome = Outcome(f"{number.name} for {'everything that was started' if group else 'the owner'}")
+    with scene(setting, folder) as stage:
+        stage.stream(rng)
+        asked_s = time.monotonic()
+        if group:
+            os.killpg(stage.owner.pid, number)
+        else:
+            os.kill(stage.owner.pid, number)
+        code = stage.owner.ends(15.0)
+        expected = (-signal.SIGHUP,) if number is signal.SIGHUP else (1, 130)
+        outcome.hold(code in expected, f"exit code {code}, expected {expected}")
+        said = stage.owner.err.read_text()
+        outcome.hold(_TRACEBACK not in said, f"a traceback was printed: {said}")
+        outcome.hold(number is signal.SIGHUP or said.strip() != "", "nothing was said on standard error")
+        trace = stage.rest()
+        pulse_s = trace.last_pulse_change_s(asked_s) - asked_s
+        bound_s = 0.1 + stage.facts.period_s + stage.stop_time_s + FAKE_LATE_S
+        outcome.within("last pulse after the signal, s", pulse_s, bound_s)
+        outcome.within("step per frame, of the limit", trace.worst_step(asked_s - 1.0), 1.25)
+        outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
+        _judge_journal(outcome, stage, Completeness.COMPLETE, asked_s)
+        _judge_replay(outcome, stage.journal)
+    return outcome
+
+
+def _ticks(journal: Path) -> Iterator[TickRecord]:
+    for entry in read_journal(journal):
+        if entry.tick is not None:
+            yield entry.tick

@@ -1,0 +1,607 @@
+"""One life of an arm on virtual time: the product's own loop, a board, servos, a person, and everything going wrong.
+
+All chance comes from one seed: the same seed and number of ticks give the same life, byte for byte.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+from soak_oracles import (
+    ArmJudge,
+    FirstMoveJudge,
+    NoticeJudge,
+    RecordJudge,
+    RigFacts,
+    SampleJudge,
+    Violation,
+    WireJudge,
+    driven_pose,
+    read_rig,
+)
+
+import hil
+from hil.errors import RefusedError
+from hil.link import BytePort
+from hil.model.files import find
+from hil.model.rig import Rig
+from hil.motion.motion import Motion
+from hil.motion.planning import plan_joint_move
+from hil.robot import Robot
+from hil.runtime import wiring
+from hil.runtime.journal import Completeness, JournalWriter, SessionRecord, Wiring, verify
+from hil.runtime.mailbox import MailboxReader, MailboxWriter
+from hil.runtime.pacing import Watch, run_paced
+from hil.runtime.recorder import DRAIN_S, Recorder
+from hil.runtime.replay import replay
+from hil.runtime.ring import RECORDER_SLOT, RingReader, RingWriter, default_folder
+from hil.safety.certificate import Certificate, issue
+from hil.safety.checker import check_motion
+from hil.types import (
+    Arm,
+    Confirm,
+    Disconnect,
+    EmergencyStop,
+    EnergiseCommand,
+    Load,
+    Mode,
+    Request,
+    Reset,
+    Start,
+    Stop,
+    TickRecord,
+)
+from sim.bench import BenchServo, ServoBench
+from sim.faults import BYTE_KINDS, Direction, Fault, FaultFile, FaultKind, FaultScript
+from sim.ports import MemoryPort
+from sim.ssc32 import BoardSettings, BoardState, Firmware, Ssc32Board
+
+RIG = "lynx6"
+EPOCH_S = 1_750_000_000.0
+FIRST_TICK_S = 0.1
+AFTERMATH_S = 1.5
+"""What a damaged time in a command, a freed joint or a returned servo supply can go on moving."""
+
+NOTICE_S = {"unplugged": 0.05, "reset": 0.6, "hung": 0.7}
+"""From trouble to the end of streaming, gaps of the loop not counted; docs/faults-and-kills.md says why."""
+
+
+@dataclass
+class Tally:
+    """What a life was made of."""
+
+    seed: int
+    ticks: int = 0
+    sessions: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    wire: Counter[str] = field(default_factory=Counter)
+    worst: dict[str, float] = field(default_factory=dict)
+    allowed_s: float = 0.0
+    violation: str = ""
+
+    def peak(self, name: str, value: float) -> None:
+        """Remember the largest value under this name."""
+        self.worst[name] = max(self.worst.get(name, 0.0), value)
+
+
+def live(seed: int, ticks: int) -> Tally:
+    """Run one life; a broken guarantee is in `violation`, with seed and tick."""
+    life = _Life(seed, ticks)
+    try:
+        with tempfile.TemporaryDirectory(prefix="hil-soak-", dir=default_folder()) as folder:
+            life.run(Path(folder))
+    except Violation as broken:
+        life.tally.violation = f"seed {seed}, tick {life.tally.ticks}, {life.clock.now_s():.3f} s: {broken}"
+    return life.tally
+
+
+# -- time ------------------------------------------------------------------------------------------------
+
+
+class UnevenClock:
+    """Virtual time on a bad machine: every wake-up is late, some very late."""
+
+    def __init__(self, rng: random.Random, tally: Tally, gap_chance: float) -> None:
+        self._rng, self._tally, self._gap_chance = rng, tally, gap_chance
+        self._now_s = FIRST_TICK_S
+        self.gap_s = 0.0
+
+    def now_s(self) -> float:
+        """The present virtual second."""
+        return self._now_s
+
+    def sleep_until(self, deadline_s: float) -> None:
+        """Wake up after the deadline: half a millisecond as a rule, some milliseconds or half a second at times."""
+        rng = self._rng
+        late_s = min(rng.expovariate(1.0 / 0.5e-3), 9e-3)
+        if rng.random() < 0.02:
+            late_s = rng.uniform(1e-3, 9e-3)
+        self.gap_s = 0.0
+        if rng.random() < self._gap_chance:
+            self.gap_s = late_s = rng.uniform(0.03, 0.5) if rng.random() < 0.5 else rng.uniform(0.03, 0.12)
+            self._tally.counts["gap of the loop"] += 1
+        self._now_s = max(self._now_s + 1e-6, deadline_s + late_s)
+
+
+# -- the world -------------------------------------------------------------------------------------------
+
+
+def _troubles(rng: random.Random, duration_s: float) -> list[Fault]:
+    """A schedule of everything that the fake can do wrong."""
+    faults: list[Fault] = []
+    if rng.random() < 0.5:
+        text = rng.choice(["#0P2400", "#1P700T", "QP", "#4P1500#3P", "VE"])
+        faults.append(Fault(kind=FaultKind.STALE_TEXT, text=text))
+    at_s = rng.uniform(1.0, 5.0)
+    while at_s < duration_s:
+        faults.append(_trouble(rng, at_s))
+        at_s += rng.expovariate(1.0 / 3.0)
+    return faults
+
+
+def _trouble(rng: random.Random, at_s: float) -> Fault:
+    kind = rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+    if kind in BYTE_KINDS:
+        late = kind is FaultKind.LATE
+        return Fault(
+            kind=kind,
+            at_s=at_s,
+            for_s=rng.uniform(0.05, 1.5),
+            probability=rng.choice([0.002, 0.02, 0.2]) if late else rng.choice([0.005, 0.05, 0.5, 1.0]),
+            direction=rng.choice([Direction.REPLIES, Direction.REPLIES, Direction.COMMANDS]),
+            delay_ms=rng.choice([0.5, 5.0, 60.0]) if late else None,
+        )
+    return Fault(
+        kind=kind,
+        at_s=at_s,
+        for_s=None if kind is FaultKind.RESET else rng.choice([rng.uniform(0.02, 0.5), rng.uniform(0.5, 2.5)]),
+        channel=rng.randrange(6) if kind is FaultKind.STALL else None,
+        channels_starting=rng.randint(2, 6) if kind is FaultKind.BROWN_OUT else None,
+    )
+
+
+_WEIGHTS = {
+    FaultKind.LOST: 3,
+    FaultKind.GARBLED: 3,
+    FaultKind.DOUBLED: 2,
+    FaultKind.LATE: 3,
+    FaultKind.UNPLUG: 3,
+    FaultKind.RESET: 3,
+    FaultKind.BROWN_OUT: 2,
+    FaultKind.STALL: 3,
+    FaultKind.HUNG: 3,
+    FaultKind.NO_POWER: 2,
+    FaultKind.NO_SERVO_POWER: 2,
+}
+_FIRMWARES = (Firmware.V2, Firmware.V2, Firmware.V2, Firmware.U, Firmware.V1)
+
+
+class _World:
+    """Board, servos and cable, and the list of what befalls them."""
+
+    def __init__(self, rng: random.Random, facts: RigFacts, duration_s: float, tally: Tally) -> None:
+        self._tally, self._facts = tally, facts
+        self.firmware = rng.choice(_FIRMWARES)
+        self.board = Ssc32Board(BoardSettings(firmware=self.firmware, baud=115200))
+        servos = [
+            BenchServo(channel=a.channel, points=a.points, start=a.park, lag_s=a.lag_s, speed=a.servo_speed)
+            for a in facts.axes
+        ]
+        self.bench = ServoBench(self.board, servos)
+        self.faults = _troubles(rng, duration_s)
+        title = FaultFile(title="soak", fault=tuple(self.faults))
+        self._script = FaultScript(title, random.Random(rng.random()))
+        self._port: MemoryPort | None = None
+        self._excused_until_s = -math.inf
+        self._boots = self.board.counts.boots
+        self._begun: set[int] = set()
+        self._excuses = sorted(_excuses(self.faults))
+
+    def open_port(self) -> BytePort:
+        """Plug in."""
+        self._tally.counts["connects"] += 1
+        self._port = MemoryPort(self.board, 115200, self._script, self.bench)
+        return self._port
+
+    def advance(self, now_s: float) -> None:
+        """Let board, cable and faults live up to `now_s`, whether or not anybody has the port open."""
+        if self._port is not None:
+            self._port.line.poll(now_s)
+        self.board.advance(now_s)
+
+    def positions(self, now_s: float) -> tuple[float, ...]:
+        """Where the servos are, in the order of the rig's axes."""
+        return self.bench.positions(now_s)
+
+    def excused(self, now_s: float) -> bool:
+        """True while something that no program can help moves the arm, and for a while after."""
+        while self._excuses and self._excuses[0][0] <= now_s:
+            self._excuse(self._excuses.pop(0)[1])
+        if self._port is not None and self._port.line.backlog(now_s) > 200:
+            self._excuse(now_s + AFTERMATH_S)
+        if now_s < self._excused_until_s and (self.board.moving or self.board._text):
+            # A damaged time can be long, and half a line waits in the board for whatever ends it.
+            self._excuse(now_s + AFTERMATH_S)
+        return now_s < self._excused_until_s
+
+    def _excuse(self, until_s: float) -> None:
+        self._excused_until_s = max(self._excused_until_s, until_s)
+
+    def new_troubles(self, now_s: float) -> list[Fault]:
+        """Faults that began since the last question."""
+        new = [(i, f) for i, f in enumerate(self.faults) if i not in self._begun and f.at_s <= now_s]
+        self._begun.update(i for i, _ in new)
+        return [fault for _, fault in new]
+
+    def rebooted(self) -> bool:
+        """True if the board has started anew since the last question."""
+        before, self._boots = self._boots, self.board.counts.boots
+        return self._boots > before
+
+    def free_by_hand(self, now_s: float) -> None:
+        """A person cuts the power and puts the arm back into its park pose."""
+        self.board.power_cycle(now_s)
+        for axis in self._facts.axes:
+            self.bench.stall(axis.channel, now_s, stalled=False)
+            self.bench.place(axis.channel, axis.park, now_s)
+        self._excuse(now_s + AFTERMATH_S)
+        self._tally.counts["arm freed by hand"] += 1
+
+
+def _excuses(faults: list[Fault]) -> list[tuple[float, float]]:
+    """From when until when the arm may move although nobody asks it to."""
+    spans = []
+    for fault in faults:
+        end_s = fault.end_s if math.isfinite(fault.end_s) else fault.at_s
+        if fault.kind in BYTE_KINDS and fault.direction is Direction.COMMANDS:
+            spans.append((fault.at_s - 0.1, end_s + AFTERMATH_S))
+        elif fault.kind in (FaultKind.STALL, FaultKind.NO_SERVO_POWER):
+            spans.append((end_s, end_s + AFTERMATH_S))
+            if fault.kind is FaultKind.NO_SERVO_POWER:
+                spans.append((fault.at_s, fault.at_s + AFTERMATH_S))
+    return spans
+
+
+# -- the person ------------------------------------------------------------------------------------------
+
+
+class _Person:
+    """Owner and operator in one: confirms, plans, starts, stops, and asks for things at the wrong time."""
+
+    def __init__(self, rng: random.Random, rig: Rig, world: _World, tally: Tally) -> None:
+        self._rng, self._rig, self._world, self._tally = rng, rig, world, tally
+        self._robot = Robot(rig.robot)
+        self.pose = list(rig.park)
+        self._goals = _poses(rng, rig, self._robot)
+        self._mode = Mode.DISCONNECTED
+        self._act_s = 0.0
+        self._motion: Motion | None = None
+        self._refusals = 0
+        self._reported: tuple[float | None, ...] = (None,) * len(rig.axes)
+
+    def see(self, record: TickRecord) -> None:
+        """Look at what the loop has published."""
+        driven_pose(record, self.pose)
+        if record.reported is not None:
+            self._reported = record.reported.positions
+        if record.mode is not self._mode:
+            self._mode = record.mode
+            self._act_s = record.t_s + self._rng.choice([0.0, self._rng.uniform(0.0, 0.3), self._rng.uniform(0.3, 1.2)])
+
+    def act(self, now_s: float) -> list[Request]:
+        """What is asked for now."""
+        rng = self._rng
+        if rng.random() < 0.004:
+            return [self._out_of_turn()]
+        if self._mode is Mode.STREAMING and rng.random() < 0.003:
+            return [Stop(reason="somebody said so")]
+        if rng.random() < 0.0006:
+            return [EmergencyStop(reason="somebody pressed it")]
+        if now_s < self._act_s:
+            return []
+        match self._mode:
+            case Mode.UNKNOWN_POSE:
+                return self._confirm(now_s)
+            case Mode.IDLE | Mode.HOLDING:
+                return self._load(now_s)
+            case Mode.ARMED if self._motion is not None:
+                self._act_s = now_s + 0.3
+                return [Start(digest=self._motion.digest)]
+            case Mode.FAULT | Mode.ESTOP:
+                self._act_s = now_s + rng.uniform(0.1, 1.0)
+                return [Reset(by="the person")]
+        return []
+
+    def _confirm(self, now_s: float) -> list[Request]:
+        """The arm as it stands, or, from somebody who looks at the screen only, as the board has it."""
+        self._act_s = now_s + 0.5
+        seen = self._world.positions(now_s)
+        if self._rng.random() < 0.3:
+            seen = tuple(s if r is None else r for s, r in zip(seen, self._reported, strict=True))
+            self._tally.counts["poses confirmed from the echo"] += 1
+        else:
+            self._tally.counts["poses confirmed by looking"] += 1
+        inside = all(axis.lower <= at <= axis.upper for axis, at in zip(self._rig.axes, seen, strict=True))
+        if not inside:
+            self._world.free_by_hand(now_s)
+            return []
+        return [Confirm(positions=seen, by="the person")]
+
+    def _load(self, now_s: float) -> list[Request]:
+        """Plan from where the arm is held, have it certified, ask for arming."""
+        self._act_s = now_s + 0.5
+        goal = self._rng.choice(self._goals)
+        planned = certified(self._rig, self._robot, tuple(self.pose), goal)
+        if planned is None:
+            self._tally.counts["plans refused"] += 1
+            self._refusals += 1
+            if self._refusals > 8:
+                self._refusals = 0
+                self._world.free_by_hand(now_s)
+            return []
+        self._refusals = 0
+        self._motion, certificate = planned
+        load = Load(motion=self._motion.to_bytes(), certificate=certificate.to_bytes())
+        return [load, Arm(digest=self._motion.digest)]
+
+    def _out_of_turn(self) -> Request:
+        rng, digest = self._rng, "0" * 64 if self._motion is None else self._motion.digest
+        self._tally.counts["requests at the wrong time"] += 1
+        bytes_of_none = Load(motion=rng.randbytes(40), certificate=b"{}")
+        return rng.choice(
+            [
+                Confirm(positions=tuple(rng.uniform(-2.0, 2.0) for _ in self._rig.axes), by="a mistake")
+                if self._mode is not Mode.UNKNOWN_POSE
+                else Stop(reason="a mistake"),
+                Confirm(positions=(0.0,), by="a mistake"),
+                Reset(by="a mistake"),
+                Arm(digest=digest),
+                Arm(digest="f" * 64),
+                Start(digest=digest),
+                Start(digest="f" * 64),
+                bytes_of_none,
+                Stop(reason="a mistake"),
+            ]
+        )
+
+
+def certified(
+    rig: Rig, robot: Robot, start: tuple[float, ...], goal: tuple[float, ...]
+) -> tuple[Motion, Certificate] | None:
+    """A joint move with its certificate, or None if it is refused."""
+    try:
+        motion = plan_joint_move(rig, start, goal)
+    except RefusedError:
+        return None
+    findings = check_motion(rig, robot, motion)
+    if findings.refusals:
+        return None
+    return motion, issue(rig, motion, findings, EPOCH_S, version=hil.__version__)
+
+
+def _poses(rng: random.Random, rig: Rig, robot: Robot) -> list[tuple[float, ...]]:
+    """Park, home, and others that can be reached from home."""
+    poses = [rig.park, rig.home]
+    while len(poses) < 7:
+        pose = tuple(rng.uniform(a.lower + a.soft_margin, a.upper - a.soft_margin) for a in rig.axes)
+        if certified(rig, robot, rig.home, pose) is not None:
+            poses.append(pose)
+    return poses
+
+
+# -- the life --------------------------------------------------------------------------------------------
+
+
+class _Life:
+    def __init__(self, seed: int, ticks: int) -> None:
+        self._rng = random.Random(seed)
+        self._ticks = ticks
+        self.tally = Tally(seed)
+        self._rig, self._facts = wiring.load_rig(RIG), read_rig(find("rigs", RIG))
+        self.clock = UnevenClock(random.Random(self._rng.random()), self.tally, self._rng.choice([0.0, 0.002, 0.01]))
+        duration_s = ticks * self._rig.period_s * 1.3
+        self._world = _World(self._rng, self._facts, duration_s, self.tally)
+        self._person = _Person(random.Random(self._rng.random()), self._rig, self._world, self.tally)
+        self.tally.counts[f"lives with firmware {self._world.firmware.value}"] += 1
+        self._arm: ArmJudge | None = None
+
+    def arm_judge(self, stop_time_s: float) -> ArmJudge:
+        """The arm's judge outlives sessions, as the arm does."""
+        self._arm = self._arm or ArmJudge(self._facts, stop_time_s)
+        return self._arm
+
+    def run(self, folder: Path) -> None:
+        """Sessions one after the other, each with its journal, until the ticks are used up."""
+        while self.tally.ticks < self._ticks:
+            self.tally.sessions += 1
+            _Session(self, folder / str(self.tally.sessions)).run()
+
+    @property
+    def over(self) -> bool:
+        """True once only the last session has to end."""
+        return self.tally.ticks >= self._ticks
+
+
+class _Session:
+    """From connecting to the closed journal: everything that `hil run` starts, in one thread."""
+
+    def __init__(self, life: _Life, folder: Path) -> None:
+        folder.mkdir()
+        self._life, self._folder, self._tally = life, folder, life.tally
+        self._clock, self._world, self._person = life.clock, life._world, life._person
+        rig, facts = life._rig, life._facts
+        self._rng = random.Random(life._rng.random())
+        now_s = self._clock.now_s()
+        self._record = SessionRecord(
+            software_version=hil.__version__,
+            wiring=Wiring.FAKE,
+            port="memory",
+            rig_id=rig.id,
+            rig_digest=rig.digest,
+            rig=msgspec.to_builtins(rig),
+            settings={"controller_kind": rig.controller.kind},
+            start_epoch_s=EPOCH_S + now_s,
+            start_monotonic_s=now_s,
+        )
+        self._bridge = wiring.replay_bridge(self._record, self._world.open_port)
+        self._ring = RingWriter.create(folder / "ring", 4 << 20)
+        self._journal = folder / "run.mcap"
+        self._recorder = Recorder(
+            RingReader(folder / "ring", slot=RECORDER_SLOT),
+            JournalWriter(self._journal, self._record),
+            alive=lambda pid: True,
+        )
+        self._outbox = MailboxWriter.create(folder / "mailbox", 1 << 20)
+        self._mailbox = MailboxReader(folder / "mailbox")
+        self._watch = Watch(None, self._mailbox.age_s, self._ring.reader_age_s)
+        self._encode = msgspec.msgpack.Encoder().encode
+        old = self._world.firmware is Firmware.V1
+        self._wire, self._samples = WireJudge(facts, old_firmware=old), SampleJudge(facts)
+        self._records, self._first = RecordJudge(), FirstMoveJudge(facts)
+        self._arm = life.arm_judge(self._bridge.stop_time_s)
+        self._notice = NoticeJudge(NOTICE_S)
+        self._owner_away_s = self._recorder_away_s = self._last_drain_s = -math.inf
+        self._leaving = False
+        self._mode = Mode.DISCONNECTED
+        self._wire_bytes = 0
+
+    def run(self) -> None:
+        """Tick until the loop lets go of the line, then look at what the journal says."""
+        run_paced(self._bridge, self._clock, self._life._rig.period_s, self._take, self._publish)
+        self._ring.close("the session ended")
+        self._recorder.step(self._clock.now_s())
+        self._mailbox.close()
+        self._outbox.close()
+        self._note()
+        self._judge_journal()
+
+    def _take(self, now_s: float) -> tuple[Request, ...]:
+        self._others_live(now_s)
+        if now_s >= self._owner_away_s:
+            for request in self._requests(now_s):
+                self._outbox.send(request)
+        return (*self._mailbox.take(), *self._watch.requests(now_s))
+
+    def _requests(self, now_s: float) -> list[Request]:
+        if not self._leaving and (self._life.over or self._rng.random() < 0.0004):
+            self._leaving = True
+            return [Disconnect(reason="the session ends")]
+        return [] if self._leaving else self._person.act(now_s)
+
+    def _others_live(self, now_s: float) -> None:
+        """Owner and recorder are processes of their own, and can be held up as well."""
+        rng = self._rng
+        if rng.random() < 0.0002 and now_s > self._owner_away_s:
+            self._owner_away_s = now_s + rng.uniform(0.1, 1.0)
+            self._tally.counts["owner held up"] += 1
+        if rng.random() < 0.0004 and now_s > self._recorder_away_s:
+            self._recorder_away_s = now_s + rng.uniform(0.2, 2.5)
+            self._tally.counts["recorder held up"] += 1
+        if now_s >= self._owner_away_s:
+            self._outbox.beat(now_s)
+        if now_s >= self._recorder_away_s and now_s - self._last_drain_s >= DRAIN_S:
+            self._last_drain_s = now_s
+            self._recorder.step(now_s)
+
+    def _publish(self, record: TickRecord) -> None:
+        self._ring.append(self._encode(record))
+        self._world.advance(record.t_s)
+        self._wire_bytes += len(record.written)
+        self._tally.ticks += 1
+        self._note_mode(record)
+        self._note_troubles(record)
+        self._wire.judge(record)
+        if isinstance(record.sent, EnergiseCommand) and not self._world.excused(record.t_s):
+            self._judge_first_move(record, record.sent.axis)
+        self._samples.judge(record)
+        self._records.judge(record)
+        self._notice.judge(record)
+        excused = self._world.excused(record.t_s)
+        self._arm.judge(record, self._world.positions(record.t_s), excused=excused)
+        self._person.see(record)
+
+    def _judge_first_move(self, record: TickRecord, axis: int) -> None:
+        """The line is on its way: board and servo are still as they were before it."""
+        channel = self._life._facts.axes[axis].channel
+        line = record.written.removesuffix(b"\r").rpartition(b"\r")[2]
+        shaft = self._world.bench.position(channel, record.t_s)
+        self._first.judge(line, self._world.board.pulse_us(channel), shaft)
+
+    def _note_mode(self, record: TickRecord) -> None:
+        if record.mode is not self._mode:
+            self._tally.counts[f"to {record.mode.value}"] += 1
+            if self._mode is Mode.STREAMING and record.mode is not Mode.IDLE:
+                self._tally.counts["interrupted motions"] += 1
+            self._mode = record.mode
+        self._tally.counts["refused requests"] += sum(event.startswith("refused: ") for event in record.events)
+
+    def _note_troubles(self, record: TickRecord) -> None:
+        now_s, streaming = record.t_s, record.mode is Mode.STREAMING
+        for fault in self._world.new_troubles(now_s):
+            name = fault.kind.value.replace("_", " ")
+            if fault.kind in BYTE_KINDS:
+                name += f" bytes in {(fault.direction or Direction.REPLIES).value}"
+            self._tally.counts[f"fault: {name}"] += 1
+            self._tally.counts["faults while streaming"] += streaming
+            if fault.kind is FaultKind.UNPLUG and streaming:
+                self._notice.happened("unplugged", now_s)
+        if self._world.board.state is not BoardState.HUNG:
+            self._notice.passed("hung")
+        elif streaming:
+            self._notice.happened("hung", now_s)
+        if self._world.rebooted() and streaming:
+            self._notice.happened("reset", now_s)
+
+    def _note(self) -> None:
+        tally = self._tally
+        tally.wire.update(self._wire.counts)
+        tally.counts["ticks in which the arm had to stand still"] += self._arm.judged
+        tally.allowed_s = self._arm.allowed_s
+        tally.peak("step between lines, of the limit", self._wire.worst_step)
+        tally.peak("acceleration of samples, of the limit", self._samples.worst_acceleration)
+        tally.peak("first move of an axis already driven, us", self._first.worst_driven_us)
+        tally.peak("first move of a limp axis, in us", self._first.worst_limp)
+        for kind, rest_s in self._arm.worst_rest_s.items():
+            tally.peak(f"rest after streaming or energising -> {kind}, s", rest_s)
+        for kind, notice_s in self._notice.worst_s.items():
+            tally.peak(f"notice of {kind}, s", notice_s)
+
+    def _judge_journal(self) -> None:
+        verdict = verify(self._journal)
+        if verdict.completeness is not Completeness.COMPLETE or verdict.lost:
+            raise Violation(f"the journal of session {self._tally.sessions} is {verdict.text}")
+        again = replay(self._journal)
+        if not again.same or again.wire_bytes != self._wire_bytes:
+            raise Violation(f"session {self._tally.sessions} does not replay: {again.first_difference}")
+        self._tally.counts["journals verified and replayed"] += 1
+        self._tally.counts["journal bytes"] += self._journal.stat().st_size
+        for file in self._folder.iterdir():
+            file.unlink()
+
+
+def lives(seed: int, ticks: int, each: int) -> list[tuple[int, int]]:
+    """Seeds and lengths of the lives that make up a long run; the first one has the run's own seed."""
+    rng = random.Random(seed)
+    count = math.ceil(ticks / each)
+    seeds = [seed, *(rng.randrange(1 << 32) for _ in range(count - 1))]
+    return [(s, min(each, ticks - i * each)) for i, s in enumerate(seeds)]
+
+
+def together(tallies: list[Tally]) -> Tally:
+    """The sum of several lives, and the worst of each of their numbers."""
+    total = Tally(tallies[0].seed)
+    for tally in tallies:
+        total.ticks += tally.ticks
+        total.sessions += tally.sessions
+        total.counts.update(tally.counts)
+        total.wire.update(tally.wire)
+        total.allowed_s = max(total.allowed_s, tally.allowed_s)
+        for name, value in tally.worst.items():
+            total.peak(name, value)
+    return total
