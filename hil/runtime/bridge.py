@@ -108,6 +108,7 @@ class Bridge:
         self._epoch_offset_s, self._version = epoch_offset_s, version
         window_s = rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S
         self._divergence = DivergenceMonitor(rig, window_s)
+        self._report_step = tuple(rig.controller.report_quantum().tolist())
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
@@ -115,6 +116,8 @@ class Bridge:
         self._last_due_s = float("-inf")
         self._still_s = float("-inf")
         self._recent: list[Positions] = []
+        self._report: JointState | None = None
+        self._agreed: JointState | None = None
         self._confirmed: Confirm | None = None
         self._confirm_by_s = 0.0
         self._energise: EnergiseSource | None = None
@@ -210,8 +213,23 @@ class Bridge:
             self._fault(now_s, str(error))
             return
         self._events.extend(self._link_state.notices)
+        self._compare(self._link_state.joints)
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
+
+    def _compare(self, report: JointState | None) -> None:
+        """Keep the newest report that says the same as the one before it; a single one may be a garbled byte."""
+        before = self._report
+        if report is before:
+            return
+        self._report = report
+        self._agreed = report if report is not None and before is not None and self._agree(report, before) else None
+
+    def _agree(self, report: JointState, before: JointState) -> bool:
+        return all(
+            a is b if a is None or b is None else abs(a - b) <= step
+            for a, b, step in zip(report.positions, before.positions, self._report_step, strict=True)
+        )
 
     # -- requests ----------------------------------------------------------------------------------------
 
@@ -266,8 +284,8 @@ class Bridge:
         self._confirmed, self._confirm_by_s = request, now_s + CONFIRM_S
 
     def _adopt(self, now_s: float) -> None:
-        """Begin to drive the axes at the confirmed pose, once a fresh report says which are driven already."""
-        request, report = self._confirmed, self._link_state.joints
+        """Begin to drive the axes at the confirmed pose, once fresh reports agree which are driven already."""
+        request, report = self._confirmed, self._agreed
         assert request is not None
         # What was reported before the pulses last changed, or long ago, may be where the arm is no more.
         oldest_s = max(self._still_s, now_s - max(REPLY_AGE_S, REPLY_AGE_PERIODS * self._rig.period_s))
@@ -276,15 +294,14 @@ class Bridge:
                 return
             self._confirmed = None
             raise InterlockError(
-                f"the controller has not said for {CONFIRM_S:g} s which axes it drives, and where; look at the line, "
-                "then confirm again",
+                f"the controller has not said twice alike within {CONFIRM_S:g} s which axes it drives, and where; "
+                "look at the line, then confirm again",
                 ["a fresh report"],
             )
         self._confirmed = None
         pose = []
-        coarse = self._rig.controller.report_quantum()
         for axis, confirmed, reported, step in zip(
-            self._rig.axes, request.positions, report.positions, coarse, strict=True
+            self._rig.axes, request.positions, report.positions, self._report_step, strict=True
         ):
             # A controller that already drives the axis elsewhere keeps it there: adopting its pulse moves nothing.
             if reported is None or abs(reported - confirmed) <= step:

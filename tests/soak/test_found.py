@@ -160,3 +160,16 @@ def test_what_a_killed_owner_left_in_memory_is_taken_away_and_nothing_else(tmp_p
             os.utime(folder, (0.0, 0.0))
     host._clear_up_after_the_dead(tmp_path, young.stat().st_mtime + 1.0)
     assert sorted(tmp_path.iterdir()) == sorted([young, alive, foreign])
+
+
+def test_a_single_garbled_report_is_not_adopted() -> None:
+    """One flipped bit of a plausible answer is another plausible answer; two in a row do not flip alike."""
+    s = Session(true_pose=tuple(swing().samples[40].tolist()), driven=True).to(Mode.UNKNOWN_POSE)
+    shoulder, before_us = s.rig.index("shoulder"), s.pulse_us(s.rig.index("shoulder"))
+    flips = [4]
+    s.line.lie = lambda data: bytes([data[0], data[1] ^ flips.pop(), *data[2:]]) if len(data) == 7 and flips else data
+    s.run(0.06)
+    assert not flips
+    s.until(Mode.ENERGISING, s.confirm())
+    s.until(Mode.IDLE)
+    assert s.pulse_us(shoulder) == pytest.approx(before_us, abs=10.0)
