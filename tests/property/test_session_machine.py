@@ -1,4 +1,4 @@
-"""The session as a state machine: whatever comes in whatever order, it goes where a small table says and nowhere else."""
+"""The session as a state machine: whatever comes in whatever order, it goes where a small table says."""
 
 from __future__ import annotations
 

@@ -216,6 +216,17 @@ def test_a_start_half_a_degree_off_keeps_the_speed_limit_all_the_same(session: M
     assert said(s, "the motion is done")
 
 
+def test_on_a_slow_axis_the_start_may_differ_by_no_more_than_one_step_at_its_speed(session: Make) -> None:
+    slow = msgspec.structs.replace(lynx6().axes[0], speed=5 * DEG)
+    s = session(msgspec.structs.replace(lynx6(), axes=(slow, *lynx6().axes[1:]))).to(Mode.IDLE)
+    for off_deg, mode in ((0.12, Mode.IDLE), (0.08, Mode.ARMED)):
+        start = (s.rig.park[0] + off_deg * DEG, *s.rig.park[1:])
+        motion = plan_joint_move(s.rig, start, (s.rig.park[0] + 2 * DEG, *s.rig.park[1:]))
+        s.tick(load(motion, certified(s.rig, motion)), Arm(digest=motion.digest))
+        assert s.mode is mode
+    s.until(Mode.IDLE, Start(digest=motion.digest))
+
+
 def test_armed_lapses_after_half_a_minute(session: Make) -> None:
     s = session().to(Mode.ARMED)
     s.run(29.0)

@@ -48,7 +48,7 @@ class WireOracle:
         freezes_by_moves: a board without STOP is frozen by plain moves of what is driven, in any mode.
     """
 
-    _marking = (Mode.CONNECTING, Mode.ESTOP)  # a latched stop does not keep the handshake from ending
+    _marking = frozenset({Mode.CONNECTING, Mode.ESTOP})  # a latched stop does not keep the handshake from ending
 
     def __init__(self, rig: Rig, *, freezes_by_moves: bool = False) -> None:
         self.problems: list[str] = []
@@ -59,6 +59,7 @@ class WireOracle:
         self._look_ahead_ms = round(rig.look_ahead_s * 1e3)
         self._freezes_by_moves = freezes_by_moves
         self._half = b""
+        self._before = Mode.DISCONNECTED
         self._asked = self._confirmed = False
         self._connect()
 
@@ -86,6 +87,7 @@ class WireOracle:
         *lines, self._half = data.split(b"\r")
         for line in lines:
             self._line(record, line)
+        self._before = record.mode
         if record.mode in (Mode.ESTOP, Mode.FAULT):
             self._asked = self._confirmed = False
 
@@ -109,7 +111,7 @@ class WireOracle:
     def _plain(self, record: TickRecord, line: bytes, channel: int, pulse_us: int) -> None:
         if channel == self._canary:
             self._marked += 1
-            if pulse_us != CANARY_US or self._marked > 1 or record.mode not in self._marking:
+            if pulse_us != CANARY_US or self._marked > 1 or not {self._before, record.mode} & self._marking:
                 self._say(record, line, "the canary is set once, to 1500 us, while connecting")
             return
         if self._freezes_by_moves and record.mode not in WRITING:
