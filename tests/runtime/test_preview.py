@@ -118,7 +118,7 @@ def test_a_rehearsal_that_ends_early_is_a_refusal_in_the_loop_s_words() -> None:
 
 def test_the_whole_example_task_is_previewed_without_a_byte_that_must_not_leave() -> None:
     rig = lynx6()
-    motion = plan(rig, "configs/tasks/pick-and-place.toml")
+    motion = plan(rig, "pick-and-place")
     report = preview(rig, motion, now_epoch_s=EPOCH_S)
     assert report.ok, [refusal.text for refusal in report.refusals]
     s = Session(driven=True)
