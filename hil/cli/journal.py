@@ -1,7 +1,8 @@
-"""hil journal: verify a journal, and replay it."""
+"""hil journal: verify a journal, replay it, write it in other formats, mend a cut one."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +13,29 @@ from hil.cli.output import complain, console
 File = Annotated[Path, typer.Argument(help="A journal (.mcap).", exists=True, dir_okay=False)]
 
 
+class To(StrEnum):
+    """Formats of an export, as typed."""
+
+    csv = "csv"
+    mat = "mat"
+    jsonl = "jsonl"
+    mcap = "mcap"
+
+
+class Mark(StrEnum):
+    """Decimal marks, as typed."""
+
+    comma = "comma"
+    point = "point"
+
+
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Check a journal, or run its session again.")
+    group = typer.Typer(no_args_is_help=True, help="Check a journal, run its session again, or pass it on.")
     group.command()(verify)
     group.command()(replay)
+    group.command()(export)
+    group.command()(repair)
     app.add_typer(group, name="journal")
 
 
@@ -40,3 +59,40 @@ def replay(file: File) -> None:
         complain(f"{file}: DIFFERENT after {verdict.ticks} ticks: {verdict.first_difference}")
         raise typer.Exit(1)
     console().print(f"{file}: the same {verdict.wire_bytes} bytes in {verdict.ticks} ticks")
+
+
+def export(
+    file: File,
+    to: Annotated[To, typer.Option(help="csv for spreadsheets, mat for MATLAB, mcap for plotting programs.")] = To.csv,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="A new file; else beside the journal.")] = None,
+    decimal: Annotated[
+        Mark, typer.Option(help="Decimal mark of a CSV file; with a comma, semicolons part the columns.")
+    ] = Mark.point,
+    every: Annotated[int, typer.Option(min=1, help="Keep one tick in so many.")] = 1,
+) -> None:
+    """Write a journal for other programs: a row a tick, degrees and millimetres, the unit in every name."""
+    from hil.bench.export import Decimal, Format
+    from hil.bench.export import export as export_journal
+    from hil.runtime.journal import Completeness
+    from hil.runtime.journal import verify as verify_journal
+
+    if decimal is Mark.comma and to is not To.csv:
+        raise typer.BadParameter(f"--decimal is for csv; {to.value} has no decimal mark of its own")
+    verdict = verify_journal(file)
+    if verdict.completeness is Completeness.BROKEN:
+        complain(f"{file}: {verdict.text}. `hil journal repair` saves what stands before it")
+        raise typer.Exit(1)
+    written = output or file.with_suffix(".plot.mcap" if to is To.mcap else f".{to.value}")
+    rows = export_journal(file, Format(to.value), written, decimal=Decimal(decimal.value), every=every)
+    console().print(f"{written}: {rows} rows; the journal is {verdict.completeness.value}")
+
+
+def repair(
+    file: File,
+    output: Annotated[Path, typer.Option("-o", "--output", help="A new file for the mended copy.")],
+) -> None:
+    """Copy what is whole of a cut journal into a file that other programs open; the cut one is not touched."""
+    from hil.bench.repair import repair as repair_journal
+
+    verdict = repair_journal(file, output)
+    console().print(f"{output}: {verdict.text}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.errors import CommandError, ConfigError
+from hil.errors import CommandError, ConfigError, RefusedError
 from hil.kinematics.poses import rotation_vector, xyzabc_to_pose
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
@@ -61,6 +61,27 @@ def plan_task(rig: Rig, robot: Robot, task: Task) -> Motion:
         ConfigError: the task is for another rig, or names something that this rig lacks.
         RefusedError: a step cannot be done within the limits; the refusals say where, and what would be.
     """
+    motion, error = plan_until_refused(rig, robot, task)
+    if error is not None:
+        raise error
+    return motion
+
+
+def plan_until_refused(rig: Rig, robot: Robot, task: Task) -> tuple[Motion, RefusedError | None]:
+    """Plan the steps of a task up to the first that cannot be done.
+
+    Args:
+        rig: limits, named poses and period.
+        robot: kinematics of `rig.robot`.
+        task: what to do.
+
+    Returns:
+        The motion of the steps before, one mark a step, and the refusal; None if every step can be done. Before the
+        first step, or if the start pose itself is refused, the motion is a single sample.
+
+    Raises:
+        ConfigError: the task is for another rig, or names something that this rig lacks.
+    """
     if task.rig is not None and task.rig != rig.id:
         raise ConfigError(
             task.file,
@@ -69,10 +90,16 @@ def plan_task(rig: Rig, robot: Robot, task: Task) -> Motion:
             f'"{rig.id}", the rig in use',
             "Leave the key out if the task suits both",
         )
-    planner = _Planner(rig, robot, task)
+    try:
+        planner = _Planner(rig, robot, task)
+    except RefusedError as error:
+        return Motion([axis.name for axis in rig.axes], rig.period_s, [rig.park]), error
     for number, step in enumerate(task.steps, start=1):
-        planner.add(number, step)
-    return planner.motion()
+        try:
+            planner.add(number, step)
+        except RefusedError as error:
+            return planner.motion(), error
+    return planner.motion(), None
 
 
 def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, speed_percent: float = 100.0) -> Motion:

@@ -16,6 +16,7 @@ from hil.runtime import wiring
 from hil.runtime.report import Tracking, tracking
 from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
+from hil.safety.findings import without_echoes
 from hil.types import (
     Arm,
     Confirm,
@@ -69,7 +70,7 @@ def preview(rig: Rig, motion: Motion, *, now_epoch_s: float | None = None) -> Pr
     """
     now_epoch_s = time.time() if now_epoch_s is None else now_epoch_s
     findings = check_motion(rig, Robot(rig.robot), motion)
-    refusals, certificate = findings.refusals, None
+    refusals, certificate = without_echoes(findings.refusals), None
     records: list[TickRecord] = []
     first_move: tuple[float, ...] = ()
     if not refusals:

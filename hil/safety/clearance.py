@@ -89,6 +89,8 @@ def _evasion(constraint: Constraint) -> str:
         return "Fold the arm less here, or take another way."
     if constraint.group == "table":
         return "Keep the arm higher here: a higher target, a via point, or a steeper tool."
+    if " inside " in constraint.subject:
+        return "Keep the arm inside this box: a target further in, or another way there."
     return "Lead the arm round this box with a via point, or move the target."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,12 @@ class Findings(Record, frozen=True):
 
     refusals: tuple[Refusal, ...]
     margins: tuple[Margin, ...]
+
+
+def without_echoes(refusals: Sequence[Refusal]) -> tuple[Refusal, ...]:
+    """Leave out what goes away by itself: stops that meet (E-13) what the motion meets anyway (E-09, E-10)."""
+    met = {refusal.subject for refusal in refusals if refusal.check in ("E-09", "E-10")}
+    return tuple(refusal for refusal in refusals if refusal.check != "E-13" or refusal.subject not in met)
 
 
 class Unit(NamedTuple):

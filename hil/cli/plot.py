@@ -1,0 +1,29 @@
+"""hil plot: pictures of a journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hil.cli.output import console
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command()(plot)
+
+
+def plot(
+    journal: Annotated[Path, typer.Argument(help="A journal (.mcap).", exists=True, dir_okay=False)],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for the pictures; else beside the journal.")
+    ] = None,
+    axis: Annotated[str | None, typer.Option(help="Only this axis.")] = None,
+) -> None:
+    """Draw a journal, a picture per axis: commanded, simulated and reported position, and the error."""
+    from hil.bench.plots import plot_journal
+
+    for picture in plot_journal(journal, output or journal.parent, axis):
+        console().print(str(picture))
