@@ -251,6 +251,7 @@ def _stream(
     sent_bytes = sum(len(record.written) for record in records)
     if streamed:
         _show_tracking(rig, tracking(rig, records))
+    if mode is Mode.IDLE:
         bare = measure_bare_loop(rig.period_s, min(3.0, motion.duration_s))
         _show_timing(timing_of(streamed), bare)
     console().print(f"{sent_bytes} bytes sent; journal {host.journal}")
@@ -260,9 +261,10 @@ def _stream(
 
 
 def _last_stop(events: list[str]) -> str:
-    """The event that says why motion ended."""
-    reasons = [event for event in events if "stop: " in event or "fault: " in event]
-    return reasons[-1] if reasons else "see the events above"
+    """The event that says why motion ended: the first reason after it began."""
+    begun = max((i for i, event in enumerate(events) if "-> streaming" in event), default=0)
+    reasons = (event for event in events[begun:] if "stop: " in event or "fault: " in event)
+    return next(reasons, "see the events above")
 
 
 def _journal(rig: Rig, file: Path | None) -> Path:

@@ -72,7 +72,7 @@ class Host:
         self._stack = contextlib.ExitStack()
         self._loop: BaseProcess | None = None
         self._recorder: BaseProcess | None = None
-        self._stopping = False
+        self._stopping = self._lost = False
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -176,7 +176,9 @@ class Host:
         if self.mode is mode:
             return
         if self.mode is Mode.FAULT:
-            raise LinkError(next(event for event in reversed(self.events) if "-> fault: " in event).split("-> fault: ")[1])
+            raise LinkError(
+                next(event for event in reversed(self.events) if "-> fault: " in event).split("-> fault: ")[1]
+            )
         words = self.events[-1] if self.events else "the loop said nothing"
         if self._refused(seen):
             raise InterlockError(next(e for e in self.events[seen:] if e.startswith("refused: ")))
@@ -226,6 +228,12 @@ class Host:
             self.last = tick
             self.events.extend(tick.events)
             self._on_record(tick)
+        if self._loop is not None and not self._lost and not self._loop.is_alive() and not self._reader.closed:
+            self._lost = True
+            self.events.append(
+                "fault: the loop's process has ended without a word; the controller goes on for at most its "
+                "look-ahead, then holds, and where the arm stands has to be confirmed anew"
+            )
 
 
 def _clear_up_after_the_dead(memory: Path, now_epoch_s: float) -> None:

@@ -307,7 +307,7 @@ def kill_round(target: str, setting: Setting, rng: random.Random, folder: Path) 
         killed_s = time.monotonic()
         os.kill(pids[target], signal.SIGKILL)
         code = stage.owner.ends(15.0)
-        _judge_exit(outcome, stage, code, -signal.SIGKILL if target == "owner" else 1)
+        _judge_exit(outcome, stage, code, -signal.SIGKILL if target == "owner" else 1, _SAYS[target])
         trace = stage.trace() if target == "fake" else stage.rest()
         _JUDGES[target](outcome, stage, trace, killed_s)
         outcome.within("step per frame, of the limit", trace.worst_step(killed_s - 1.0), 1.25)
@@ -348,6 +348,12 @@ _JUDGES: dict[str, Callable[[Outcome, Scene, Trace, float], None]] = {
     "recorder": _judge_recorder_kill,
     "fake": _judge_fake_kill,
 }
+_SAYS = {
+    "loop": "the loop's process has ended without a word",
+    "owner": "",
+    "recorder": "the recorder ",
+    "fake": "the port is gone",
+}
 TARGETS = tuple(_JUDGES)
 
 
@@ -366,9 +372,10 @@ def _judge_controlled_stop(
     outcome.within("arm at rest after the blow, s", rest_s, bound_s + stage.settle_s)
 
 
-def _judge_exit(outcome: Outcome, stage: Scene, code: int, expected: int) -> None:
+def _judge_exit(outcome: Outcome, stage: Scene, code: int, expected: int, words: str) -> None:
     outcome.hold(code == expected, f"exit code {code}, expected {expected}")
     said = stage.owner.err.read_text()
+    outcome.hold(words in said, f"{words!r} was not said, but {said!r}")
     outcome.hold(_TRACEBACK not in said, f"a traceback was printed: {said}")
 
 
@@ -420,7 +427,7 @@ def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path,
         os.kill(pids[target], signal.SIGSTOP)
         time.sleep(pause_s)
         os.kill(pids[target], signal.SIGCONT)
-        _judge_exit(outcome, stage, stage.owner.ends(15.0), 1)
+        _judge_exit(outcome, stage, stage.owner.ends(15.0), 1, "stop: ")
         trace = stage.rest()
         outcome.within("step per frame, of the limit", trace.worst_step(paused_s - 1.0), 1.25)
         outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
