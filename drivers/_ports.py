@@ -296,7 +296,7 @@ def _why_not(name: str, error: Exception) -> str:
     """Why a port does not open, and what to do about it."""
     code, text = getattr(error, "errno", None), str(error)
     if code == errno.ENOENT or "FileNotFoundError" in text:
-        found = ", ".join(sorted(port.device for port in list_ports.comports())) or "none"
+        found = ", ".join(adapter.device for adapter in list_adapters()) or "none"
         return f"{name}: there is no such port; plug the adapter in, or name another. Ports here: {found}"
     if code == errno.EBUSY or "lock port" in text:
         return f"{name}: the port is in use by another program; close that first"

@@ -12,19 +12,23 @@ from hil.clock import Clock
 from hil.errors import ControllerError, HilError, LinkError, LinkTimeout
 from hil.link import Answer, BytePort
 
-RATES = (9600, 38400, 115200, 2400)
-"""What a board can be set to by jumpers or button, most usual first."""
+RATES = (115200, 38400, 9600, 2400)
+"""What a board can be set to by jumpers or button. Fastest first: what slower boards hear of that is the least."""
 
 QUIET_S, CHATTER_S = 0.05, 0.3
 ANSWER_S, SLOW_ANSWER_S, SLOW_RETRY_S = 0.3, 1.0, 0.5
 SLOW_BAUD = 4800
 BUDGET_S = 2.6
 POLL_S = 0.005
+FILL = b"~~"
+"""Sent before ESC in every later attempt. A burst at a wrong rate can be heard as 255, which opens a MiniSSC command:
+ESC and CR would be its servo 27 and its position. These two are a servo that no board has, or a half line for ESC.
+"""
 HEARD_BYTES = 512
 
 
 class Hello:
-    """Asks ``VER`` with nothing but ESC, CR and that: no byte of it can move an arm.
+    """Asks ``VER`` with nothing but ``~``, ESC, CR and that: no byte of it can move an arm.
 
     Args:
         line: a freshly opened line.
@@ -82,7 +86,7 @@ class Hello:
             self._line.set_rate(rate)
         self._tried.append(rate)
         self._answer = b""
-        self._line.send(VERSION.line if first else CANCEL + VERSION.line, now_s)
+        self._line.send(VERSION.line if first else FILL + CANCEL + VERSION.line, now_s)
         slow_s = SLOW_ANSWER_S if first else SLOW_RETRY_S
         self._deadline_s = now_s + (slow_s if rate <= SLOW_BAUD else ANSWER_S)
 

@@ -71,9 +71,15 @@ def convert(table: Mapping[str, Any], record: type[T], *, file: str, prefix: str
 def closest(name: str, names: Iterable[str]) -> str | None:
     """The known name that was probably meant: the same key in another unit, else the most similar one."""
     known = list(names)
-    stem = _SUFFIX.sub("", name)
-    same = [candidate for candidate in known if _SUFFIX.sub("", candidate) == stem]
+    stem = stem_and_unit(name)[0]
+    same = [candidate for candidate in known if stem_and_unit(candidate)[0] == stem]
     return next(iter(same or difflib.get_close_matches(name, known, n=1, cutoff=0.5)), None)
+
+
+def stem_and_unit(key: str) -> tuple[str, str]:
+    """A key without its unit, and the unit in words: ``speed_mm_s`` gives speed and millimetres per second."""
+    unit = _SUFFIX.search(key)
+    return (key[: unit.start()], _UNITS.get(unit[1], "")) if unit else (key, "")
 
 
 def _not_finite(tree: Any) -> Iterable[tuple[list[str], float]]:
@@ -107,8 +113,8 @@ def _unknown_key(file: str, key: str, table: Any, keys: list[str], names: list[s
 
 
 def _in_words(key: str) -> str:
-    unit = _SUFFIX.search(key)
-    return f", in {_UNITS[unit[1]]}" if unit and unit[1] in _UNITS else ""
+    unit = stem_and_unit(key)[1]
+    return f", in {unit}" if unit else ""
 
 
 def _allowed(what: str, node: inspect.Type | None) -> str:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import typer
 
-from hil.cli import arms, fake, journal, kinematics, moving
+from hil.cli import arms, connect, fake, journal, kinematics, moving
 from hil.cli.output import complain
 from hil.errors import HilError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     help="Plan, preview and stream motion to a small robot arm, or to its fake.",
 )
 arms.add_to(app)
+connect.add_to(app)
 kinematics.add_to(app)
 moving.add_to(app)
 journal.add_to(app)

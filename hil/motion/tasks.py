@@ -88,7 +88,8 @@ class Gripper(Record, frozen=True):
 
 Step = Move | Line | Wait | Gripper
 
-_KINDS: dict[str, type[Step]] = {"move": Move, "line": Line, "wait": Wait, "gripper": Gripper}
+STEP_KINDS: dict[str, type[Step]] = {"move": Move, "line": Line, "wait": Wait, "gripper": Gripper}
+"""Tables of a step by its `do`."""
 
 
 class Task(Record, frozen=True):
@@ -107,7 +108,9 @@ class Task(Record, frozen=True):
     file: str = ""
 
 
-class _Top(Record, frozen=True):
+class TaskTable(Record, frozen=True):
+    """A task file as TOML gives it; its steps are read one by one, by their `do`."""
+
     title: Annotated[str, Meta(min_length=1, max_length=200)]
     step: list[Any]
     start: Literal["park", "home"] | Start = "park"
@@ -146,7 +149,7 @@ def task_from_table(table: Mapping[str, Any], file: str) -> Task:
     Raises:
         ConfigError: a key or value is wrong; steps are counted from 1.
     """
-    top = convert({**table, "step": []}, _Top, file=file)
+    top = convert({**table, "step": []}, TaskTable, file=file)
     raw = table.get("step")
     if not isinstance(raw, list) or not all(isinstance(step, dict) for step in raw):
         raise ConfigError(file, "step", raw, "one or more [[step]] tables")
@@ -159,9 +162,9 @@ def task_from_table(table: Mapping[str, Any], file: str) -> Task:
 def _step(raw: Mapping[str, Any], number: int, file: str) -> Step:
     prefix = f"step {number}"
     do = raw.get("do")
-    if not isinstance(do, str) or do not in _KINDS:
-        raise ConfigError(file, f"{prefix}.do", do, " or ".join(f'"{kind}"' for kind in _KINDS))
-    step = convert(raw, _KINDS[do], file=file, prefix=prefix)
+    if not isinstance(do, str) or do not in STEP_KINDS:
+        raise ConfigError(file, f"{prefix}.do", do, " or ".join(f'"{kind}"' for kind in STEP_KINDS))
+    step = convert(raw, STEP_KINDS[do], file=file, prefix=prefix)
     if isinstance(step, Move):
         _check_goal(step, _move_goals(step), file, prefix)
         _only_with(step, ("pitch_deg", "roll_deg", "elbow", "abc_deg", "convention"), "to_mm", file, prefix)

@@ -1,0 +1,280 @@
+"""hil ports, doctor, new, schema: from a boxed arm to a rig of one's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from hil.cli.arms import AsJson
+from hil.cli.output import complain, print_json
+
+if TYPE_CHECKING:
+    from hil.bench.doctor import Finding
+    from hil.bench.ports import PortReport
+    from hil.bench.udev import StableName
+    from hil.bench.writing import Length
+
+T = TypeVar("T")
+
+Millimetres = Annotated[float | None, typer.Option(help="In millimetres; asked for on a terminal if not given.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command()(ports)
+    app.command()(doctor)
+    group = typer.Typer(no_args_is_help=True, help="Write a rig or a robot of your own.")
+    group.command("rig")(new_rig)
+    group.command("robot")(new_robot)
+    app.add_typer(group, name="new")
+    app.command()(schema)
+
+
+def ports(
+    names: Annotated[list[str] | None, typer.Argument(help="Only these devices or URLs; none: all.")] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Open each free port and ask who is there. Moves nothing: ESC, VER and CR.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the serial ports: adapter, serial number, USB place, who has it open, whose rig it is, who answers."""
+    from hil.bench.ports import ask_ports, named_ports, open_ports, report_ports, rigs_by_adapter
+    from hil.clock import RealClock
+    from hil.runtime.wiring import ask_port, load_rig, serial_adapters
+
+    adapters = serial_adapters()
+    shown = named_ports(names, adapters) if names else adapters
+    reports = report_ports(shown, open_ports(), rigs_by_adapter(load_rig))
+    if ask:
+        reports = ask_ports(reports, lambda url: ask_port(url, RealClock()), wireless=bool(names))
+    if as_json:
+        print_json(reports)
+    elif reports:
+        print("\n".join(line for report in reports for line in _port_lines(report)))
+    else:
+        _show_none()
+
+
+def _port_lines(report: PortReport) -> list[str]:
+    adapter, answer = report.adapter, report.answer
+    facts = {
+        "serial number": adapter.serial_number,
+        "USB place": adapter.usb_place,
+        "USB id": adapter.usb_id,
+    }
+    lines = ["  ".join(text for text in (adapter.device, adapter.description, adapter.maker) if text)]
+    known = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact)
+    lines += [f"    {known}"] if known else []
+    lines += [f"    also {link}" for link in adapter.links]
+    lines += [f"    in use by {holder.text}" for holder in report.holders]
+    lines += [f"    rig {name} is bound to it" for name in report.rigs]
+    if answer is not None:
+        speed = f" at {answer.baud} baud" if answer.baud is not None else ""
+        lines.append(f"    answers: {answer.identity}{speed} ({answer.kind})")
+    elif report.trouble:
+        lines.append(f"    {report.trouble.removeprefix(f'{adapter.device}: ')}")
+    return lines
+
+
+def _show_none() -> None:
+    from hil.bench.ports import what_to_check
+
+    print("no serial port found")
+    for number, line in enumerate(what_to_check(sys.platform), start=1):
+        print(f"  {number}. {line}")
+
+
+def doctor(
+    udev: Annotated[
+        bool, typer.Option("--udev", help="Linux: print rules for adapters: rights, latency, names, hands off.")
+    ] = False,
+    rig: Annotated[str | None, typer.Option(help="With --udev: the rig that gets the name /dev/hil-RIG.")] = None,
+    adapter_serial: Annotated[
+        str | None, typer.Option(help="With --rig: serial number of its adapter; none: as the rig has it.")
+    ] = None,
+    usb_place: Annotated[
+        str | None, typer.Option(help="With --rig: USB place of an adapter without serial number.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look the computer over: what is missing or in the way, and how to mend it. Ends with 1 if something must be."""
+    from hil.bench.doctor import CONVERTERS, Severity, examine, serial_group, this_system
+    from hil.bench.udev import udev_rules
+    from hil.runtime.wiring import serial_adapters
+
+    if udev:
+        print(udev_rules(_stable_names(rig, adapter_serial, usb_place), CONVERTERS, serial_group()), end="")
+        return
+    if rig or adapter_serial or usb_place:
+        raise typer.BadParameter("--rig, --adapter-serial and --usb-place go with --udev")
+    findings = examine(this_system(serial_adapters()))
+    if as_json:
+        print_json(findings)
+    else:
+        _show_findings(findings)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        raise typer.Exit(1)
+
+
+def _stable_names(rig: str | None, adapter_serial: str | None, usb_place: str | None) -> list[StableName]:
+    """The named rig's adapter, or those of all rigs that are bound to one."""
+    from hil.bench.ports import rigs_by_adapter
+    from hil.bench.udev import StableName
+    from hil.runtime.wiring import load_rig
+
+    if rig is None:
+        if adapter_serial or usb_place:
+            raise typer.BadParameter("--adapter-serial and --usb-place need --rig, which gives the name")
+        bound = rigs_by_adapter(load_rig)
+        return [StableName(rig=name, serial_number=serial) for serial, names in bound.items() for name in names]
+    if adapter_serial is None and usb_place is None:
+        adapter_serial = load_rig(rig).adapter_serial
+    return [StableName(rig=rig, serial_number=adapter_serial or "", usb_place=usb_place or "")]
+
+
+def _show_findings(findings: tuple[Finding, ...]) -> None:
+    from hil.bench.doctor import Severity
+
+    for finding in findings:
+        serious = finding.severity in (Severity.WARNING, Severity.ERROR)
+        mark = finding.severity.value.upper() if serious else finding.severity.value
+        print(f"{mark:8} {finding.topic:11} {finding.text}")
+        if finding.fix:
+            print(f"{'':20} fix: {finding.fix}")
+    counts = [(sum(finding.severity is each for finding in findings), each.value) for each in Severity]
+    print(", ".join(f"{count} {name}{'s' if count != 1 and name != 'ok' else ''}" for count, name in counts if count))
+
+
+def new_rig(
+    name: Annotated[str, typer.Argument(help="Name of the new rig.")],
+    parent: Annotated[str, typer.Option("--from", metavar="RIG", help="The rig that it inherits from.")],
+    robot: Annotated[str | None, typer.Option(help="A robot of your own with the same joints.")] = None,
+    port: Annotated[str | None, typer.Option(help="Device or URL of its line, see `hil ports`.")] = None,
+    adapter_serial: Annotated[str | None, typer.Option(help="Serial number of its USB adapter.")] = None,
+    title: Annotated[str | None, typer.Option(help="Shown to people.")] = None,
+) -> None:
+    """Write a rig of your own, which says only what differs from another one."""
+    from hil.bench import writing
+    from hil.runtime.wiring import load_rig
+
+    file = writing.new_rig(name, parent, load_rig, robot=robot, title=title, port=port, adapter_serial=adapter_serial)
+    print(f"written: {file}")
+    if robot is not None:
+        print(f"its shapes and fences are still those of {parent}: compare them with this arm (docs/rigs.md)")
+    print(f"next: hil calibrate {name}")
+
+
+def new_robot(
+    name: Annotated[str, typer.Argument(help="Name of the new robot.")],
+    axes: Annotated[int | None, typer.Option(min=4, max=5, help="4, or 5 with wrist rotation.")] = None,
+    base_height_mm: Millimetres = None,
+    upper_arm_mm: Millimetres = None,
+    forearm_mm: Millimetres = None,
+    hand_mm: Millimetres = None,
+    height_mm: Annotated[
+        float | None, typer.Option(help="Table to finger tips, arm straight up: checks the other four.")
+    ] = None,
+    measured_by: Annotated[str | None, typer.Option(help="Who has measured.")] = None,
+) -> None:
+    """Write a robot of the Lynx6 kind from lengths that you measure, from axis to axis."""
+    import datetime
+
+    from hil.bench import writing
+    from hil.model.loading import load_robot
+
+    writing.check_name("robots", name)
+    values = (base_height_mm, upper_arm_mm, forearm_mm, hand_mm)
+    given = {length.key: value for length, value in zip(writing.LENGTHS, values, strict=True)}
+    asks = any(value is None for value in (axes, measured_by, *values))
+    if asks and not sys.stdin.isatty():
+        options = ", ".join(f"--{key.replace('_', '-')}" for key in ("axes", *given, "measured_by"))
+        raise typer.BadParameter(f"without a terminal to ask on, all of these are needed: {options}")
+    whole = axes if axes is not None else _asked("axes, 4 or 5 (with wrist rotation)", _axes, "5")
+    lengths = {
+        length.key: value if value is not None else _asked(f"{length.question}, mm", _length(length))
+        for length, value in zip(writing.LENGTHS, values, strict=True)
+    }
+    if asks and height_mm is None:
+        height_mm = _asked("table to finger tips, arm straight up, mm (empty: not measured)", _maybe_number, "")
+    file = writing.new_robot(
+        name,
+        lengths,
+        load_robot,
+        axes=whole,
+        measured_by=measured_by if measured_by is not None else _asked("measured by", str),
+        date=datetime.date.today().isoformat(),
+        height_mm=height_mm,
+    )
+    print(f"written: {file}")
+    print(f"next: hil new rig NAME --from {'lynx6' if whole == 5 else 'lynx6-4axis'} --robot {name}")
+
+
+def _asked(question: str, read: Callable[[str], T], default: str | None = None) -> T:
+    """Ask until the answer can be read."""
+    from hil.errors import ConfigError
+
+    while True:
+        text = typer.prompt(question, default=default, show_default=bool(default))
+        try:
+            return read(text.strip())
+        except ConfigError as error:
+            complain(f"  {error.allowed}. {error.advice}" if error.advice else f"  {error.allowed}")
+        except ValueError:
+            complain("  a number is needed")
+
+
+def _axes(text: str) -> int:
+    from hil.errors import ConfigError
+
+    if text not in ("4", "5"):
+        raise ConfigError("hil new robot", "axes", text, "4 or 5")
+    return int(text)
+
+
+def _length(length: Length) -> Callable[[str], float]:
+    from hil.bench.writing import check_length
+
+    def read(text: str) -> float:
+        value_mm = _number(text)
+        check_length(length, value_mm)
+        return value_mm
+
+    return read
+
+
+def _maybe_number(text: str) -> float | None:
+    return _number(text) if text else None
+
+
+def _number(text: str) -> float:
+    """A number with either decimal mark."""
+    return float(text.replace(",", "."))
+
+
+def schema(
+    kind: Annotated[str, typer.Argument(metavar="task|rig|robot", help="Which kind of file.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
+) -> None:
+    """Print the JSON Schema of a kind of file, for editors that complete keys and mark mistakes."""
+    import json
+
+    from hil.bench.schema import rig_schema, robot_schema, task_schema
+    from hil.runtime.wiring import controller_tables
+
+    kinds: dict[str, Callable[[], dict[str, Any]]] = {
+        "task": task_schema,
+        "rig": lambda: rig_schema(controller_tables()),
+        "robot": robot_schema,
+    }
+    if kind not in kinds:
+        raise typer.BadParameter(f"{kind!r}; allowed: {', '.join(kinds)}")
+    text = json.dumps(kinds[kind](), indent=2)
+    if output is None:
+        print(text)
+        return
+    output.write_text(f"{text}\n", encoding="utf-8")
+    print(f"written: {output}")
