@@ -38,11 +38,12 @@ class Prepared(NamedTuple):
 
 
 class Streamed(NamedTuple):
-    """Lateness and work per tick of one streamed motion, in seconds, and its missed deadlines."""
+    """Lateness and work per tick of one streamed motion, in seconds, its missed deadlines, and why it ended early."""
 
     late_s: Numbers
     work_s: Numbers
     overruns: int
+    stopped: str
 
 
 def prepare(name: str, seconds: float) -> Prepared:
@@ -69,11 +70,11 @@ def stream(prepared: Prepared) -> Streamed:
         with Host(prepared.rig, url=None, journal=journal, command="scripts/bench", on_record=note) as host:
             host.connect(lambda reported: "the bench, whose fake stands in the park pose")
             mode = host.run(prepared.motion, prepared.certificate)
-    if mode is not Mode.IDLE:
-        raise SystemExit(f"bench: the motion did not run to its end: {host.events[-3:]}")
+    stops = [event for event in host.events if "stop: " in event or "fault: " in event]
+    stopped = "" if mode is Mode.IDLE else (stops or [mode.value])[0]
     late, work, missed = (np.array(column) for column in zip(*ticks, strict=True))
     # Each record carries the work of the tick before it.
-    return Streamed(late, work[1:], int(missed[-1] - missed[0]))
+    return Streamed(late, work[1:], int(missed[-1] - missed[0]), stopped)
 
 
 def run(quick: bool) -> bool:
@@ -84,11 +85,12 @@ def run(quick: bool) -> bool:
 
 def _rig(name: str, seconds: float, runs: int) -> bool:
     prepared = prepare(name, seconds)
-    rows, ratios, p99_s = [], [], []
+    rows, ratios, p99_s, stops = [], [], [], []
     ticks = overruns = bare_overruns = 0
     for number in range(1, runs + 1):
         loop = stream(prepared)
         bare = measure_bare_loop(prepared.rig.period_s, prepared.motion.duration_s)
+        stops += [loop.stopped] if loop.stopped else []
         p99_s.append(float(np.percentile(loop.late_s, 99)))
         ratios.append(p99_s[-1] / bare.p99_s)
         ticks, overruns, bare_overruns = (
@@ -106,6 +108,7 @@ def _rig(name: str, seconds: float, runs: int) -> bool:
     columns = ["", "ticks", "late p50", "p99", "p99.9", "worst", "work p50", "p99", "overruns", "ratio of p99"]
     show(f"{name}: {rate}; lateness and work in us", columns, rows)
     allowed = bare_overruns + ticks * OVERRUNS_ALLOWED
+    whole = verdict(not stops, f"runs that ended early: {len(stops)} {'; '.join(stops)}")
     few = verdict(
         overruns <= allowed, f"overruns of all runs: {overruns}, allowed {allowed:.1f} (bare: {bare_overruns})"
     )
@@ -115,4 +118,4 @@ def _rig(name: str, seconds: float, runs: int) -> bool:
         f"median of the p99 ratios {ratio:.2f} (allowed {WORST_RATIO}), or median p99 {late_s * 1e3:.3f} ms "
         f"(allowed below {GOOD_P99_S * 1e3:g} ms)",
     )
-    return few and punctual
+    return whole and few and punctual

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import deque
 from pathlib import Path
 
 import msgspec
@@ -47,9 +48,16 @@ def run_loop(spec: LoopSpec) -> None:
     _await_recorder(ring)
     watch = Watch(parent_pid, mailbox.age_s, ring.reader_age_s)
     bridge = wiring.serial_bridge(spec.session, spec.rig)
-    clock = RealClock(bridge.warm_up)
-    prepare_realtime()
     encode = msgspec.msgpack.Encoder().encode
+    newest: deque[TickRecord] = deque(maxlen=1)
+
+    def warm_up() -> None:
+        bridge.warm_up()
+        for record in newest:
+            encode(record)
+
+    clock = RealClock(warm_up)
+    prepare_realtime()
 
     def take(now_s: float) -> tuple[Request, ...]:
         requests = mailbox.take() + watch.requests(now_s)
@@ -60,6 +68,7 @@ def run_loop(spec: LoopSpec) -> None:
 
     def publish(record: TickRecord) -> None:
         ring.append(encode(record))
+        newest.append(record)
 
     try:
         run_paced(bridge, clock, spec.rig.period_s, take, publish)
