@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hil.cli.output import console, print_json, print_table
+from hil.cli.output import complain, console, print_json, print_table
 from hil.units import DEG, MM
+
+if TYPE_CHECKING:
+    from hil.model.rig import Rig
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -140,26 +143,73 @@ def rigs(as_json: AsJson = False) -> None:
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A robot, rig or task file.")],
+    file: Annotated[str, typer.Argument(help="A robot, rig or task: a file, or a name.")],
     rig: Annotated[str, typer.Option(help="The rig that a task is planned for.")] = "lynx6",
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Search a rig for anything that could let an unsafe byte out.")
+    ] = False,
+    seconds: Annotated[float, typer.Option(min=0.0, max=86400.0, help="With --prove: how long to search.")] = 30.0,
+    seed: Annotated[int, typer.Option(help="With --prove: of all chance; the same seed tries the same.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="With --prove: print JSON instead of a table.")] = False,
 ) -> None:
-    """Read a robot, rig or task file strictly and say what is wrong with it."""
+    """Read a robot, rig or task file strictly and say what is wrong with it; --prove goes further with a rig."""
     from hil.model.files import read_toml
     from hil.model.loading import load_robot
     from hil.motion.planning import plan
     from hil.runtime.wiring import load_rig
 
-    keys = read_toml(file).keys()
-    if "step" in keys:
-        loaded = load_rig(rig)
-        motion = plan(loaded, file)
-        words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
-    elif keys & {"robot", "controller", "inherit"}:
-        loaded = load_rig(file)
+    path = _file_of(file)
+    keys = read_toml(path).keys()
+    is_rig = "step" not in keys and bool(keys & {"robot", "controller", "inherit"})
+    if prove and not is_rig:
+        raise typer.BadParameter(f"{file} is no rig; only a rig can be proved", param_hint="--prove")
+    if is_rig:
+        loaded = load_rig(path)
+        if prove:
+            _prove(loaded, seconds, seed, as_json=as_json)
+            return
         words = f"a rig: {loaded.robot.id} on {loaded.controller.kind}, {len(loaded.axes)} axes"
+    elif "step" in keys:
+        loaded = load_rig(rig)
+        motion = plan(loaded, path)
+        words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
     else:
-        words = f"a robot with {load_robot(file).dof} joints"
+        words = f"a robot with {load_robot(path).dof} joints"
     console().print(f"{file}: {words}. Nothing wrong found")
+
+
+def _file_of(name: str) -> Path:
+    """The path itself, else a rig, task or robot of that name, in this order."""
+    from hil.model.files import find, list_names
+
+    stem = Path(name).stem
+    kind = next((kind for kind in ("rigs", "tasks", "robots") if stem in list_names(kind)), "rigs")
+    return Path(name) if Path(name).is_file() else find(kind, name)
+
+
+def _prove(rig: Rig, seconds: float, seed: int, *, as_json: bool) -> None:
+    import time
+
+    from hil.bench.prove import prove
+
+    out = console()
+    if not as_json:
+        out.print(f"searching {rig.id} for unsafe bytes on the fake controller, seed {seed}, about {seconds:g} s")
+    proof = prove(rig, seconds=seconds, seed=seed, now_s=time.monotonic)
+    if as_json:
+        print_json(proof)
+    else:
+        print_table("tried", ["what", "times"], ([trial.what, str(trial.count)] for trial in proof.trials))
+        for note in proof.notes:
+            out.print(f"not judged: {note}", markup=False)
+        total = sum(trial.count for trial in proof.trials)
+        verdict = "nothing unsafe found" if proof.ok else "UNSAFE"
+        out.print(f"{rig.id}: {verdict} in {total} trials and {proof.seconds:.1f} s, seed {seed}")
+        if proof.ok:
+            out.print("A search can find a fault; that there is none, and that the calibration is true, it cannot show")
+    if proof.counter_example is not None:
+        complain(f"{proof.counter_example.what}: {proof.counter_example.text}")
+        raise typer.Exit(1)
 
 
 def paths() -> None:

@@ -1,6 +1,6 @@
 """Whatever rig, motion, requests, times and line: no byte leaves the port that could move the arm as it must not move.
 
-The judge is `wire_oracle`: it reads the bytes by the maker's manual and knows nothing of driver, guard or bridge.
+The judge is `hil.testing.oracle`: it reads the bytes by the manual and knows nothing of driver, guard or bridge.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from virtual_session import Session, forged, load, lynx6, script
-from wire_oracle import WireOracle
 
 from drivers.ssc32 import Ssc32Settings
 from hil.errors import CommandError, RefusedError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
+from hil.testing.oracle import UnsafeBytes
 from hil.types import (
     Arm,
     Confirm,
@@ -179,9 +179,9 @@ LINES = st.lists(
 )
 
 
-def judge(s: Session, *, freezes_by_moves: bool = False) -> WireOracle:
-    oracle = WireOracle(s.rig, freezes_by_moves=freezes_by_moves).take(s.records)
-    assert not oracle.problems, oracle.problems[:3]
+def judge(s: Session, *, freezes_by_moves: bool = False) -> UnsafeBytes:
+    oracle = UnsafeBytes(s.rig, freezes_by_moves=freezes_by_moves).take(s.records)
+    oracle.check()
     return oracle
 
 
@@ -300,16 +300,16 @@ def test_the_judge_sees_what_must_not_leave(line: bytes, words: str) -> None:
     spoilt: list[TickRecord] = []
     for each in s.records:
         spoilt.append(msgspec.structs.replace(each, written=each.written + line) if each is record else each)
-    problems = WireOracle(s.rig).take(spoilt).problems
-    assert any(words in problem for problem in problems)
+    findings = UnsafeBytes(s.rig).take(spoilt).findings
+    assert any(words in finding.text for finding in findings)
 
 
 def test_the_judge_wants_a_first_command_alone_and_a_confirmed_pose() -> None:
     s = Session().to(Mode.STREAMING)
     unconfirmed = [msgspec.structs.replace(r, requests=()) for r in s.records]
-    assert any("without a confirmed pose" in p for p in WireOracle(s.rig).take(unconfirmed).problems)
+    assert any("without a confirmed pose" in f.text for f in UnsafeBytes(s.rig).take(unconfirmed).findings)
     never_driven = [
         msgspec.structs.replace(r, written=b"") if b"#0P" in r.written and b"T" not in r.written else r
         for r in s.records
     ]
-    assert any("never driven alone" in p for p in WireOracle(s.rig).take(never_driven).problems)
+    assert any("never driven alone" in f.text for f in UnsafeBytes(s.rig).take(never_driven).findings)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from virtual_session import Session
-from wire_oracle import WireOracle
 
+from hil.testing.oracle import UnsafeBytes
 from sim.ssc32 import Firmware
 
 
@@ -24,4 +24,4 @@ def session() -> Iterator[Callable[..., Session]]:
     yield make
     for one in made:
         first = one.board.settings.firmware is Firmware.V1
-        assert not WireOracle(one.rig, freezes_by_moves=first).take(one.records).problems
+        UnsafeBytes(one.rig, freezes_by_moves=first).take(one.records).check()

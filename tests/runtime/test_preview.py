@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 import pytest
 from virtual_session import EPOCH_S, Session, load, lynx6, swing
-from wire_oracle import WireOracle
 
 import hil
 from hil.model.rig import Rig
@@ -14,6 +13,7 @@ from hil.motion.motion import Motion
 from hil.motion.planning import plan, plan_joint_move
 from hil.runtime.preview import PreviewReport, preview
 from hil.safety.certificate import Certificate, verify
+from hil.testing.oracle import UnsafeBytes
 from hil.types import Arm, Mode, Start
 from hil.units import DEG
 
@@ -127,8 +127,8 @@ def test_the_whole_example_task_is_previewed_without_a_byte_that_must_not_leave(
     assert report.certificate is not None
     s.tick(load(motion, report.certificate), Arm(digest=motion.digest))
     s.until(Mode.IDLE, Start(digest=motion.digest), within_s=motion.duration_s + 2.0)
-    oracle = WireOracle(rig).take(s.records)
-    assert not oracle.problems
+    oracle = UnsafeBytes(rig).take(s.records)
+    assert not oracle
     assert oracle.moves == len(motion)
 
 
