@@ -34,7 +34,10 @@ def _rig(name: str, seconds: float, rounds: int) -> bool:
         tick_s, publish_s = _hot(prepared)
         ticks.append(tick_s)
         publishing.append(publish_s)
-        work.append(stream(prepared).work_s)
+        streamed = stream(prepared)
+        work.append(streamed.work_s)
+        if streamed.stopped:
+            print(f"  {name}: this run ended early, its ticks count until then: {streamed.stopped}")
     subjects = {
         "hot: tick": np.concatenate(ticks),
         "hot: encode and append": np.concatenate(publishing),
