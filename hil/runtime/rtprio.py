@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -21,6 +22,12 @@ def prepare_realtime() -> tuple[str, ...]:
         One text for each thing asked for, granted or not, for the report.
     """
     return (*_ask_system(), _still_collector())
+
+
+def go_before_others() -> None:
+    """Ask for a better place than ordinary programs, for what stands in for a board: that is never kept waiting."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(-10)
 
 
 def _still_collector() -> str:

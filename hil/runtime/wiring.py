@@ -28,6 +28,7 @@ from hil.model.rig import Rig
 from hil.robot import Robot
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import SessionRecord, Wiring
+from hil.runtime.rtprio import go_before_others
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
 from sim.arm import SimulatedArm
@@ -169,6 +170,7 @@ def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
         servos=tuple(_ssc32_servos(rig, rig.park)),
         parent_pid=os.getppid(),
     )
+    go_before_others()
     try:
         run_fake_ssc32(options, ready.send)
     except HilError as error:
