@@ -15,6 +15,7 @@ from hil.testing.facts import FRAME_S, ROUNDING, AxisFacts, RigFacts
 from hil.types import WRITING, Confirm, Mode, Record, TickRecord
 
 CANARY_US = 1500
+BINARY_WORDS = "not plain text: it can begin a binary command"
 
 _QUESTION = re.compile(rb"VER|Q|(?:QP\d{1,2})+|R\d{1,2}|SS")
 _STOP = re.compile(rb"STOP(\d{1,2})")
@@ -22,6 +23,7 @@ _PLAIN = re.compile(rb"#(\d{1,2})P(\d{3,4})")
 _GROUP = re.compile(rb"(?:#\d{1,2}P\d{3,4})+T(\d{1,5})")
 _FROZEN = re.compile(rb"(?:#\d{1,2}P\d{3,4})+")
 _TARGET = re.compile(rb"#(\d+)P(\d+)")
+_BINARY = re.compile(rb"[^\t\n\r\x1b\x20-\x7e]")
 _FREE_MOVE = re.compile(rb"\s*(?:#\s*\d+\s*P\s*\d+\s*(?:S\s*\d+\s*)?)+(?:T\s*(\d+)\s*)?")
 _FREE_TARGET = re.compile(rb"#\s*(\d+)\s*P\s*(\d+)\s*(?:S\s*(\d+))?")
 
@@ -102,6 +104,11 @@ class _Judge:
             self._done += len(whole) + 1
         self._whole, self._skipped = b"", 0
 
+    def binary(self, data: bytes) -> int | None:
+        """Where in `data` a byte stands that can begin a binary command, of which ESC and CR would be the rest."""
+        found = _BINARY.search(data)
+        return None if found is None else len(self._half) + found.start()
+
     def note(self, words: str, at: int, time_s: float, tick: int | None = None, mode: Mode | None = None) -> None:
         """Byte `at` of the present line is unsafe."""
         offset = self._done + self._skipped + at
@@ -136,6 +143,8 @@ class _Session(_Judge):
                 self._say("energising without a confirmed pose")
             self._confirmed = True
             self._first_move_s = -math.inf
+        if (at := self.binary(record.written)) is not None:
+            self._say(BINARY_WORDS, at)
         for line in self.lines(record.written):
             self._line(line)
         if record.written and self.unfinished:
@@ -243,6 +252,8 @@ class _Program(_Judge):
         self._tracks: dict[int, _Track] = {}
 
     def take(self, data: bytes, now_s: float) -> None:
+        if (at := self.binary(data)) is not None:
+            self.note(BINARY_WORDS, at, now_s)
         for line in self.lines(data):
             self._line(line.upper(), now_s)
 
