@@ -80,6 +80,13 @@ class Line:
         self._torn = False
         self.free_s = max(now_s, self.free_s) + len(data) * 10 / self.rate
 
+    def limit(self, channel: int, limits_us: tuple[int, int] | None) -> None:
+        """From now on let only these pulses out to a channel; None: none at all."""
+        if limits_us is None:
+            self._limits_us.pop(channel, None)
+        else:
+            self._limits_us[channel] = limits_us
+
     def receive(self, now_s: float) -> bytes:
         """Everything that has arrived."""
         return self._port.read(now_s)

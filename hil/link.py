@@ -86,6 +86,68 @@ class ArmLink(Protocol):
         ...
 
 
+class ServoChannel(Record, frozen=True):
+    """One output of a controller as a rig describes it.
+
+    Attributes:
+        axis: name of the axis that it drives.
+        channel: number of the output.
+        points: calibration, (position in rad or m, pulse in us), positions rising.
+        lower_us, upper_us: pulse limits.
+    """
+
+    axis: str
+    channel: int
+    points: tuple[tuple[float, float], ...]
+    lower_us: int
+    upper_us: int
+
+
+class ChannelLink(Protocol):
+    """Single outputs of a controller, in microseconds: for calibrating an arm of which nothing else is known yet.
+
+    As with `ArmLink`, every method returns at once. Positions in `LinkState.joints` are pulses in us, one per channel,
+    None where the controller drives nothing.
+    """
+
+    def open(self, now_s: float) -> None:
+        """Begin to connect. Sends nothing that can move the arm."""
+        ...
+
+    def read(self, now_s: float) -> LinkState:
+        """As `ArmLink.read`; `known` says which channels were driven by this link."""
+        ...
+
+    def drive(self, channel: int, pulse_us: int, now_s: float) -> None:
+        """The first move of a channel: plain, alone, to just this pulse, at whatever speed the servo has.
+
+        Raises:
+            CommandError: this link drives it already, or it is not one of its channels; nothing was sent.
+            ControllerError, LinkError: as for `ArmLink.write`.
+        """
+        ...
+
+    def step(self, channel: int, pulse_us: int, now_s: float) -> float:
+        """Move one channel that this link drives by a small step, slowly.
+
+        Returns:
+            When the pulse will have got there, seconds.
+
+        Raises:
+            CommandError: the step is too long, the channel is not driven yet or still moves; nothing was sent.
+            ControllerError, LinkError: as for `ArmLink.write`.
+        """
+        ...
+
+    def stop(self, now_s: float) -> None:
+        """Freeze every channel where the controller has it and keep it powered. Never raises; twice is fine."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the line. The arm stays as it is."""
+        ...
+
+
 class BytePort(Protocol):
     """A byte line that never blocks. A real port ignores `now_s`; an in-memory one lives by it."""
 
