@@ -30,10 +30,13 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return metadata.version("hil-arm-bridge")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'hil' has no attribute {name!r}")
+        value: object = metadata.version("hil-arm-bridge")
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'hil' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
