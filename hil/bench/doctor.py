@@ -44,10 +44,13 @@ EXTRAS = {
     "fast": "compiled batches and loops",
     "mesh": "meshes and URDF files",
     "plot": "pictures of journals and previews",
+    "export": "journals as MAT files",
+    "testing": "tests of your own programs against the fakes",
     "dashboard": "the window with motion side by side",
     "service": "lending an arm over the network",
 }
-"""What an extra is good for; `dev` and `all` are made of others."""
+"""What an extra is good for."""
+MADE_OF_OTHERS = ("dev", "all")
 
 CONVERTERS = {
     "0403": ("ftdi_sio", ("6001", "6010", "6011", "6014", "6015")),
@@ -233,10 +236,10 @@ def _packages(system: System) -> Iterator[Finding]:
 
 def _extras(system: System) -> Iterator[Finding]:
     for extra, names in system.extras.items():
-        if extra not in EXTRAS:
+        if not extra or extra in MADE_OF_OTHERS:
             continue
         missing = [name for name in names if name not in system.versions]
-        purpose = f"[{extra}], {EXTRAS[extra]}"
+        purpose = ", ".join(text for text in (f"[{extra}]", EXTRAS.get(extra, "")) if text)
         if missing:
             text = f"{purpose}: not installed ({', '.join(missing)} missing)"
             yield Finding(topic="extras", severity=Severity.NOTE, text=text, fix=system.pip(extra))
@@ -269,7 +272,7 @@ def _ports(system: System) -> Iterator[Finding]:
         text, fix = "no serial port found", "plug the adapter in; 'hil ports' says what to check; no arm needs none"
         yield Finding(topic="ports", severity=Severity.NOTE, text=text, fix=fix)
     for adapter in system.adapters:
-        holders = system.opened.holders.get(os.path.realpath(adapter.device), ())
+        holders = system.opened.of(adapter.device)
         if holders:
             yield Finding(
                 topic="ports",
@@ -332,7 +335,7 @@ def _permission(system: System) -> Iterator[Finding]:
     else:
         text = f"{system.user} is not in the group {name}, to which serial ports belong"
         fix = f"sudo usermod -a -G {name} {system.user}; then log out and in again"
-    shut = f"{', '.join(str(device) for device in closed)} cannot be opened: " if closed else ""
+    shut = f"{', '.join(device.as_posix() for device in closed)} cannot be opened: " if closed else ""
     severity = Severity.ERROR if closed else Severity.WARNING
     yield Finding(topic="permission", severity=severity, text=shut + text, fix=fix)
 

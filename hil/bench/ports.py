@@ -43,6 +43,10 @@ class OpenPorts(Record, frozen=True):
     holders: dict[str, tuple[Holder, ...]]
     complete: bool
 
+    def of(self, device: str) -> tuple[Holder, ...]:
+        """Who has this device open, named by itself or by a link to it."""
+        return self.holders.get(device) or self.holders.get(os.path.realpath(device), ())
+
 
 class PortReport(Record, frozen=True):
     """All that is known of one port.
@@ -107,7 +111,7 @@ def report_ports(
     """
     reports = []
     for adapter in adapters:
-        holders = opened.holders.get(os.path.realpath(adapter.device), ())
+        holders = opened.of(adapter.device)
         free = False if opened.complete else None
         bound = rigs.get(adapter.serial_number, ()) if adapter.serial_number else ()
         reports.append(PortReport(adapter=adapter, busy=True if holders else free, holders=holders, rigs=bound))
