@@ -313,7 +313,7 @@ def _taken_adapters(system: System) -> Iterator[Finding]:
 
 def _permission(system: System) -> Iterator[Finding]:
     """May this user open serial ports? Their group decides, and joining it counts only from the next login."""
-    devices = [Path(adapter.device) for adapter in system.adapters]
+    devices = [Path(adapter.device) for adapter in system.adapters if adapter.usb_id]
     closed = [device for device in devices if not system.can_open(device)]
     groups = _groups(system)
     name = _serial_group(system, closed or devices)
@@ -520,13 +520,13 @@ def _clock(system: System) -> Iterator[Finding]:
 
 def _storage(system: System) -> Iterator[Finding]:
     folder = system.state_dir
-    there = next(place for place in (folder, *folder.parents) if place.is_dir())
+    there = next((place for place in (folder, *folder.parents) if os.path.isdir(place)), folder)
     if not system.can_write(there):
         yield Finding(
             topic="storage",
             severity=Severity.ERROR,
             text=f"journals and locks go to {folder}, where {system.user} may not write: nothing moves without them",
-            fix=_writable(system, there),
+            fix=_writable(system, exists=there == folder),
         )
         return
     free = system.free_bytes(there)
@@ -538,10 +538,12 @@ def _storage(system: System) -> Iterator[Finding]:
         yield Finding(topic="storage", severity=Severity.OK, text=text)
 
 
-def _writable(system: System, folder: Path) -> str:
+def _writable(system: System, *, exists: bool) -> str:
+    user, folder = system.user, system.state_dir
     if system.platform == "win32":
-        return f"give {system.user} the right to change {folder}, or set LOCALAPPDATA to a folder of yours"
-    return f"sudo chown -R {system.user} {folder}, or set XDG_STATE_HOME to a folder of yours"
+        return f"give {user} the right to change {folder}, or set LOCALAPPDATA to a folder of yours"
+    mend = f"sudo chown -R {user} {folder}" if exists else f"sudo install -d -o {user} {folder}"
+    return f"{mend}, or set XDG_STATE_HOME to a folder of yours"
 
 
 # -- looking ---------------------------------------------------------------------------------------------
@@ -586,7 +588,7 @@ def this_system(adapters: tuple[SerialAdapter, ...]) -> System:
         superuser=sys.platform != "win32" and os.geteuid() == 0,
         group_ids=frozenset() if sys.platform == "win32" else frozenset((os.getegid(), *os.getgroups())),
         can_open=lambda device: os.access(device, os.R_OK | os.W_OK),
-        group_of=lambda device: device.stat().st_gid if device.exists() else None,
+        group_of=_group_of,
         adapters=adapters,
         opened=open_ports(),
         realtime_priority=priority,
@@ -617,6 +619,13 @@ def _source() -> tuple[str, bool]:
 def _origin(name: str) -> Path | None:
     spec = importlib.util.find_spec(name)
     return None if spec is None or spec.origin is None else Path(spec.origin).parents[1]
+
+
+def _group_of(device: Path) -> int | None:
+    try:
+        return device.stat().st_gid
+    except OSError:
+        return None
 
 
 def _user() -> str:

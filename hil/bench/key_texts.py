@@ -40,6 +40,7 @@ TEXTS = MappingProxyType(
         "shapes": "The arm's own body as capsules, rods with round ends",
         "fences": "Table, boxes, and what may touch what",
         "controller": "The board, its line and its calibration",
+        "calibration": "Name or file of the calibration that is laid over the pulses below",
         "adapter_serial": "Serial number of the USB adapter that belongs to this arm, see hil ports",
         "period": "Period of the loop",
         "look_ahead": "How far ahead the controller is told; two to three periods stream smoothly",

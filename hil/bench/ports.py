@@ -70,7 +70,7 @@ class PortReport(Record, frozen=True):
 def open_ports(proc: Path = Path("/proc")) -> OpenPorts:
     """Look through the running programs for open devices; where there is no ``/proc``, none can be seen."""
     found: dict[str, list[Holder]] = {}
-    pids = [path for path in proc.iterdir() if path.name.isdigit()] if proc.is_dir() else []
+    pids = [path for path in proc.iterdir() if path.name.isdigit()] if os.path.isdir(proc) else []
     complete = bool(pids)
     for process in pids:
         try:

@@ -80,8 +80,8 @@ def _definitions(*records: type[Any]) -> dict[str, Node]:
 def _described(record: str, key: str) -> str:
     stem, unit = stem_and_unit(key)
     name = stem if unit else key
-    text = TEXTS.get(f"{record}.{name}") or TEXTS[name]
-    return f"{text}; in {unit}" if unit else text
+    text = TEXTS.get(f"{record}.{name}") or TEXTS.get(name, "")
+    return "; ".join(part for part in (text, f"in {unit}" if unit else "") if part)
 
 
 def _plain(node: Any) -> Any:

@@ -208,6 +208,11 @@ def test_a_port_that_is_closed_to_its_group_or_belongs_to_root_needs_rules(healt
     assert "--udev" in wrong(outside(healthy, group_of=lambda device: 0), "permission").fix
 
 
+def test_a_closed_port_of_the_computer_itself_is_nobodys_adapter(healthy: System) -> None:
+    built_in = replace(healthy, can_open=lambda device: False, adapters=(SerialAdapter(device="/dev/ttyS0"),))
+    fine(built_in, "permission")
+
+
 def test_the_superuser_may_open_everything(healthy: System) -> None:
     fine(outside(healthy, superuser=True), "permission")
 
@@ -396,8 +401,12 @@ def test_a_slow_clock_source_is_a_warning_with_the_better_one(healthy: System) -
 
 
 def test_a_state_folder_that_cannot_be_written_is_an_error_for_nothing_moves_without_a_journal(healthy: System) -> None:
-    finding = wrong(replace(healthy, can_write=lambda folder: False), "storage")
-    assert finding.severity is Severity.ERROR and "chown" in finding.fix
+    locked = replace(healthy, can_write=lambda folder: False)
+    finding = wrong(locked, "storage")
+    assert finding.severity is Severity.ERROR
+    assert finding.fix.startswith(f"sudo install -d -o ann {healthy.state_dir}, ")
+    healthy.state_dir.mkdir(parents=True)
+    assert wrong(locked, "storage").fix.startswith(f"sudo chown -R ann {healthy.state_dir}, ")
 
 
 @pytest.mark.parametrize(

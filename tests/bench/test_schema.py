@@ -73,7 +73,7 @@ def test_null_which_toml_does_not_have_is_never_offered(kind: str) -> None:
 def test_every_key_has_a_text_with_its_unit_in_words(kind: str) -> None:
     for definition in (SCHEMAS[kind], *SCHEMAS[kind]["$defs"].values()):
         for key, node in definition.get("properties", {}).items():
-            assert node["description"], key
+            assert node["description"][0].isupper() or node["description"][0] in '1x0"', key
             if key.endswith("_mm_s"):
                 assert "millimetres per second" in node["description"]
 
