@@ -237,7 +237,90 @@ class Disconnect(Record, frozen=True, tag="disconnect"):
     reason: str
 
 
-Request = Confirm | Load | Arm | Start | Stop | EmergencyStop | Reset | Disconnect
+class JogFrame(Enum):
+    """In which frame directions of the tool are meant."""
+
+    WORLD = "world"
+    TOOL = "tool"
+
+
+class AxisJog(Record, frozen=True, tag="axes"):
+    """Single axes: by how much in a step (rad or m), how fast while held (rad/s or m/s); one number per axis.
+
+    Raises:
+        CommandError: a number is not finite.
+    """
+
+    amounts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _refuse_non_finite("axis jog", self.amounts)
+
+
+class ToolJog(Record, frozen=True, tag="tool"):
+    """The tool point along a straight line, the tool turning about it; a step, or per second while held.
+
+    Attributes:
+        linear: along x, y, z of the frame, m or m/s.
+        pitch, roll: of the tool, rad or rad/s; for arms that cannot take any orientation.
+        turn: rotation vector about x, y, z of the frame, rad or rad/s; for arms that can.
+
+    Raises:
+        CommandError: a number is not finite.
+    """
+
+    frame: JogFrame
+    linear: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    pitch: float = 0.0
+    roll: float = 0.0
+    turn: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        _refuse_non_finite("tool jog", (*self.linear, self.pitch, self.roll, *self.turn))
+
+
+class ArmJog(Record, frozen=True, tag="arm_jog"):
+    """Ask for ARMED without a motion: for jogging, at a part of the rig's speeds, above 0 to 1."""
+
+    speed_share: float
+
+
+class JogHold(Record, frozen=True, tag="jog_hold"):
+    """Go on like this for now. Has to be renewed: without, it counts as released after 100 ms.
+
+    Attributes:
+        seq: rises with every hold and release of a sender; what is not newer than the newest is dropped.
+        issued_s: reading of the loop's clock when the hold was last known to be true.
+    """
+
+    seq: int
+    issued_s: float
+    move: AxisJog | ToolJog
+
+    def __post_init__(self) -> None:
+        _refuse_non_finite("jog hold", (self.issued_s,))
+
+
+class JogRelease(Record, frozen=True, tag="jog_release"):
+    """Let go: slow down within limits and hold."""
+
+    seq: int
+
+
+class JogStep(Record, frozen=True, tag="jog_step"):
+    """One increment, from rest to rest."""
+
+    move: AxisJog | ToolJog
+
+
+def _refuse_non_finite(what: str, values: tuple[float, ...]) -> None:
+    if not all(map(math.isfinite, values)):
+        raise CommandError(f"{what}: {values} given; allowed: finite numbers", value=values, allowed="finite numbers")
+
+
+Request = (
+    Confirm | Load | Arm | Start | Stop | EmergencyStop | Reset | Disconnect | ArmJog | JogHold | JogRelease | JogStep
+)
 
 
 class LineFailure(Record, frozen=True):

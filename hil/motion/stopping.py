@@ -58,16 +58,33 @@ def stop_ramp(
     """
     p = _checked(rig, "position", position)
     v = _checked(rig, "velocity", velocity)
-    stops = _plan(rig, v, _checked(rig, "acceleration", acceleration))
+    _, most, jerk = axis_limits(rig)
+    return stop_samples(rig.period_s, most, jerk, p, v, _checked(rig, "acceleration", acceleration))
+
+
+def stop_samples(
+    period_s: float, most: FloatArray, jerk: FloatArray, p: FloatArray, v: FloatArray, a: FloatArray
+) -> FloatArray:
+    """The same for any coordinates.
+
+    Args:
+        period_s: time between samples.
+        most: limit of acceleration, shape (n,), like all that follow.
+        jerk: limit of jerk.
+        p: position now; all finite.
+        v: velocity now.
+        a: acceleration now.
+    """
+    stops = _plan(period_s, most, jerk, v, a)
     k = np.arange(1.0, max(float(stops.periods.max()), 1.0) + 1.0)[:, None]
     falling = stops.a - k * stops.step
     hard = np.maximum(np.maximum(falling, -stops.bound), np.minimum(k - stops.periods, 0.0) * stops.step)
     gentle = np.sign(stops.a) * np.maximum(np.abs(stops.a) - k * stops.step, 0.0)
     mixed = gentle + stops.weight * (hard - gentle)
-    speed = v + rig.period_s * stops.side * np.cumsum(mixed, axis=0)
+    speed = v + period_s * stops.side * np.cumsum(mixed, axis=0)
     # Nothing but rounding is left of the last speed; said exactly, what follows stands still for certain.
     speed[k >= stops.periods] = 0.0
-    samples: FloatArray = p + rig.period_s * np.cumsum(speed, axis=0)
+    samples: FloatArray = p + period_s * np.cumsum(speed, axis=0)
     return samples
 
 
@@ -76,7 +93,8 @@ def stop_positions(rig: Rig, motion: Motion) -> FloatArray:
     h, p = rig.period_s, motion.samples
     before = np.concatenate([p[:1], p[:1], p])
     v = (p - before[1:-1]) / h
-    stops = _plan(rig, v, (p - 2.0 * before[1:-1] + before[:-2]) / h**2)
+    _, most, jerk = axis_limits(rig)
+    stops = _plan(h, most, jerk, v, (p - 2.0 * before[1:-1] + before[:-2]) / h**2)
     hard, gentle = _hard_travel(stops), _gentle_travel(stops)
     travel = h * stops.periods * stops.v + h**2 * (gentle + stops.weight * (hard - gentle))
     rest: FloatArray = p + stops.side * travel
@@ -85,8 +103,8 @@ def stop_positions(rig: Rig, motion: Motion) -> FloatArray:
 
 def stop_time_s(rig: Rig) -> float:
     """Longest time a stop can take: any axis at full speed and still accelerating as hard as it may."""
-    speed, acceleration, _ = axis_limits(rig)
-    return rig.period_s * float(_plan(rig, speed, acceleration).periods.max())
+    speed, most, jerk = axis_limits(rig)
+    return rig.period_s * float(_plan(rig.period_s, most, jerk, speed, most).periods.max())
 
 
 def _checked(rig: Rig, name: str, values: Sequence[float]) -> FloatArray:
@@ -100,10 +118,8 @@ def _checked(rig: Rig, name: str, values: Sequence[float]) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def _plan(rig: Rig, v: FloatArray, a: FloatArray) -> _Stops:
+def _plan(h: float, limit: FloatArray, jerk: FloatArray, v: FloatArray, a: FloatArray) -> _Stops:
     """Length and mixture of the stop of every state; `v` and `a` of shape (..., n)."""
-    h = rig.period_s
-    _, limit, jerk = axis_limits(rig)
     step = jerk * (HEADROOM * h)
     side = np.where(v / h + _let_go(a, step) >= 0.0, 1.0, -1.0)
     v, a = side * v, side * a
