@@ -42,6 +42,7 @@ _WORDS = {
     r"\bfloat\b": "number",
     r"\bint\b": "whole number",
     r"\bobject\b": "table",
+    r"\barray of length (\d+)": r"list of \1 values",
     r"\bstr\b": "text",
     r" \| null$": "",
 }
@@ -73,6 +74,8 @@ def closest(name: str, names: Iterable[str]) -> str | None:
     known = list(names)
     stem = stem_and_unit(name)[0]
     same = [candidate for candidate in known if stem_and_unit(candidate)[0] == stem]
+    # `to_cm` means `to_mm` rather than `to`.
+    same.sort(key=lambda candidate: (candidate == stem) != (name == stem))
     return next(iter(same or difflib.get_close_matches(name, known, n=1, cutoff=0.5)), None)
 
 
@@ -102,7 +105,8 @@ def _config_error(message: str, table: Mapping[str, Any], record: type[Any], fil
     if missing := _MISSING.search(what):
         keys.append(missing["key"])
         return ConfigError(file, _dotted(prefix, keys), None, f"this key is required{_in_words(keys[-1])}")
-    return ConfigError(file, _dotted(prefix, keys), _lookup(table, keys), _allowed(what, node))
+    value, allowed = _lookup(table, keys), _allowed(what, node)
+    return ConfigError(file, _dotted(prefix, keys), value, allowed, _mend(value, allowed))
 
 
 def _unknown_key(file: str, key: str, table: Any, keys: list[str], names: list[str]) -> ConfigError:
@@ -110,6 +114,16 @@ def _unknown_key(file: str, key: str, table: Any, keys: list[str], names: list[s
     hint = f"Did you mean `{meant}`{_in_words(meant)}? " if meant else ""
     known = f"Known keys: {', '.join(names)}" if names else ""
     return ConfigError(file, key, _lookup(table, keys), "no such key here", hint + known)
+
+
+def _mend(value: object, allowed: str) -> str:
+    """What to change, where the slip of the pen can be told from what stands there."""
+    if isinstance(value, str) and "number" in allowed:
+        return "Leave out the quotes"
+    length = re.search(r"list of (\d+) values", allowed)
+    if length and isinstance(value, list) and len(value) > int(length[1]):
+        return "A comma parts two values; the decimal mark is a point"
+    return ""
 
 
 def _in_words(key: str) -> str:

@@ -50,11 +50,16 @@ def preview(
     rig: RigName,
     task: TaskName,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the certificate here.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--plot", help="Draw what was refused, or the whole motion, as PNG.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Plan a task and check every sample; then stream it to the fake controller on a virtual clock."""
-    set_up, motion = _plan(rig, task)
+    set_up, motion = _plan(rig, task) if picture is None else _plan_for_picture(rig, task, picture)
     report = _preview(set_up, motion)
+    if picture is not None:
+        _draw_preview(set_up, motion, report, picture)
     if as_json:
         print_json({"ok": report.ok, "refusals": report.refusals, "margins": report.worst_margins,
                     "duration_s": report.duration_s, "samples": report.samples, "wire_bytes": len(report.wire_bytes),
@@ -147,6 +152,37 @@ def _plan(rig: str, task: str) -> tuple[Rig, Motion]:
     return set_up, plan(set_up, task)
 
 
+def _plan_for_picture(rig: str, task: str, picture: Path) -> tuple[Rig, Motion]:
+    """Plan, and draw what can be drawn of a task that cannot be planned."""
+    from hil.bench.pictures import draw_unplanned
+    from hil.bench.plots import require_matplotlib
+    from hil.errors import ConfigError, RefusedError
+    from hil.model.files import find
+    from hil.motion.tasks import load_task
+    from hil.robot import Robot
+    from hil.runtime.wiring import load_rig
+
+    require_matplotlib()
+    try:
+        return _plan(rig, task)
+    except ConfigError:
+        complain("no picture: there is no motion to draw before this is mended:")
+        raise
+    except RefusedError:
+        set_up = load_rig(rig)
+        draw_unplanned(set_up, Robot(set_up.robot), load_task(find("tasks", task)), picture)
+        complain(f"picture of the step that cannot be planned: {picture}")
+        raise
+
+
+def _draw_preview(rig: Rig, motion: Motion, report: PreviewReport, picture: Path) -> None:
+    from hil.bench.pictures import draw_preview
+    from hil.robot import Robot
+
+    draw_preview(rig, Robot(rig.robot), motion, report.refusals, picture)
+    complain(f"picture: {picture}")
+
+
 def _preview(rig: Rig, motion: Motion) -> PreviewReport:
     from hil.runtime.preview import preview as check_and_rehearse
 
@@ -203,7 +239,7 @@ def _voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[J
         if held:
             print(f"The controller already drives {_pose(held)}: these axes stay where they are.")
         if limp:
-            print(f"It does not drive the others and cannot know where they are. Their park pose: {_pose(limp)}.")
+            print(f"It cannot know where the axes that it does not drive are. Their park pose: {_pose(limp)}.")
             print("They will be driven one by one at this pose, and jump to it at full speed if they are elsewhere.")
         if confirmed_by is not None:
             return confirmed_by

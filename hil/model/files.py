@@ -13,7 +13,7 @@ from typing import Any
 from hil.errors import ConfigError
 from hil.tables import closest
 
-_SINGULAR = {"robots": "robot", "rigs": "rig", "tasks": "task", "faults": "fault"}
+_SINGULAR = {"robots": "robot", "rigs": "rig", "tasks": "task", "faults": "fault", "calibrations": "calibration"}
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 
 
@@ -21,7 +21,7 @@ def find(kind: str, name: str | Path, *, file: str = "", key: str = "") -> Path:
     """The file that `name` means.
 
     Args:
-        kind: ``robots``, ``rigs``, ``tasks`` or ``faults``.
+        kind: ``robots``, ``rigs``, ``tasks``, ``faults`` or ``calibrations``.
         name: a path, or the file's name with or without ``.toml``.
         file: the file in which the name was given, empty if in none; a relative path may be relative to it.
         key: the key there.
@@ -83,29 +83,41 @@ def read_toml(path: Path) -> dict[str, Any]:
         ConfigError: cannot be read, is not UTF-8, or is not TOML; the line is named.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        data = path.read_bytes()
     except OSError as error:
         raise ConfigError(str(path), "file", error.strerror or str(error), "a file that can be read") from None
+    return parse_toml(data, str(path))
+
+
+def parse_toml(data: bytes, file: str) -> dict[str, Any]:
+    """Parse the bytes of a TOML file; a byte-order mark, as some editors leave it, is accepted.
+
+    Raises:
+        ConfigError: not UTF-8, or not TOML; the line is named.
+    """
+    try:
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(
-            str(path),
-            f"byte {error.start}",
-            error.object[error.start],
-            "UTF-8 text",
-            "Save the file as UTF-8",
-        ) from None
+        at, wrong = f"byte {error.start}", error.object[error.start]
+        raise ConfigError(file, at, wrong, "UTF-8 text", "Save the file as UTF-8") from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(path, text, str(error)) from None
+        raise _syntax_error(file, text, str(error)) from None
+    except RecursionError:
+        raise ConfigError(file, "file", "brackets within brackets without end", "TOML") from None
+    except ValueError as error:  # a number with more digits than Python reads
+        raise ConfigError(file, "file", str(error), "TOML") from None
 
 
-def _syntax_error(path: Path, text: str, message: str) -> ConfigError:
+def _syntax_error(file: str, text: str, message: str) -> ConfigError:
     lines = text.splitlines() or [""]
     match = _PLACE.search(message)
     line = min(int(match[1]), len(lines)) if match else len(lines)
     column = f", column {match[2]}" if match else ""
-    return ConfigError(str(path), f"line {line}{column}", lines[line - 1].strip(), "TOML", message.split(" (at ")[0])
+    what = message.split(" (at ")[0]
+    hint = ": text stands in quotes, and a number has a point as its decimal mark" if what == "Invalid value" else ""
+    return ConfigError(file, f"line {line}{column}", lines[line - 1].strip(), "TOML", what + hint)
 
 
 def _candidates(kind: str, given: str, file: str) -> Iterator[Path]:

@@ -56,6 +56,11 @@ POSTURE_ADVICE = (
     "from there, or make it a joint move."
 )
 
+LIMIT_ADVICE = (
+    "Lead the line elsewhere, or begin it in another posture with a move before it. Where the way does not matter, "
+    "make it a move."
+)
+
 STILL = 1e-12
 """Radians or metres below which nothing counts as moving."""
 
@@ -172,7 +177,8 @@ class _Trace:
         if outside.any():
             k = int(np.argmax(outside))
             what = f"at {self._words(float(fractions[k]))},"
-            raise self._refused(beyond_soft_limits(self._axes, rows[k].tolist(), what), float(fractions[k]))
+            found = beyond_soft_limits(self._axes, rows[k].tolist(), what, LIMIT_ADVICE)
+            raise self._refused(found, float(fractions[k]))
 
     def check_continuity(self, grid: FloatArray, rows: FloatArray) -> None:
         """Refuse a change of posture between two points, however few there are, and any point outside limits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +17,23 @@ from hil.model.rig import Axis, AxisKind, Rig
 from hil.motion.lines import STILL, Inverse, Line, plan_line
 from hil.motion.motion import Kind, Mark, Motion, Point
 from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s
-from hil.motion.refusals import Spot, beyond_soft_limits, refused, require_time
+from hil.motion.refusals import POSTURE, Spot, beyond_soft_limits, refused, require_time
 from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait, load_task
 from hil.motion.tasks import Line as LineStep
 from hil.robot import Robot
+from hil.tables import closest
 from hil.types import Refusal
 from hil.units import DEG, MM
 
 ELBOWS = {"up": "elbow up", "down": "elbow down"}
 FULL_POSE_AXES = 6
 """From so many axes on an arm keeps its whole orientation where a file says nothing about it."""
+
+NEARER = "Move the target nearer to the arm, or give it another pitch_deg or elbow."
+ANY_ORIENTATION = "An arm of {} axes cannot take any orientation: give pitch_deg and roll_deg instead of abc_deg."
+
+PITCH_STEP_RAD = 5.0 * DEG
+"""How finely a pitch is looked for where a file leaves it open."""
 
 SWEEP_RAD, SWEEP_M = 2.0 * DEG, 5.0 * MM
 LEAST_SWEEP = 16
@@ -259,12 +266,14 @@ class _Planner:
         unit = DEG if kind is AxisKind.REVOLUTE else MM
         for name, value in table.items():
             if name not in names:
+                meant = closest(name, names)
                 raise ConfigError(
                     self._file,
                     f"{key}.{name}",
                     value,
                     f"the joints {', '.join(names)}" if names else "no key at all: this arm has no such joint",
-                    "Turning joints take degrees, sliding ones millimetres; the gripper has steps of its own",
+                    (f"Did you mean {meant!r}? " if meant else "")
+                    + "Turning joints take degrees, sliding ones millimetres; the gripper has steps of its own",
                 )
             index = self._rig.index(name)
             position[index] = value * unit + (position[index] if by else 0.0)
@@ -297,7 +306,10 @@ class _Planner:
             pose[:3, 3] = point
             results = [self._robot.inverse_kinematics(pose, seed=now)]
         else:
-            results = [self._target(point, pitch, _radians(step.roll_deg)) for pitch in self._pitches(step)]
+            pitches, roll = self._pitches(step), _radians(step.roll_deg)
+            results = [self._target(point, pitch, roll) for pitch in pitches]
+            if not any(self._usable(result, step.elbow) for result in results) and pitches[-1] is None:
+                results = [*self._other_pitches(point, roll), results[-1]]
         for result in results:
             found = self._usable(result, step.elbow)
             if found:
@@ -315,6 +327,15 @@ class _Planner:
         if not self._robot.has_closed_form:
             return [None]
         return [self._robot.tool_target(self._joints()).pitch_rad, None]
+
+    def _other_pitches(self, point: Sequence[float], roll: float | None) -> Iterator[IkResult]:
+        """Solutions at pitches all round, nearest to the present one first: this rig may allow few of them."""
+        if not self._robot.has_closed_form:
+            return
+        present = self._robot.tool_target(self._joints()).pitch_rad
+        for k in range(1, math.ceil(math.pi / PITCH_STEP_RAD)):
+            for turn in (k * PITCH_STEP_RAD, -k * PITCH_STEP_RAD):
+                yield self._target(point, math.remainder(present + turn, 2.0 * math.pi), roll)
 
     def _target(self, point: Sequence[float], pitch: float | None, roll: float | None) -> IkResult:
         return self._robot.inverse_kinematics_target(point, pitch, roll, self._joints())
@@ -348,11 +369,15 @@ class _Planner:
         candidates = [s for s in result.solutions if step.elbow is None or ELBOWS[step.elbow] in s.branch]
         if candidates:
             axes = self._axes[: self._robot.dof]
-            options = [beyond_soft_limits(axes, _within_a_turn(axes, s.q), f"to be at {where}") for s in candidates]
+            what = f"to be at {where}"
+            options = [beyond_soft_limits(axes, _within_a_turn(axes, s.q), what, POSTURE) for s in candidates]
             return min(options, key=lambda found: max(-r.margin for r in found))
         if result.solutions:
             others = sorted({solution.branch for solution in result.solutions})
-            return [_unreachable(where, f"is not reached with {ELBOWS[step.elbow or 'up']}", None, " or ".join(others))]
+            return [_unreachable(where, f"not reached with {ELBOWS[step.elbow or 'up']}", None, " or ".join(others))]
+        if step.abc_deg is not None and self._robot.dof < FULL_POSE_AXES:
+            nearest, advice = "this point with a pitch", ANY_ORIENTATION.format(self._robot.dof)
+            return [_unreachable(where, result.reason, result.distance_m, nearest, advice)]
         return [_unreachable(where, result.reason, result.distance_m, "a point within reach")]
 
     # -- lines ---------------------------------------------------------------------------------------------
@@ -447,15 +472,15 @@ def _point(point: FloatArray) -> Point:
     return x, y, z
 
 
-def _unreachable(where: str, reason: str, distance_m: float | None, nearest: str) -> Refusal:
+def _unreachable(where: str, reason: str, distance_m: float | None, nearest: str, advice: str = NEARER) -> Refusal:
     return Refusal(
         check="E-07",
         subject="tool",
-        limit=f"reach: {where} {reason}",
+        limit=f"reach: {where}: {reason}",
         margin=-1.0 if distance_m is None else -distance_m / MM,
         unit="pose" if distance_m is None else "mm",
         nearest_allowed=nearest,
-        advice="Move the target nearer to the arm, or give it another pitch_deg or elbow.",
+        advice=advice,
     )
 
 

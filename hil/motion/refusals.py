@@ -41,7 +41,14 @@ def say(axis: Axis, value: float) -> str:
     return f"{in_unit(axis, value):.2f} {unit_of(axis)}"
 
 
-def beyond_soft_limits(axes: Sequence[Axis], positions: Sequence[float], what: str) -> list[Refusal]:
+INSIDE = "Ask for a position inside the soft limits; they stand in the rig file."
+POSTURE = "Move the target, or reach it in another posture: another pitch_deg or elbow."
+"""What to change, where a joint was named, and where inverse kinematics chose its position."""
+
+
+def beyond_soft_limits(
+    axes: Sequence[Axis], positions: Sequence[float], what: str, advice: str = INSIDE
+) -> list[Refusal]:
     """One refusal for each axis that would be outside its soft limits; `what` says when, in words."""
     found = []
     for axis, value in zip(axes, positions, strict=True):
@@ -57,7 +64,7 @@ def beyond_soft_limits(axes: Sequence[Axis], positions: Sequence[float], what: s
                 margin=in_unit(axis, min(value - lower, upper - value)),
                 unit=unit_of(axis),
                 nearest_allowed=say(axis, bound),
-                advice="Move the target, or reach it in another posture.",
+                advice=advice,
             )
         )
     return found

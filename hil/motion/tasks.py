@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +10,7 @@ from msgspec import Meta
 
 from hil.errors import ConfigError
 from hil.kinematics.poses import Convention
+from hil.model.files import parse_toml
 from hil.tables import convert
 from hil.types import Record
 
@@ -132,11 +132,7 @@ def load_task(path: str | Path) -> Task:
         raise ConfigError(file, "file", reason, "a readable task file") from None
     if len(data) > MAX_FILE_BYTES:
         raise ConfigError(file, "file", f"more than {MAX_FILE_BYTES} bytes", "a task file below that size")
-    try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(file, "file", str(error), "TOML in UTF-8") from None
-    return task_from_table(table, file)
+    return task_from_table(parse_toml(data, file), file)
 
 
 def task_from_table(table: Mapping[str, Any], file: str) -> Task:
@@ -152,7 +148,10 @@ def task_from_table(table: Mapping[str, Any], file: str) -> Task:
     top = convert({**table, "step": []}, TaskTable, file=file)
     raw = table.get("step")
     if not isinstance(raw, list) or not all(isinstance(step, dict) for step in raw):
-        raise ConfigError(file, "step", raw, "one or more [[step]] tables")
+        advice = (
+            "A step begins with [[step]], in two brackets" if raw is not None else "Write [[step]] before each step"
+        )
+        raise ConfigError(file, "step", raw, "one or more [[step]] tables", advice)
     if not 1 <= len(raw) <= MAX_STEPS:
         raise ConfigError(file, "step", len(raw), f"1 to {MAX_STEPS} [[step]] tables")
     steps = tuple(_step(step, number, file) for number, step in enumerate(raw, start=1))
@@ -188,9 +187,8 @@ def _check_goal(step: Move | Line, goals: list[str], file: str, prefix: str) -> 
     if not goals:
         raise ConfigError(file, f"{prefix}.{names.split(', ')[-1]}", None, f"one of {names}")
     if len(goals) > 1:
-        raise ConfigError(
-            file, f"{prefix}.{goals[1]}", getattr(step, goals[1]), f"one of {names}; {goals[0]} is given too"
-        )
+        value, advice = getattr(step, goals[1]), f"Leave out {goals[0]} or {goals[1]}, or make two steps of it"
+        raise ConfigError(file, f"{prefix}.{goals[1]}", value, f"one of {names}; {goals[0]} is given too", advice)
 
 
 def _only_with(step: Move, names: tuple[str, ...], other: str, file: str, prefix: str) -> None:

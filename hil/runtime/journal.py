@@ -540,8 +540,8 @@ class _Check:
 def json_schema(kind: type[Any]) -> dict[str, Any]:
     """JSON schema of a channel's messages, in the plain form that plotting programs understand.
 
-    Null stands for absent: a field that may be null is described by its other type, and the kinds of a field
-    that has several by all their fields together.
+    Null stands for absent: a field that may be null is described by its other type, the kinds of a field that has
+    several by all their fields together, and a list of fixed length by its first item.
     """
     (root,), components = msgspec.json.schema_components([kind], ref_template="{name}")
     properties = {"n": {"type": "integer"}, "chain": {"type": "string"}, "data": _plain(root, components)}
@@ -558,8 +558,8 @@ def _plain(node: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     if "enum" in node:
         return {"type": "string"}
     plain: dict[str, Any] = {key: node[key] for key in ("type", "contentEncoding") if key in node}
-    if "items" in node:
-        plain["items"] = _plain(node["items"], components)
+    if items := node.get("items") or next(iter(node.get("prefixItems", ())), None):
+        plain["items"] = _plain(items, components)
     if "properties" in node:
         plain["properties"] = {key: _plain(value, components) for key, value in node["properties"].items()}
     return plain

@@ -286,7 +286,7 @@ FAULTS = [
     ),
     ("link = 5", "link = -1", "shapes.palm.link", "whole number >= 0"),
     ("radius_mm = 50", "radius_mm = 0", "shapes.pedestal.radius_mm", "number > 0.0"),
-    ("start_mm = [0, -40, 0]", "start_mm = [0, -40]", "shapes.turret.start_mm", "array of length 3"),
+    ("start_mm = [0, -40, 0]", "start_mm = [0, -40]", "shapes.turret.start_mm", "list of 3 values"),
     ('name = "turret"', 'name = "pedestal"', "shapes.1.name", "a name that no other shape has"),
     (
         'stands_on_table = ["pedestal"]',

@@ -301,7 +301,7 @@ def test_degrees_and_millimetres_come_back(angle_deg: float, length_mm: float) -
             "tool.rotation",
             "mirror image",
         ),
-        ("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]", "[[1, 0, 0], [0, 1, 0]]", "tool.rotation", "array of length 3"),
+        ("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]", "[[1, 0, 0], [0, 1, 0]]", "tool.rotation", "list of 3 values"),
         (
             "translation_mm = [0, 0, 10]",
             "translation_m = [0, 0, 1]",

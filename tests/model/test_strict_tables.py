@@ -48,8 +48,9 @@ GOOD = {"speed_deg_s": 1}
         ({"spare": {"sped_deg_s": 1}}, "spare.sped_deg_s", "Did you mean `speed_deg_s`"),
         ({"spare": {**GOOD, "kind": "piezo"}}, "spare.kind", "'piezo' given; allowed: 'servo' or 'stepper'"),
         ({"spare": 3}, "spare", "3 given; allowed: table"),
-        ({"point_mm": [1, 2]}, "point_mm", "[1, 2] given; allowed: array of length 3"),
-        ({"point_mm": [1, 2, "x"]}, "point_mm.2", "'x' given; allowed: number"),
+        ({"point_mm": [1, 2]}, "point_mm", "[1, 2] given; allowed: list of 3 values"),
+        ({"point_mm": [1, 2, "x"]}, "point_mm.2", "'x' given; allowed: number. Leave out the quotes"),
+        ({"point_mm": [1, 5, 2, 3]}, "point_mm", "A comma parts two values; the decimal mark is a point"),
         ({"count": 9}, "count", "9 given; allowed: whole number <= 3"),
         ({"count": True}, "count", "True given; allowed: whole number"),
         ({"colour": 1}, "colour", "Known keys: axis, rows, spare, point_mm, count"),
@@ -73,6 +74,11 @@ def test_a_number_that_is_not_finite_is_refused_wherever_it_stands(table: str, n
 @given(st.sampled_from(["rad", "m", "cm", "in", "deg", "mm"]), st.sampled_from(["", "_s", "_s2", "_s3"]))
 def test_a_key_in_another_unit_is_recognised(unit: str, per: str) -> None:
     assert closest(f"lower_{unit}{per}", ["name", "lower_deg", "upper_deg"]) == "lower_deg"
+
+
+def test_a_key_in_another_unit_is_not_taken_for_one_without_a_unit() -> None:
+    assert closest("to_cm", ["do", "to", "to_mm"]) == "to_mm"
+    assert closest("to", ["do", "to_mm", "to"]) == "to"
 
 
 @given(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists)))

@@ -282,6 +282,17 @@ def test_another_pitch_is_taken_where_the_present_one_cannot_be():
     np.testing.assert_allclose(tool_m(motion)[-1], [0.33, 0.0, 0.15], atol=1e-9)
 
 
+def test_a_pitch_is_found_that_this_rigs_limits_allow():
+    """From park neither the present pitch nor the first that the robot could take keeps the rig's soft limits."""
+    motion = plan({"do": "move", "to_mm": [200, 0, 100]})
+    np.testing.assert_allclose(tool_m(motion)[-1], [0.2, 0.0, 0.1], atol=1e-9)
+
+
+def test_a_point_without_a_usable_pitch_is_refused_with_the_posture_that_comes_nearest():
+    (refusal, *_) = refusals({"do": "move", "to_mm": [60, 0, 60]})
+    assert refusal.check in ("E-02", "E-07") and "(60.0, 0.0, 60.0) mm" in refusal.limit
+
+
 def test_the_elbow_goes_where_it_is_told():
     up = {"do": "move", "to_mm": [280, 0, 320], "pitch_deg": 30, "elbow": "up"}
     down = {**up, "elbow": "down"}
@@ -292,6 +303,12 @@ def test_an_elbow_that_leads_outside_the_limits_is_refused_with_the_joint():
     (refusal, *_) = refusals(HOME, {**ABOVE, "elbow": "down"})
     assert (refusal.check, refusal.place) == ("E-02", "step 2 (joint)")
     assert "to be at (180.0, 60.0, 120.0) mm" in refusal.limit
+
+
+def test_an_arm_of_five_axes_is_told_to_take_a_pitch_for_an_orientation_that_it_cannot_take():
+    pose = {"do": "move", "to_mm": [180, 80, 120], "abc_deg": [0, 150, 10], "convention": "rpy_xyz_fixed"}
+    (refusal,) = refusals(HOME, pose)
+    assert refusal.check == "E-07" and "5 axes" in refusal.advice and "pitch_deg" in refusal.advice
 
 
 def test_a_full_pose_is_reached_where_the_arm_can_take_it():

@@ -80,7 +80,7 @@ label = "grip"
         ('do = "move"\nto = "home"\npitch_deg = 10', "step 2.pitch_deg", "only together with to_mm"),
         ('do = "move"\nto = "home"\nelbow = "up"', "step 2.elbow", "only together with to_mm"),
         ('do = "move"\nto_mm = [1, 2, 3]\nelbow = "left"', "step 2.elbow", ""),
-        ('do = "move"\nto_mm = [1, 2]', "step 2.to_mm", "length 3"),
+        ('do = "move"\nto_mm = [1, 2]', "step 2.to_mm", "list of 3 values"),
         ('do = "move"\nto_mm = [1, 2, "3"]', "step 2.to_mm.2", "number"),
         ('do = "move"\nto_mm = [1, 2, true]', "step 2.to_mm.2", "number"),
         ('do = "move"\nto_mm = [1, nan, 3]', "step 2.to_mm.1", "a finite number"),
@@ -135,7 +135,7 @@ def test_an_unknown_key_is_told_the_known_ones(tmp_path):
         ('title = "t"\nstart = {joints_deg = {base = nan}}\nstep = []', "start.joints_deg.base", "finite"),
         ('title = "t"\nstart = {hand = 1}\nstep = []', "start.hand", "no such key"),
         ('title = "t"\nspeed = 1\nstep = []', "speed", "no such key"),
-        ('title = "t', "file", "TOML"),
+        ('title = "t', "line 1", "TOML"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_key(tmp_path, text, key, allowed):
@@ -162,7 +162,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "task.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="TOML in UTF-8"):
+    with pytest.raises(ConfigError, match="UTF-8 text"):
         load_task(tmp_path / "task.toml")
 
 

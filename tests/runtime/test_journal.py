@@ -190,6 +190,7 @@ def test_the_schemas_describe_every_field_in_plain_types() -> None:
     assert names[".data.sent.positions[]"] == {"type": "number"}
     assert names[".data.reported.positions[]"] == {"type": "number"}
     assert names[".data.requests[].digest"] == {"type": "string"}
+    assert [node for name, node in names.items() if name.endswith(".linear[]")] == [{"type": "number"}]
     assert names[".data.written"] == {"type": "string", "contentEncoding": "base64"}
 
 

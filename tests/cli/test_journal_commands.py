@@ -1,0 +1,109 @@
+"""What a person sees of journals and pictures at the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Terminal
+from recorded import run_to_end, write_journal
+from virtual_session import Session
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return run_to_end(15.0)
+
+
+@pytest.fixture
+def journal(terminal: Terminal, session: Session) -> Path:
+    return write_journal(session, terminal.folder / "run.mcap")
+
+
+def test_an_export_says_where_it_is_how_long_and_what_the_journal_is(terminal: Terminal, journal: Path) -> None:
+    outcome = terminal.run("journal", "export", "run.mcap")
+    assert outcome.code == 0
+    assert outcome.out == f"run.csv: {_rows(terminal, 'run.csv')} rows; the journal is complete\n"
+
+
+def _rows(terminal: Terminal, name: str) -> int:
+    return len((terminal.folder / name).read_text().splitlines()) - 1
+
+
+@pytest.mark.parametrize(("to", "name"), [("mat", "run.mat"), ("jsonl", "run.jsonl"), ("mcap", "run.plot.mcap")])
+def test_each_format_has_a_file_name_of_its_own(terminal: Terminal, journal: Path, to: str, name: str) -> None:
+    assert terminal.run("journal", "export", "run.mcap", "--to", to).code == 0
+    assert (terminal.folder / name).is_file()
+
+
+def test_a_decimal_comma_is_for_csv_alone(terminal: Terminal, journal: Path) -> None:
+    assert terminal.run("journal", "export", "run.mcap", "--decimal", "comma", "--every", "5").code == 0
+    outcome = terminal.run("journal", "export", "run.mcap", "--to", "mat", "--decimal", "comma")
+    assert outcome.code == 2 and "--decimal is for csv" in outcome.err
+
+
+def test_a_changed_journal_is_not_exported_but_can_be_saved_up_to_the_change(terminal: Terminal, journal: Path) -> None:
+    journal.write_bytes(journal.read_bytes().replace(b'"tick":20,', b'"tick":21,', 1))
+    outcome = terminal.run("journal", "export", "run.mcap")
+    assert outcome.code == 1 and "broken at record 21" in outcome.err and "hil journal repair" in outcome.err
+    assert terminal.run("journal", "repair", "run.mcap", "-o", "saved.mcap").code == 0
+    assert terminal.run("journal", "export", "saved.mcap").out == "saved.csv: 20 rows; the journal is unfinished\n"
+
+
+def test_a_cut_journal_is_mended_into_a_new_file(terminal: Terminal, journal: Path) -> None:
+    data = journal.read_bytes()
+    journal.write_bytes(data[: len(data) // 2])
+    outcome = terminal.run("journal", "repair", "run.mcap", "-o", "whole.mcap")
+    assert outcome.code == 0 and outcome.out.startswith("whole.mcap: unfinished (FAKE")
+    assert terminal.run("journal", "verify", "whole.mcap").out.startswith("whole.mcap: unfinished")
+    again = terminal.run("journal", "repair", "run.mcap", "-o", "whole.mcap")
+    assert again.code == 1 and "exists already" in again.err
+
+
+def test_a_plot_lists_its_pictures(terminal: Terminal, journal: Path) -> None:
+    outcome = terminal.run("plot", "run.mcap", "--axis", "base", "-o", "pictures")
+    assert outcome.code == 0 and outcome.out == f"{Path('pictures') / 'run-base.png'}\n"
+    assert terminal.run("plot", "run.mcap", "--axis", "knee").code == 1
+
+
+def test_without_matplotlib_a_plot_is_one_line_of_advice(
+    terminal: Terminal, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    outcome = terminal.run("plot", "run.mcap")
+    assert outcome.code == 1
+    assert outcome.err == "pictures need matplotlib, which is not installed: pip install 'hil-arm-bridge[plot]'\n"
+    assert terminal.run("preview", "lynx6", "wave", "--plot", "wave.png").err == outcome.err
+
+
+def test_a_preview_draws_what_it_passed_and_what_it_refused(terminal: Terminal) -> None:
+    assert terminal.run("preview", "lynx6", "wave", "--plot", "wave.png").code == 0
+    step = '[[step]]\ndo = "move"\n'
+    (terminal.folder / "low.toml").write_text(f'title = "low"\n{step}to_mm = [200, 60, 3]\npitch_deg = -80\n')
+    outcome = terminal.run("preview", "lynx6", "low.toml", "--plot", "low.png")
+    assert outcome.code == 1 and outcome.err == "picture: low.png\n"
+    assert "E-13" not in outcome.out  # the stops meet the table where the motion itself does
+    for name in ("wave.png", "low.png"):
+        assert (terminal.folder / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_preview_draws_the_arm_before_a_step_that_cannot_be_planned(terminal: Terminal) -> None:
+    (terminal.folder / "far.toml").write_text('title = "far"\n[[step]]\ndo = "move"\nto_mm = [600, 0, 100]\n')
+    outcome = terminal.run("preview", "lynx6", "far.toml", "--plot", "far.png")
+    assert outcome.code == 1
+    assert outcome.err.startswith("picture of the step that cannot be planned: far.png\n") and "E-07" in outcome.err
+    assert (terminal.folder / "far.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_preview_says_why_there_is_no_picture_of_a_file_that_is_no_task(terminal: Terminal) -> None:
+    (terminal.folder / "typo.toml").write_text('title = "typo"\n[[step]]\ndo = "move"\nto_mn = [200, 0, 100]\n')
+    outcome = terminal.run("preview", "lynx6", "typo.toml", "--plot", "typo.png")
+    assert outcome.code == 1
+    assert outcome.err.startswith("no picture: there is no motion to draw before this is mended:\ntypo.toml: step 1")
+    assert not (terminal.folder / "typo.png").exists()
