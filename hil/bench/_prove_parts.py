@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 from hil.bench._proof import FoundError, Search
@@ -320,13 +321,14 @@ def _walk(search: Search, guard: Guard, start: tuple[float, ...], way: list[tupl
         if verdict.hits:
             continue
         for index, axis in enumerate(search.axes):
-            wrong = _breaks(search, index, axis, [each[index] for each in passed], positions[index])
+            wrong = breaks(search, index, axis, [each[index] for each in passed], positions[index])
             if wrong:
                 raise FoundError(f"the guard lets this through: {wrong}")
         passed = [positions, *passed[:2]]
 
 
-def _breaks(search: Search, index: int, axis: AxisFacts, passed: list[float], here: float) -> str:
+def breaks(search: Search, index: int, axis: AxisFacts, passed: Sequence[float], here: float) -> str:
+    """Which limit a position breaks after those that passed, newest first; empty if none."""
     limits, period = search.rig.axes[index], search.rig.period_s
     sent, before = (axis.position(round(axis.pulse_us(value))) for value in (here, passed[0]))
     if not limits.lower - ROUNDING <= sent <= limits.upper + ROUNDING:

@@ -10,6 +10,7 @@ import numpy as np
 
 import hil
 from hil.bench._proof import FoundError, Search
+from hil.bench._prove_parts import breaks
 from hil.errors import HilError, RefusedError
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
@@ -20,7 +21,7 @@ from hil.safety.findings import Findings
 from hil.testing.arms import EPOCH_S, VirtualArm
 from hil.testing.facts import FRAME_S
 from hil.testing.fault_scripts import Faults, fault_script
-from hil.types import Arm, Confirm, EmergencyStop, Load, Mode, Request, Reset, Start, Stop
+from hil.types import Arm, Confirm, EmergencyStop, JointCommand, Load, Mode, Request, Reset, Start, Stop
 
 JITTER_S = 0.002
 LEAST_STEPS_US = 4.0
@@ -173,7 +174,19 @@ class Stack:
         arm.wait(0.5)
         if arm.setpoints != rest:
             raise FoundError("a stopped arm moved again", steps)
+        self._smooth(arm, steps)
         self._judge(arm, steps)
+
+    def _smooth(self, arm: VirtualArm, steps: tuple[str, ...]) -> None:
+        """What was sent keeps every rate, to the end: after the last sample the arm stands."""
+        sent = [r.wanted.positions for r in arm.records if r.sent is not None and isinstance(r.wanted, JointCommand)]
+        if not sent:
+            return
+        for index, (axis, way) in enumerate(zip(self.search.axes, zip(*sent, strict=True), strict=True)):
+            padded = (*[way[0]] * 3, *way, *[way[-1]] * 3)
+            for oldest, older, last, here in zip(padded, padded[1:], padded[2:], padded[3:], strict=False):
+                if wrong := breaks(self.search, index, axis, (last, older, oldest), here):
+                    raise FoundError(f"a stop is too hard: {wrong}", steps)
 
     def _some_way(self) -> _Way:
         """One of the motions that are clear; finds more of them as it is asked."""
