@@ -1,0 +1,514 @@
+"""Jogging: the next sample of a hand-led motion, always within the limits and always able to stop.
+
+Every sample that is given out comes with the stop that would follow it, worked out as the loop would do it. A
+sample whose stop would leave the limits, or come too near to something, is not given out: the stop of the
+sample before is followed instead, which was looked at in the same way. So there is a safe way on at any time.
+
+Single axes follow the speeds that are held as fast as acceleration and jerk allow: their next sample is the
+first of a stop in a frame that moves at the speed wanted. The tool follows a way (see `jog_ways`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.errors import CommandError, InterlockError, RefusedError
+from hil.link import FloatArray
+from hil.model.rig import AxisKind, Rig
+from hil.motion.jog_run import BRAKE_SHARE, Proposal, Run, RunLimits, speed_before
+from hil.motion.jog_ways import AxisWay, Place, ToolWay, Trail, Way, along, size_of, ways_out
+from hil.motion.profiles import HEADROOM, axis_limits
+from hil.motion.refusals import LIMIT_SLACK, in_unit, say, unit_of
+from hil.motion.stopping import stop_samples
+from hil.robot import Robot
+from hil.types import AxisJog, Refusal, ToolJog
+from hil.units import DEG, MM
+
+Near = Callable[[Sequence[float]], Mapping[tuple[str, str], float]]
+"""What positions of the joints bring too near: check and subject, and what is left of the distance kept, metres."""
+
+Move = AxisJog | ToolJog
+
+MOST_STEP = {AxisKind.REVOLUTE: 45.0 * DEG, AxisKind.PRISMATIC: 100.0 * MM, AxisKind.GRIPPER: 100.0 * MM}
+MOST_LINE_M, MOST_TURN_RAD = 100.0 * MM, 45.0 * DEG
+"""Largest increments; longer ways are tasks, which are previewed."""
+
+TOOL_SHARE = 0.9
+"""Part of the tool's speed limit that single axes aim at, since the limit moves with the posture."""
+
+WAY_SHARE = 0.5
+"""Part of the joints' accelerations and jerks for speeding up and down along a way of the tool; bends take the rest."""
+
+STRAIGHT_SHARE = 0.95
+AT_LIMIT = {AxisKind.REVOLUTE: 0.01 * DEG, AxisKind.PRISMATIC: 0.01 * MM, AxisKind.GRIPPER: 0.01 * MM}
+STEP_CHANGE_RAD = 3.0 * DEG
+"""How finely the way of a step is looked at before it begins."""
+
+MOST_LOOKS = 400
+NEARER_M = 1e-9
+
+
+class _Next(NamedTuple):
+    """A sample to give out, the stop from there, and what has to be remembered once it was sent."""
+
+    sample: FloatArray
+    stop: FloatArray
+    proposal: Proposal | None = None
+
+
+class Jogging:
+    """One hand-led motion from rest; a new one for each.
+
+    Args:
+        rig: limits and period.
+        robot: kinematics of `rig.robot`.
+        start: where every axis rests, shape (n,), rad or m.
+        speed_share: part of the rig's speeds that is allowed, above 0 to 1; accelerations are the rig's own.
+        near: asked for every sample and stop what comes too near to what.
+
+    Raises:
+        CommandError: a number is not finite or out of its range, or a length does not fit the rig.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        robot: Robot,
+        start: Sequence[float],
+        speed_share: float,
+        near: Near = lambda joints: {},
+    ) -> None:
+        if not 0.0 < speed_share <= 1.0:
+            raise CommandError(f"speed share {speed_share!r} of a jog; allowed: above 0 to 1", value=speed_share)
+        if len(start) != len(rig.axes) or not all(map(math.isfinite, start)):
+            raise CommandError(f"start of a jog: {list(start)!r}; allowed: {len(rig.axes)} finite numbers", value=start)
+        self._rig, self._robot, self._near = rig, robot, near
+        speed, self._acceleration, self._jerk = axis_limits(rig)
+        self._speed = speed * speed_share
+        self._tool_speed_m_s = rig.tool_speed_m_s * speed_share
+        self._soft_lower = np.array([axis.lower + axis.soft_margin for axis in rig.axes])
+        self._soft_upper = np.array([axis.upper - axis.soft_margin for axis in rig.axes])
+        here = np.array(start, dtype=np.float64)
+        self._history = (here, here, here)
+        self._safe: FloatArray = np.empty((0, len(here)))
+        self._floor = near(start[: robot.dof])
+        self._run: Run | None = None
+        self._wanted: Move | None = None
+        self._given_up: Move | None = None
+        self._begun = self._is_step = False
+        self._next: _Next | None = None
+        self._said: set[str] = set()
+        self._words: list[str] = []
+
+    # -- what is asked for -----------------------------------------------------------------------------------
+
+    def hold(self, move: Move) -> None:
+        """Go on like this from the next sample on.
+
+        Raises:
+            CommandError: it does not fit the rig.
+            InterlockError: a step is running.
+        """
+        if self._is_step:
+            raise InterlockError("a jog step is running; hold again when it has ended", ["the step's end"])
+        self._check_shape(move)
+        self._wanted = move
+
+    def step(self, move: Move) -> None:
+        """Make one increment from rest.
+
+        Raises:
+            CommandError: it does not fit the rig.
+            InterlockError: something moves already; nothing is queued.
+            RefusedError: it is too large, or something is in its way; nothing moves then.
+        """
+        if self._begun or self._is_step:
+            raise InterlockError("the jog before is still running; nothing is queued", ["rest"])
+        self._check_shape(move)
+        self._refuse_large(move)
+        self._is_step = True
+        here = self._history[0]
+        if (any(move.amounts) if isinstance(move, AxisJog) else size_of(move)) == 0:
+            return
+        way = self._way(move, step=True)
+        trail = Trail(way, self._speed, self._fits)
+        goal = self._walk_to_end(trail, move)
+        self._run = Run(self._robot, trail, Place(0.0, here), self._limits(move), goal=goal)
+        if isinstance(move, ToolJog) and any(move.linear):
+            self._run.pace = self._tool_speed_m_s
+
+    def _check_shape(self, move: Move) -> None:
+        if isinstance(move, AxisJog) and len(move.amounts) != len(self._rig.axes):
+            raise CommandError(
+                f"axis jog: {len(move.amounts)} amounts given; allowed: {len(self._rig.axes)}, one per axis",
+                value=move.amounts,
+                allowed=str(len(self._rig.axes)),
+            )
+        if isinstance(move, ToolJog) and size_of(move) > 0.0:
+            self._way(move, step=True)
+
+    def _refuse_large(self, move: Move) -> None:
+        if isinstance(move, ToolJog):
+            line_m, turn_rad = math.hypot(*move.linear), math.hypot(move.pitch, move.roll, *move.turn)
+            found = [
+                _too_large(
+                    "tool", f"{given / scale:.1f} {unit}", f"{most / scale:.0f} {unit}", (most - given) / scale, unit
+                )
+                for given, most, scale, unit in ((line_m, MOST_LINE_M, MM, "mm"), (turn_rad, MOST_TURN_RAD, DEG, "deg"))
+                if given > most * (1.0 + 1e-9)
+            ]
+        else:
+            found = [
+                _too_large(
+                    axis.name, say(axis, amount), say(axis, most), in_unit(axis, most - abs(amount)), unit_of(axis)
+                )
+                for axis, amount in zip(self._rig.axes, move.amounts, strict=True)
+                if abs(amount) > (most := MOST_STEP[axis.kind]) * (1.0 + 1e-9)
+            ]
+        if found:
+            raise RefusedError(found, "the jog step is refused")
+
+    def _walk_to_end(self, trail: Trail, move: Move) -> FloatArray:
+        """Look at the whole way of a step, to refuse it before anything moves; gives the goal."""
+        place = Place(0.0, self._history[0])
+        change = STEP_CHANGE_RAD / float(self._speed[: self._robot.dof].max())
+        guess = trail.way.first
+        for _ in range(MOST_LOOKS):
+            ahead, reached = trail.advance(place, change, guess)
+            if not reached:
+                raise RefusedError([self._blocked(trail, ahead, move)], "the jog step is refused")
+            if ahead.length >= trail.way.end:
+                return ahead.positions
+            guess, place = ahead.length - place.length, ahead
+        raise RefusedError([self._blocked(trail, place, move)], "the jog step is refused")
+
+    def _blocked(self, trail: Trail, ahead: Place, move: Move) -> Refusal:
+        """Why a way ends before its end, and how far it goes."""
+        found = trail.refusal or self._other_posture()
+        share = ahead.length / trail.way.end if math.isfinite(trail.way.end) else 0.0
+        if isinstance(move, AxisJog):
+            index = int(np.argmax(np.abs(move.amounts)))
+            axis = self._rig.axes[index]
+            nearest = f"{axis.name} by {in_unit(axis, share * move.amounts[index]):+.2f} {unit_of(axis)}"
+            advice = "Step the other way, or take a smaller increment."
+        else:
+            scale, unit = (MM, "mm") if any(move.linear) else (DEG, "deg")
+            nearest = f"{ahead.length / scale:.2f} {unit} this way"
+            other = "Take a smaller increment, or: " if self._is_step else "Another direction: "
+            advice = f"{other}{self._ways_out(move)}."
+        return Refusal(
+            check=found.check,
+            subject=found.subject,
+            limit=found.limit,
+            margin=found.margin,
+            unit=found.unit,
+            nearest_allowed=nearest,
+            advice=advice,
+        )
+
+    # -- sample by sample ------------------------------------------------------------------------------------
+
+    @property
+    def sample(self) -> tuple[float, ...]:
+        """The sample to send now; the same until `advance`. The first is the place where the arm rests."""
+        return tuple(self._find().sample.tolist())
+
+    @property
+    def resting(self) -> bool:
+        """True while the arm has been at rest for long enough and nothing else is to be sent."""
+        return self._begun and self._still and bool((self._find().sample == self._history[0]).all())
+
+    @property
+    def done(self) -> bool:
+        """True once a step has come to its end, or was broken off and has come to rest."""
+        return self._is_step and self._run is None and self.resting
+
+    def advance(self) -> None:
+        """The sample was sent."""
+        taken = self._find()
+        self._begun = True
+        self._history = (taken.sample, *self._history[:2])
+        self._safe = taken.stop
+        if self._run is not None and taken.proposal is not None:
+            self._run.take(taken.proposal)
+            if self._run.at_goal:
+                self._run = None
+        self._floor = self._near(taken.sample[: self._robot.dof].tolist())
+        self._next = None
+
+    def renew(self) -> None:
+        """What is wanted may have changed: the sample that was not sent yet is worked out again."""
+        self._next = None
+
+    def take_words(self) -> tuple[str, ...]:
+        """What there is to say since the last call, each thing once."""
+        words, self._words = tuple(self._words), []
+        return words
+
+    @property
+    def _still(self) -> bool:
+        one, two, three = self._history
+        return bool((one == two).all() and (two == three).all())
+
+    def _find(self) -> _Next:
+        if self._next is None:
+            self._next = self._choose() if self._begun else _Next(self._history[0], self._safe)
+        return self._next
+
+    def _choose(self) -> _Next:
+        move = self._wanted
+        if self._is_step:
+            return self._follow_way() if self._run is not None else self._stopping()
+        if move is None or move == self._given_up:
+            return self._stopping()
+        self._given_up = None
+        if isinstance(move, AxisJog):
+            self._run = None
+            return self._track(move)
+        return self._lead_tool(move)
+
+    def _stopping(self) -> _Next:
+        """The next sample of the stop that is known to be safe; the last one again at its end."""
+        if len(self._safe):
+            return _Next(self._safe[0], self._safe[1:])
+        return _Next(self._history[0], self._safe)
+
+    # -- single axes -----------------------------------------------------------------------------------------
+
+    def _track(self, move: AxisJog) -> _Next:
+        h, (p, p1, p2) = self._rig.period_s, self._history
+        wanted = np.clip(np.array(move.amounts), -self._speed * HEADROOM, self._speed * HEADROOM)
+        lower, upper = self._bounds()
+        a, j = self._acceleration * BRAKE_SHARE, self._jerk * BRAKE_SHARE
+        rooms = np.where(wanted > 0.0, upper - p, p - lower)
+        slowed = np.sign(wanted) * np.minimum(np.abs(wanted), speed_before(rooms, a, j))
+        self._say_limits(wanted, rooms)
+        slowed = self._within_tool_speed(p, slowed)
+        v, acceleration = (p - p1) / h, (p - 2.0 * p1 + p2) / h**2
+        if not slowed.any() and self._still:
+            return _Next(p, self._safe)
+        moved = stop_samples(h, self._acceleration, self._jerk, p, v - slowed, acceleration)
+        sample = moved[0] + h * slowed
+        stop, refusal = self._judge(sample)
+        if refusal is None:
+            return _Next(sample, stop)
+        if refusal.check in ("E-09", "E-10"):
+            self._given_up = move
+            self._say_once(refusal.subject, f"{refusal.text} Jog the other way.")
+        return self._stopping()
+
+    def _within_tool_speed(self, p: FloatArray, speeds: FloatArray) -> FloatArray:
+        dof = self._robot.dof
+        tool = float(np.linalg.norm(self._robot.jacobian(p[:dof])[:3] @ speeds[:dof]))
+        most = TOOL_SHARE * self._tool_speed_m_s
+        return speeds * (most / tool) if tool > most else speeds
+
+    def _say_limits(self, wanted: FloatArray, rooms: FloatArray) -> None:
+        for axis, speed, room in zip(self._rig.axes, wanted.tolist(), rooms.tolist(), strict=True):
+            if speed and room < AT_LIMIT[axis.kind]:
+                bound = axis.upper - axis.soft_margin if speed > 0.0 else axis.lower + axis.soft_margin
+                side, other = ("upper", "-") if speed > 0.0 else ("lower", "+")
+                self._say_once(
+                    f"{axis.name} {side}",
+                    f"[E-02] {axis.name} is at its {side} soft limit {say(axis, bound)}; "
+                    f"jog it the other way ({other}{axis.name})",
+                )
+
+    # -- the tool along a way --------------------------------------------------------------------------------
+
+    def _lead_tool(self, move: ToolJog) -> _Next:
+        size = size_of(move)
+        run = self._run
+        if run is None or size == 0.0 or not along(run.move or move, move):
+            self._run = None
+            if size == 0.0 or not self._still:
+                return self._stopping()
+            way = self._way(move, step=False)
+            trail = Trail(way, self._speed, self._fits)
+            run = self._run = Run(self._robot, trail, Place(0.0, self._history[0]), self._limits(move), move=move)
+        run.pace = min(size, self._tool_speed_m_s) if any(move.linear) else size
+        return self._follow_way()
+
+    def _way(self, move: Move, *, step: bool) -> Way:
+        if isinstance(move, AxisJog):
+            return AxisWay(self._history[0], np.array(move.amounts))
+        return ToolWay(self._robot, self._history[0], move, step=step)
+
+    def _limits(self, move: Move) -> RunLimits:
+        """What speeding up along the way may take, such that no joint's limit is broken."""
+        if isinstance(move, AxisJog):
+            amounts = np.abs(move.amounts)
+            slopes = amounts / float(np.linalg.norm(amounts / self._speed))
+            share, axes = STRAIGHT_SHARE, np.flatnonzero(slopes)
+        else:
+            slopes, share, axes = self._speed, WAY_SHARE, np.arange(self._robot.dof)
+        return RunLimits(
+            period_s=self._rig.period_s,
+            acceleration=share * float((self._acceleration[axes] / slopes[axes]).min()),
+            jerk=share * float((self._jerk[axes] / slopes[axes]).min()),
+            axis_acceleration=self._acceleration,
+            axis_jerk=self._jerk,
+            tool_speed_m_s=self._tool_speed_m_s,
+        )
+
+    def _follow_way(self) -> _Next:
+        run = self._run
+        assert run is not None
+        refusal = None
+        for brake in (False, True):
+            found = run.propose(self._history, brake=brake)
+            if found is None:
+                continue
+            stop, refusal = self._judge(found.place.positions)
+            if refusal is None:
+                self._say_about(run)
+                return _Next(found.place.positions, stop, found)
+        found_refusal = refusal or run.trail.refusal or self._other_posture()
+        self._say_once(found_refusal.subject, f"the jog was broken off: {found_refusal.text}")
+        self._run, self._given_up = None, self._wanted
+        return self._stopping()
+
+    def _say_about(self, run: Run) -> None:
+        move = run.move
+        if move is None:
+            return
+        if run.blocked:
+            self._say_once("blocked", lambda: self._blocked(run.trail, run.place, move).text)
+        elif run.slowed:
+            self._say_once(
+                "singular",
+                lambda: (
+                    "[E-08] near a singular posture (arm straight, or tool above the base axis) the joints have to go "
+                    f"far for little way of the tool: it goes slower. Out of it: {self._ways_out(move)}"
+                ),
+            )
+
+    def _ways_out(self, tried: ToolJog) -> str:
+        return ways_out(self._robot, self._history[0], tried, self._fits)
+
+    # -- limits ----------------------------------------------------------------------------------------------
+
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Soft limits; an axis that is beyond one may go no further, but back."""
+        here = self._history[0]
+        return np.minimum(self._soft_lower, here), np.maximum(self._soft_upper, here)
+
+    def _fits(self, positions: FloatArray) -> Refusal | None:
+        """Why an arm may not be there: a soft limit, or too near to something and nearer than now."""
+        lower, upper = self._bounds()
+        outside = (positions < lower - LIMIT_SLACK) | (positions > upper + LIMIT_SLACK)
+        if outside.any():
+            return self._beyond_limit(int(np.argmax(outside)), positions)
+        for (check, subject), margin_m in self._near(positions[: self._robot.dof].tolist()).items():
+            if margin_m < self._floor.get((check, subject), math.inf) - NEARER_M:
+                return _too_near(check, subject, margin_m)
+        return None
+
+    def _judge(self, sample: FloatArray) -> tuple[FloatArray, Refusal | None]:
+        """The stop after a sample, and why the sample may not be sent: its rates, or where it or its stop leads."""
+        h, (p, p1, p2) = self._rig.period_s, self._history
+        if self._still and (sample == p).all():
+            return np.empty((0, len(p))), None
+        v, a = (sample - p) / h, (sample - 2.0 * p + p1) / h**2
+        twist = (sample - 3.0 * (p - p1) - p2) / h**3
+        rates = ((v, self._speed, "speed"), (a, self._acceleration, "acceleration"), (twist, self._jerk, "jerk"))
+        for found, most, word in rates:
+            excess = np.abs(found) / most
+            if excess.max() > 1.0:
+                return np.empty((0, len(p))), self._too_fast(int(np.argmax(excess)), word, float(excess.max()))
+        dof = self._robot.dof
+        tools = self._robot.forward_kinematics(np.stack([p[:dof], sample[:dof]]))[:, :3, 3]
+        tool_m_s = float(np.linalg.norm(tools[1] - tools[0])) / h
+        if tool_m_s > self._tool_speed_m_s:
+            return np.empty((0, len(p))), _tool_too_fast(tool_m_s, self._tool_speed_m_s)
+        stop = stop_samples(h, self._acceleration, self._jerk, sample, v, a)
+        for row in (sample, *stop):
+            refusal = self._fits(row)
+            if refusal is not None:
+                return stop, refusal
+        return stop, None
+
+    # -- words -----------------------------------------------------------------------------------------------
+
+    def _say_once(self, what: str, text: str | Callable[[], str]) -> None:
+        """Say something, unless it was said of `what` in this jog; a function is asked only then."""
+        if what not in self._said:
+            self._said.add(what)
+            self._words.append(text if isinstance(text, str) else text())
+
+    def _beyond_limit(self, index: int, positions: FloatArray) -> Refusal:
+        axis, value = self._rig.axes[index], float(positions[index])
+        low = value < axis.lower + axis.soft_margin
+        bound = axis.lower + axis.soft_margin if low else axis.upper - axis.soft_margin
+        return Refusal(
+            check="E-02",
+            subject=axis.name,
+            limit=f"{'lower' if low else 'upper'} soft limit {say(axis, bound)}",
+            margin=-abs(in_unit(axis, value - bound)),
+            unit=unit_of(axis),
+            nearest_allowed=say(axis, bound),
+            advice=f"Jog {axis.name} the other way.",
+        )
+
+    def _too_fast(self, index: int, word: str, excess: float) -> Refusal:
+        axis = self._rig.axes[index]
+        return Refusal(
+            check="E-03",
+            subject=axis.name,
+            limit=f"{word} limit; the way of the tool takes {excess:.2f} times that here",
+            margin=1.0 - excess,
+            unit="times the limit",
+            nearest_allowed="up to here",
+            advice="Jog single joints past this place.",
+        )
+
+    def _other_posture(self) -> Refusal:
+        return Refusal(
+            check="E-05",
+            subject="posture",
+            limit="the tool can go on only in another posture of the arm (elbow, or base turned round)",
+            margin=-1.0,
+            unit="posture",
+            nearest_allowed="up to here",
+            advice="Jog single joints past this place.",
+        )
+
+
+def _too_near(check: str, subject: str, margin_m: float) -> Refusal:
+    return Refusal(
+        check=check,
+        subject=subject,
+        limit="distance kept while jogging, a stop from here included",
+        margin=margin_m / MM,
+        unit="mm",
+        nearest_allowed="up to here",
+        advice="Another direction leads away.",
+    )
+
+
+def _tool_too_fast(speed_m_s: float, most_m_s: float) -> Refusal:
+    return Refusal(
+        check="E-03",
+        subject="tool",
+        limit=f"speed {most_m_s / MM:.1f} mm/s",
+        margin=(most_m_s - speed_m_s) / MM,
+        unit="mm/s",
+        nearest_allowed=f"{most_m_s / MM:.1f} mm/s",
+        advice="Jog slower.",
+    )
+
+
+def _too_large(subject: str, given: str, most: str, margin: float, unit: str) -> Refusal:
+    return Refusal(
+        check="E-02",
+        subject=subject,
+        limit=f"a step of {most} at most; {given} given",
+        margin=margin,
+        unit=unit,
+        nearest_allowed=most,
+        advice="Take smaller increments, or write a task, which is previewed.",
+    )
