@@ -107,7 +107,10 @@ class _Judge:
     def binary(self, data: bytes) -> int | None:
         """Where in `data` a byte stands that can begin a binary command, of which ESC and CR would be the rest."""
         found = _BINARY.search(data)
-        return None if found is None else len(self._half) + found.start()
+        if found is None:
+            return None
+        self._whole = self._half + data
+        return len(self._half) + found.start()
 
     def note(self, words: str, at: int, time_s: float, tick: int | None = None, mode: Mode | None = None) -> None:
         """Byte `at` of the present line is unsafe."""

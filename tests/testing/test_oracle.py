@@ -65,7 +65,7 @@ def test_what_a_careful_program_sends_passes(line: bytes) -> None:
         (b"#0PO50\r", "not a line whose effect is known"),
         (b"GOBOOT\r", "not a line whose effect is known"),
         (b"R4=960\r", "not a line whose effect is known"),
-        (b"\x80\x05\xdc\r", "binary command"),
+        (b"\x80\x05\xdc\r", "not plain text: it can begin a binary command"),
         (b"#0P1460.5T100\r", "not a line whose effect is known"),
     ],
 )
