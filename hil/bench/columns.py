@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from hil.model.rig import AxisKind
 from hil.runtime.journal import GapRecord, SessionRecord, read_journal
 from hil.types import EnergiseCommand, JointCommand, Mode, StateSource, TickRecord
 from hil.units import DEG, MM
+
+EDGE_S = 1e-6
+"""A tick this near outside a stretch of time counts as in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,23 +179,76 @@ def read_columns(path: Path) -> JournalColumns:
         raise JournalError(f"{path}: not even the session record is whole; there is nothing in this journal")
     session = first.session
     axes = _axes(session, path)
-    due = _Due(len(axes))
-    ticks: list[TickRecord] = []
-    words: list[Words] = []
-    gaps: list[int] = []
+    rows = _Rows(session, len(axes))
     for entry in entries:
         if entry.tick is not None:
             _require_axes(entry.tick, len(axes), path)
-            due.take(entry.tick)
-            words += _said(entry.tick, len(ticks), session)
-            ticks.append(entry.tick)
+            rows.add(entry.tick)
         elif entry.gap is not None:
-            due.forget(ticks[-1].t_s if ticks else session.t_s)
-            gaps.append(len(ticks))
-            words.append(_gap_words(entry.gap, len(ticks), session))
-    if not ticks:
+            rows.skip(entry.gap)
+    if not rows.modes:
         raise JournalError(f"{path}: the session was recorded, but not a single tick of it")
-    return _columns(session, axes, ticks, due, words, gaps)
+    return _columns(session, axes, rows)
+
+
+class _Rows:
+    """Collects the numbers of each tick, and lets go of the rest: an hour's records would not fit a small board."""
+
+    def __init__(self, session: SessionRecord, count: int) -> None:
+        self._session = session
+        self._nothing = (math.nan,) * count
+        self._numbers, self._positions = (
+            array("d"),
+            {name: array("d") for name in ("setpoint", "simulated", "reported")},
+        )
+        self.due = _Due(count)
+        self.modes: list[Mode] = []
+        self.sources: list[StateSource | None] = []
+        self.words: list[Words] = []
+        self.gaps: list[int] = []
+
+    def add(self, record: TickRecord) -> None:
+        """Take one tick."""
+        self.due.take(record)
+        self.words += _said(record, len(self.modes), self._session)
+        reported = record.reported
+        self._numbers.extend(
+            (
+                record.tick,
+                record.t_s,
+                math.nan if record.sample is None else record.sample,
+                record.late_s,
+                record.missed,
+                len(record.received),
+                len(record.written),
+                math.nan if reported is None else reported.t_s,
+            )
+        )
+        self._take("setpoint", record.setpoint)
+        self._take("simulated", record.simulated.positions)
+        self._take("reported", self._nothing if reported is None else reported.positions)
+        self.modes.append(record.mode)
+        self.sources.append(None if reported is None else reported.source)
+
+    def skip(self, gap: GapRecord) -> None:
+        """Ticks are missing; what was due in them is not known."""
+        self.due.forget(self._numbers[-_NUMBERS + 1] if self.modes else self._session.t_s)
+        self.words.append(_gap_words(gap, len(self.modes), self._session))
+        self.gaps.append(len(self.modes))
+
+    def numbers(self) -> FloatArray:
+        """The numbers of `add` in their order, shape (8, N)."""
+        return np.frombuffer(self._numbers).reshape(-1, _NUMBERS).T
+
+    def positions(self, name: str) -> FloatArray:
+        """Positions per tick, shape (N, axes), radians or metres."""
+        return np.frombuffer(self._positions[name]).reshape(len(self.modes), -1)
+
+    def _take(self, name: str, positions: Sequence[float | None]) -> None:
+        self._positions[name].extend(math.nan if value is None else value for value in positions)
+
+
+_NUMBERS = 8
 
 
 def _axes(session: SessionRecord, path: Path) -> list[tuple[str, AxisKind, dict[str, float]]]:
@@ -233,21 +290,10 @@ def _gap_words(gap: GapRecord, row: int, session: SessionRecord) -> Words:
     return Words(row, gap.t_s - session.t_s, f"gap: {count} ticks from {gap.first} on are missing: {gap.reason}")
 
 
-def _columns(
-    session: SessionRecord,
-    axes: list[tuple[str, AxisKind, dict[str, float]]],
-    ticks: list[TickRecord],
-    due: _Due,
-    words: list[Words],
-    gaps: list[int],
-) -> JournalColumns:
-    t_s = np.array([record.t_s for record in ticks])
-    report_s = np.array([math.nan if r.reported is None else r.reported.t_s for r in ticks])
-    nothing = (None,) * len(axes)
-    commanded, due_at_report = due.at(t_s), due.at(np.nan_to_num(report_s, nan=-math.inf))
-    setpoint = _rows(ticks, lambda record: record.setpoint)
-    simulated = _rows(ticks, lambda record: record.simulated.positions)
-    reported = _rows(ticks, lambda record: nothing if record.reported is None else record.reported.positions)
+def _columns(session: SessionRecord, axes: list[tuple[str, AxisKind, dict[str, float]]], rows: _Rows) -> JournalColumns:
+    tick, t_s, sample, late_s, missed, received, written, report_s = rows.numbers()
+    commanded, due_at_report = rows.due.at(t_s), rows.due.at(np.nan_to_num(report_s, nan=-math.inf))
+    setpoint, simulated, reported = (rows.positions(name) for name in ("setpoint", "simulated", "reported"))
 
     def axis_columns(i: int) -> AxisColumns:
         name, kind, numbers = axes[i]
@@ -266,28 +312,50 @@ def _columns(
 
     return JournalColumns(
         session=session,
-        tick=_numbers(ticks, lambda record: record.tick),
+        tick=tick,
         time_s=t_s - session.start_monotonic_s,
         monotonic_s=t_s,
         epoch_s=t_s + (session.start_epoch_s - session.start_monotonic_s),
-        mode=tuple(record.mode for record in ticks),
-        sample=_numbers(ticks, lambda record: math.nan if record.sample is None else record.sample),
-        late_ms=_numbers(ticks, lambda record: record.late_s * 1e3),
-        missed=_numbers(ticks, lambda record: record.missed),
-        received_bytes=_numbers(ticks, lambda record: len(record.received)),
-        written_bytes=_numbers(ticks, lambda record: len(record.written)),
-        source=tuple(None if record.reported is None else record.reported.source for record in ticks),
+        mode=tuple(rows.modes),
+        sample=sample,
+        late_ms=late_s * 1e3,
+        missed=missed,
+        received_bytes=received,
+        written_bytes=written,
+        source=tuple(rows.sources),
         report_age_ms=(t_s - report_s) * 1e3,
         axes=tuple(axis_columns(i) for i in range(len(axes))),
-        words=tuple(words),
-        row_after_gap=tuple(gaps),
+        words=tuple(rows.words),
+        row_after_gap=tuple(rows.gaps),
     )
 
 
-def _numbers(ticks: list[TickRecord], of: Callable[[TickRecord], float]) -> FloatArray:
-    return np.array([of(record) for record in ticks], dtype=np.float64)
+def cut_out(columns: JournalColumns, first_s: float, last_s: float) -> JournalColumns:
+    """The rows from one time since the session began to another.
 
+    Raises:
+        JournalError: there is none.
+    """
+    low, high = (int(i) for i in np.searchsorted(columns.time_s, (first_s - EDGE_S, last_s + EDGE_S)))
+    if low >= high:
+        raise JournalError(
+            f"no tick between {first_s:g} and {last_s:g} s; the journal goes from {columns.time_s[0]:.2f} to "
+            f"{columns.time_s[-1]:.2f} s"
+        )
 
-def _rows(ticks: list[TickRecord], of: Callable[[TickRecord], Sequence[Any]]) -> FloatArray:
-    """Positions per tick, shape (N, axes); None becomes NaN."""
-    return np.array([of(record) for record in ticks], dtype=np.float64)
+    def part(table: Any) -> dict[str, Any]:
+        return {
+            field.name: getattr(table, field.name)[low:high]
+            for field in fields(table)
+            if isinstance(getattr(table, field.name), np.ndarray)
+        }
+
+    return replace(
+        columns,
+        **part(columns),
+        mode=columns.mode[low:high],
+        source=columns.source[low:high],
+        axes=tuple(replace(axis, **part(axis)) for axis in columns.axes),
+        words=tuple(replace(said, row=said.row - low) for said in columns.words if low <= said.row < high),
+        row_after_gap=tuple(row - low for row in columns.row_after_gap if low < row < high),
+    )

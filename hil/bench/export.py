@@ -22,6 +22,7 @@ from hil.bench.columns import JournalColumns, Words, read_columns
 from hil.errors import HilError, JournalError
 from hil.link import FloatArray
 
+BLOCK = 4096
 LONGEST_NAME = 63
 """Of a variable in MATLAB."""
 
@@ -51,13 +52,19 @@ class _Column(NamedTuple):
 
     def cells(self) -> Iterator[str | float | int | None]:
         """Values as Python has them: words, whole numbers, numbers, or None where nothing is known."""
-        for value in self.values.tolist():
+        for value in _floats(self.values):
             if math.isnan(value):
                 yield None
             elif self.names:
                 yield self.names[int(value) - 1]
             else:
                 yield int(value) if self.whole else value
+
+
+def _floats(values: FloatArray) -> Iterator[float]:
+    """The values as Python's own numbers, a block at a time: all of them at once would not fit a small board."""
+    for first in range(0, len(values), BLOCK):
+        yield from values[first : first + BLOCK].tolist()
 
 
 class _Table(NamedTuple):
@@ -270,14 +277,11 @@ def _write_mcap(file: IO[bytes], table: _Table) -> None:
         log_ns = max(0, publish_ns + offset_ns)
         writer.add_message(channel_id=channel, log_time=log_ns, publish_time=publish_ns, data=text)
 
-    loop = {name: list(column.cells()) for name, column in table.loop.items()}
-    axes = {
-        name: {what: list(column.cells()) for what, column in columns.items()} for name, columns in table.axes.items()
-    }
-    for row, now_s in enumerate(table.loop["monotonic_s"].values.tolist()):
-        poses = {name: {what: cells[row] for what, cells in columns.items()} for name, columns in axes.items()}
-        add(axes_channel, now_s, poses)
-        add(loop_channel, now_s, {name: cells[row] for name, cells in loop.items()})
+    loop = _row_by_row(table.loop)
+    axes = [(name, list(columns), _row_by_row(columns)) for name, columns in table.axes.items()]
+    for now_s, row in zip(_floats(table.loop["monotonic_s"].values), loop, strict=True):
+        add(axes_channel, now_s, {name: dict(zip(what, next(cells), strict=True)) for name, what, cells in axes})
+        add(loop_channel, now_s, dict(zip(table.loop, row, strict=True)))
     for said in table.journal.words:
         now_s = session.start_monotonic_s + said.time_s
         seconds, nanoseconds = divmod(max(0, _nanoseconds(now_s) + offset_ns), 10**9)
@@ -294,6 +298,10 @@ _LOG = {
     "name": {"type": "string"},
 }
 """As much of Foxglove's own log message as is known here."""
+
+
+def _row_by_row(columns: Mapping[str, _Column]) -> Iterator[tuple[str | float | int | None, ...]]:
+    return zip(*(column.cells() for column in columns.values()), strict=True)
 
 
 def _channel(writer: Any, topic: str, schema: str, properties: Mapping[str, Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hil.bench.columns import AxisColumns, JournalColumns, Words, read_columns
+from hil.bench.columns import AxisColumns, JournalColumns, Words, cut_out, read_columns
 from hil.bench.export import plain_names
 from hil.errors import ConfigError, HilError
 from hil.link import FloatArray
@@ -71,24 +72,30 @@ class _Flag(NamedTuple):
     text: str
 
 
-def plot_journal(journal: Path, folder: Path, axis: str | None = None) -> list[Path]:
+def plot_journal(
+    journal: Path, folder: Path, axis: str | None = None, *, first_s: float = 0.0, last_s: float = math.inf
+) -> list[Path]:
     """Draw one picture per axis.
 
     Args:
         journal: the journal, which may be unfinished.
         folder: where the pictures go; made if it is not there. Older ones of the same name are replaced.
         axis: only this one.
+        first_s: only from this time since the session began.
+        last_s: only until this time.
 
     Returns:
         The pictures, PNG, 1280 by 800.
 
     Raises:
-        JournalError: the journal cannot be read.
+        JournalError: the journal cannot be read, or there is no tick in the stretch.
         ConfigError: it has no such axis.
         HilError: matplotlib is missing, or a picture cannot be written.
     """
     require_matplotlib()
     columns = read_columns(journal)
+    if first_s > 0.0 or last_s < math.inf:
+        columns = cut_out(columns, first_s, last_s)
     names = [each.name for each in columns.axes]
     if axis is not None and axis not in names:
         raise ConfigError(str(journal), "--axis", axis, f"one of {', '.join(names)}")
@@ -281,10 +288,20 @@ def _flags(words: Sequence[Words]) -> tuple[list[_Flag], int]:
     """What was said, tick by tick, the urgent first where there is no room for all; and how many were left out."""
     ticks = [list(group) for _, group in groupby(words, key=lambda said: said.row)]
     texts = ["; ".join(said.text for said in tick) for tick in ticks]
-    order = sorted(range(len(ticks)), key=lambda i: not any(word in texts[i].lower() for word in URGENT))
-    chosen = sorted(order[:MOST_EVENTS])
+    urgent = [i for i, text in enumerate(texts) if _is_urgent(text)]
+    calm = [i for i, text in enumerate(texts) if not _is_urgent(text)]
+    chosen = sorted([*_spread(urgent, MOST_EVENTS), *_spread(calm, max(0, MOST_EVENTS - len(urgent)))])
     flags = [_Flag(number, ticks[i][0].time_s, texts[i]) for number, i in enumerate(chosen, 1)]
     return flags, len(ticks) - len(chosen)
+
+
+def _is_urgent(text: str) -> bool:
+    return any(word in text.lower() for word in URGENT)
+
+
+def _spread(items: Sequence[int], most: int) -> list[int]:
+    """All of them, or as many as there is room for, evenly over the whole."""
+    return list(items) if len(items) <= most else [items[i * len(items) // most] for i in range(most)]
 
 
 def _list(flags: Sequence[_Flag], left_out: int) -> str:
@@ -303,7 +320,7 @@ def _mark(above: Axes, below: Axes, flags: Sequence[_Flag]) -> None:
     apart_s = 16.0 / above.get_window_extent().width * (high - low)
     last_s, level = -np.inf, 0
     for flag in flags:
-        urgent = any(word in flag.text.lower() for word in URGENT)
+        urgent = _is_urgent(flag.text)
         for panel in (above, below):
             panel.axvline(flag.time_s, color=WRONG if urgent else "#888888", linewidth=0.9, linestyle=":", zorder=1)
         level = (level + 1) % 4 if flag.time_s - last_s < apart_s else 0

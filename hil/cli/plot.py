@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +22,15 @@ def plot(
         Path | None, typer.Option("-o", "--output", help="Folder for the pictures; else beside the journal.")
     ] = None,
     axis: Annotated[str | None, typer.Option(help="Only this axis.")] = None,
+    first_s: Annotated[
+        float, typer.Option("--from", metavar="S", help="Only from so many seconds on.", show_default=False)
+    ] = 0.0,
+    last_s: Annotated[
+        float, typer.Option("--until", metavar="S", help="Only until so many seconds.", show_default=False)
+    ] = math.inf,
 ) -> None:
     """Draw a journal, a picture per axis: commanded, simulated and reported position, and the error."""
     from hil.bench.plots import plot_journal
 
-    for picture in plot_journal(journal, output or journal.parent, axis):
+    for picture in plot_journal(journal, output or journal.parent, axis, first_s=first_s, last_s=last_s):
         console().print(str(picture))

@@ -137,6 +137,14 @@ def test_a_cut_journal_gives_what_is_whole(session: Session, tmp_path: Path) -> 
     assert len(_csv(_export(journal, tmp_path, Format.CSV))) == len(session.records) - 1
 
 
+def test_the_guide_explains_every_column(journal: Path, tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs/journal.md").read_text("utf-8")
+    names = {axis.name for axis in read_columns(journal).axes} - {"base"}
+    for column in _csv(_export(journal, tmp_path, Format.CSV)).columns:
+        if not column.startswith(tuple(f"{name}_" for name in names)):
+            assert f"`{column.replace('base_', 'AXIS_')}`" in guide
+
+
 # -- the formats -----------------------------------------------------------------------------------------
 
 

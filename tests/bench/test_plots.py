@@ -15,9 +15,9 @@ from virtual_session import Session, lynx6, swing
 
 import hil.bench.pictures as pictures
 import hil.bench.plots as plots
-from hil.bench.columns import JournalColumns, read_columns
+from hil.bench.columns import JournalColumns, cut_out, read_columns
 from hil.bench.plots import plot_journal
-from hil.errors import ConfigError, HilError, RefusedError
+from hil.errors import ConfigError, HilError, JournalError, RefusedError
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_task, plan_until_refused
 from hil.motion.tasks import Task, task_from_table
@@ -124,6 +124,19 @@ def test_a_stop_is_listed_however_much_else_was_said(tmp_path: Path) -> None:
     flags, left_out = plots._flags((*chatter, *(said for said in read.words if said.row >= 40)))
     assert len(flags) == plots.MOST_EVENTS and left_out > 0
     assert any("software stop" in flag.text for flag in flags)
+
+
+def test_a_stretch_of_time_can_be_cut_out(columns: JournalColumns) -> None:
+    part = cut_out(columns, 1.0, 2.0)
+    assert (part.time_s[0], part.time_s[-1]) == pytest.approx((1.0, 2.0))
+    assert part.axes[0].simulated.tolist() == columns.axes[0].simulated[50:101].tolist()
+    assert len(part.mode) == len(part.source) == len(part.tick) == 51
+    assert all(0 <= said.row < 51 and 1.0 <= said.time_s <= 2.0 for said in part.words)
+
+
+def test_a_stretch_without_a_tick_is_answered_with_the_one_that_there_is(journal: Path, tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"no tick between 50 and inf s; the journal goes from 0\.00 to"):
+        plot_journal(journal, tmp_path, first_s=50.0)
 
 
 def test_no_line_crosses_a_gap(session: Session, tmp_path: Path) -> None:
