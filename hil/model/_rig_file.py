@@ -190,7 +190,11 @@ def _check_joint_names(rows: tuple[dict[str, Any], ...], robot: RobotModel, file
     names = [named(index, row) for index, row in enumerate(rows)]
     if names != expected:
         allowed = f"the {len(expected)} joints of robot {robot.id!r}, in chain order: {', '.join(expected)}"
-        raise ConfigError(file, "joints", names, allowed, "Each [[joints]] table has the name of one of them")
+        advice = "Each [[joints]] table has the name of one of them"
+        missing = [name for name in expected if name not in names]
+        if set(names) < set(expected):
+            advice = f"{', '.join(missing)} missing: a list is never inherited in part, so give all of it"
+        raise ConfigError(file, "joints", names, allowed, advice)
 
 
 def _revolute(row: Mapping[str, Any], key: str, file: str) -> tuple[Axis, _Place]:
