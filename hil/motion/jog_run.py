@@ -229,11 +229,12 @@ class Run:
         known = sum(apart(a.positions, b.positions) for a, b in pairwise(chain))
         while known < self._horizon_s and not self._ended:
             last = chain[-1]
-            place, reached = self.trail.advance(last, spacing, self._guess(spacing))
+            change = self.trail.first_change_s if self._rate is None and len(chain) == 1 else spacing
+            place, reached = self.trail.advance(last, change, self._guess(change))
             self._ended = not reached or place.length >= self.trail.way.end
             if place.length > last.length:
                 chain.append(place)
-            known += spacing
+            known += change
         self._ahead = chain[1:]
         return chain
 

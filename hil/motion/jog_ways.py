@@ -30,7 +30,13 @@ CLOSE = 1e-11
 CLOSE_ENOUGH = 1e-8
 """The same where inverse kinematics by iteration gives no better."""
 
-NARROW = 1e-13
+SAME = 1e-6
+"""Part by which two solutions may differ in nearness and count as equally near."""
+
+FIRST_CHANGE_RAD = 1e-4
+"""Whoever looks ahead from a start begins with so little, so that all agree on which way the joints go."""
+
+NARROW = 1e-15
 MOST_TRIES = 90
 TRY_AXIS_RAD, TRY_LINE_M = 1.0 * DEG, 1.0 * MM
 
@@ -145,8 +151,11 @@ class ToolWay:
             return None
         found = np.array([solution.q for solution in result.solutions])
         found += self._turns(here - found)
+        away = np.abs(found - here).max(axis=1)
+        # Out of a straight arm both elbows are equally near; the upper one, last by name, stays clear of the table.
+        nearest = np.flatnonzero(away <= away.min() * (1.0 + SAME))
         positions: FloatArray = near.copy()
-        positions[:dof] = found[int(np.argmin(np.abs(found - here).max(axis=1)))]
+        positions[:dof] = found[max(nearest.tolist(), key=lambda k: result.solutions[k].branch)]
         return positions
 
     def _turns(self, gap: FloatArray) -> FloatArray:
@@ -169,11 +178,16 @@ class Trail:
         way: where it leads.
         speeds: speed allowed to each axis, shape (n,).
         fits: why positions may not be taken, or None.
+
+    Attributes:
+        refusal: what was in the way last.
+        first_change_s: change with which to begin to look ahead.
     """
 
     def __init__(self, way: Way, speeds: FloatArray, fits: Callable[[FloatArray], Refusal | None]) -> None:
         self.way, self._speeds, self._fits = way, speeds, fits
         self.refusal: Refusal | None = None
+        self.first_change_s = FIRST_CHANGE_RAD / float(speeds.max())
 
     def apart(self, one: FloatArray, other: FloatArray) -> float:
         """Change of the joints between two positions, in seconds."""
@@ -214,7 +228,7 @@ class Trail:
                 high, high_gap, high_weight = here, gap, 1.0
                 low_weight *= 0.5 if side > 0 else 1.0
                 side = 1
-            if high.length < math.inf and high.length - low.length <= NARROW * max(1.0, high.length):
+            if high.length < math.inf and high.length - low.length <= NARROW * high.length:
                 break
             if high.length == math.inf:
                 length = min(place.length + 2.0 * (low.length - place.length), end)

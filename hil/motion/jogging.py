@@ -48,6 +48,7 @@ AT_LIMIT = {AxisKind.REVOLUTE: 0.01 * DEG, AxisKind.PRISMATIC: 0.01 * MM, AxisKi
 STEP_CHANGE_RAD = 3.0 * DEG
 """How finely the way of a step is looked at before it begins."""
 
+LOOK_GROWTH = 4.0
 MOST_LOOKS = 400
 NEARER_M = 1e-9
 
@@ -175,15 +176,16 @@ class Jogging:
     def _walk_to_end(self, trail: Trail, move: Move) -> FloatArray:
         """Look at the whole way of a step, to refuse it before anything moves; gives the goal."""
         place = Place(0.0, self._history[0])
-        change = STEP_CHANGE_RAD / float(self._speed[: self._robot.dof].max())
-        guess = trail.way.first
+        most = STEP_CHANGE_RAD / float(self._speed[: self._robot.dof].max())
+        guess, change = trail.way.first, min(trail.first_change_s, most)
         for _ in range(MOST_LOOKS):
             ahead, reached = trail.advance(place, change, guess)
             if not reached:
                 raise RefusedError([self._blocked(trail, ahead, move)], "the jog step is refused")
             if ahead.length >= trail.way.end:
                 return ahead.positions
-            guess, place = ahead.length - place.length, ahead
+            grown = min(LOOK_GROWTH * change, most)
+            guess, place, change = (ahead.length - place.length) * grown / change, ahead, grown
         raise RefusedError([self._blocked(trail, place, move)], "the jog step is refused")
 
     def _blocked(self, trail: Trail, ahead: Place, move: Move) -> Refusal:
