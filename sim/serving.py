@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from hil.errors import ConfigError
@@ -24,11 +23,14 @@ from sim.faults import FaultScript, load_faults
 from sim.ports import Line
 from sim.ssc32 import CHANNELS, FRAME_S, BoardSettings, Ssc32Board
 
+if sys.platform != "win32":
+    from sim.pty_end import PtyEnd
+
 CHECK_S = 0.25
 """Longest nap between two looks at signals and at the parent."""
 
-CLIENTLESS_S = 0.002
-"""How often a pseudo-terminal that nobody has open is looked at: waiting on one returns at once."""
+UNPLUGGED_S = 0.002
+"""How often an unplugged line is looked at."""
 
 Ready = Callable[[str], None]
 Heard = Callable[[bytes, float], None]
@@ -122,7 +124,7 @@ def serve_pty(
     """
     if sys.platform == "win32":
         raise ConfigError("fake options", "link", link, "TCP only", "This system has no pseudo-terminals.")
-    _serve(board, _PtyEnd(link, board.baud), ready, bench, faults, trace, heard, stop)
+    _serve(board, PtyEnd(link, board.baud), ready, bench, faults, trace, heard, stop)
 
 
 def serve_tcp(
@@ -206,105 +208,6 @@ class _End(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-class _PtyEnd:
-    """A pseudo-terminal under a name that stays."""
-
-    def __init__(self, link: str | None, baud: int) -> None:
-        self._link = None if link is None else Path(link)
-        self._start_baud = baud
-        self._master = -1
-        self._name = ""
-        self._clientless = True
-
-    @property
-    def url(self) -> str:
-        return self._name if self._link is None else str(self._link)
-
-    def open(self) -> None:
-        import termios
-        import tty
-
-        if self._link is not None and self._link.exists() and not self._link.is_symlink():
-            raise ConfigError("fake options", "link", str(self._link), "a path that is free, or an old link")
-        self._master, slave = os.openpty()
-        self._name = os.ttyname(slave)
-        tty.setraw(slave)
-        modes = termios.tcgetattr(slave)
-        modes[4] = modes[5] = getattr(termios, f"B{self._start_baud}", modes[5])
-        termios.tcsetattr(slave, termios.TCSANOW, modes)
-        os.close(slave)
-        os.set_blocking(self._master, False)
-        self._clientless = True
-        if self._link is not None:
-            fresh = self._link.with_name(f".{self._link.name}.{os.getpid()}")
-            try:
-                fresh.symlink_to(self._name)
-                fresh.replace(self._link)
-            except OSError as error:
-                raise ConfigError("fake options", "link", str(self._link), f"a writable place ({error})") from None
-
-    def wait(self, timeout_s: float) -> None:
-        if self._clientless:
-            time.sleep(min(timeout_s, CLIENTLESS_S))
-        else:
-            select.select([self._master], [], [], timeout_s)
-
-    def read(self) -> bytes:
-        try:
-            data = os.read(self._master, 65536)
-        except BlockingIOError:
-            data = b""
-        except OSError:
-            if not self._clientless:
-                self._forget_client()
-            return b""
-        self._clientless = False
-        return data
-
-    def write(self, data: bytes) -> None:
-        if not self._clientless:
-            with contextlib.suppress(OSError):
-                os.write(self._master, data)
-
-    @property
-    def baud(self) -> int | None:
-        import termios
-
-        return _speeds().get(termios.tcgetattr(self._master)[5])
-
-    def close(self) -> None:
-        if self._master < 0:
-            return
-        os.close(self._master)
-        self._master = -1
-        if self._link is not None and self._link.is_symlink() and os.readlink(self._link) == self._name:
-            self._link.unlink()
-
-    def _forget_client(self) -> None:
-        """A real port forgets exclusive use and unread replies at its last close; this one has to be told."""
-        import termios
-
-        self._clientless = True
-        try:
-            slave = os.open(self._name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-        except OSError:
-            os.close(self._master)
-            self.open()
-            return
-        import fcntl
-
-        fcntl.ioctl(slave, termios.TIOCNXCL)
-        termios.tcflush(slave, termios.TCIFLUSH)
-        os.close(slave)
-
-
-def _speeds() -> dict[int, int]:
-    import termios
-
-    names = [name for name in dir(termios) if name[0] == "B" and name[1:].isdigit() and name != "B0"]
-    return {getattr(termios, name): int(name[1:]) for name in names}
 
 
 class _TcpEnd:
@@ -428,7 +331,7 @@ def _loop(
         if plugged:
             end.wait(nap_s)
         else:
-            time.sleep(min(nap_s, CLIENTLESS_S))
+            time.sleep(min(nap_s, UNPLUGGED_S))
         now_s = time.monotonic()
         if faults is not None and faults.unplugged(now_s) is plugged:
             plugged = not plugged

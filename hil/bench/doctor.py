@@ -586,7 +586,7 @@ def this_system(adapters: tuple[SerialAdapter, ...]) -> System:
         origins={name: _origin(name) for name in ("hil", "drivers", "sim")},
         user=_user(),
         superuser=sys.platform != "win32" and os.geteuid() == 0,
-        group_ids=frozenset() if sys.platform == "win32" else frozenset((os.getegid(), *os.getgroups())),
+        group_ids=_group_ids(),
         can_open=lambda device: os.access(device, os.R_OK | os.W_OK),
         group_of=_group_of,
         adapters=adapters,
@@ -619,6 +619,12 @@ def _source() -> tuple[str, bool]:
 def _origin(name: str) -> Path | None:
     spec = importlib.util.find_spec(name)
     return None if spec is None or spec.origin is None else Path(spec.origin).parents[1]
+
+
+def _group_ids() -> frozenset[int]:
+    if sys.platform == "win32":
+        return frozenset()
+    return frozenset((os.getegid(), *os.getgroups()))
 
 
 def _group_of(device: Path) -> int | None:

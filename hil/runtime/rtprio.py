@@ -26,8 +26,9 @@ def prepare_realtime() -> tuple[str, ...]:
 
 def go_before_others() -> None:
     """Ask for a better place than ordinary programs, for what stands in for a board: that is never kept waiting."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(-10)
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.nice(-10)
 
 
 def _still_collector() -> str:
