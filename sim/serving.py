@@ -124,7 +124,8 @@ def serve_pty(
     """
     if sys.platform == "win32":
         raise ConfigError("fake options", "link", link, "TCP only", "This system has no pseudo-terminals.")
-    _serve(board, PtyEnd(link, board.baud), ready, bench, faults, trace, heard, stop)
+    else:
+        _serve(board, PtyEnd(link, board.baud), ready, bench, faults, trace, heard, stop)
 
 
 def serve_tcp(
