@@ -230,7 +230,7 @@ class Run:
         while known < self._horizon_s and not self._ended:
             last = chain[-1]
             change = self.trail.first_change_s if self._rate is None and len(chain) == 1 else spacing
-            place, reached = self.trail.advance(last, change, self._guess(change))
+            place, reached = self.trail.look(last, change, self._guess(change))
             self._ended = not reached or place.length >= self.trail.way.end
             if place.length > last.length:
                 chain.append(place)

@@ -36,6 +36,7 @@ SAME = 1e-6
 FIRST_CHANGE_RAD = 1e-4
 """Whoever looks ahead from a start begins with so little, so that all agree on which way the joints go."""
 
+ROUGHLY = 0.2
 NARROW = 1e-15
 MOST_TRIES = 90
 TRY_AXIS_RAD, TRY_LINE_M = 1.0 * DEG, 1.0 * MM
@@ -199,13 +200,20 @@ class Trail:
         The end of the way is never passed: it is given instead.
         """
         begin = place.positions
-        return self._search(place, guess, lambda positions: self.apart(positions, begin) - change)
+        return self._search(place, guess, lambda positions: self.apart(positions, begin) - change, CLOSE)
+
+    def look(self, place: Place, change: float, guess: float) -> tuple[Place, bool]:
+        """The same for a place that will not be sent: about `change` away will do."""
+        begin = place.positions
+        return self._search(place, guess, lambda positions: self.apart(positions, begin) - change, ROUGHLY * change)
 
     def approach(self, place: Place, goal: FloatArray, left: float, guess: float) -> tuple[Place, bool]:
         """The place ahead from which `left` is still to go to `goal`."""
-        return self._search(place, guess, lambda positions: left - self.apart(goal, positions))
+        return self._search(place, guess, lambda positions: left - self.apart(goal, positions), CLOSE)
 
-    def _search(self, place: Place, guess: float, beyond: Callable[[FloatArray], float]) -> tuple[Place, bool]:
+    def _search(
+        self, place: Place, guess: float, beyond: Callable[[FloatArray], float], close: float
+    ) -> tuple[Place, bool]:
         """Where `beyond`, rising along the way, is zero: secants that keep it between two places."""
         end = self.way.end
         low, high = place, Place(math.inf, place.positions)
@@ -217,7 +225,7 @@ class Trail:
             positions = self._at(length, place.positions)
             gap = math.inf if positions is None else beyond(positions)
             here = Place(length, place.positions if positions is None else positions)
-            if abs(gap) <= CLOSE or (gap < 0.0 and length >= end):
+            if abs(gap) <= close or (gap < 0.0 and length >= end):
                 return here, True
             # A side that stays put twice counts half, or the other would creep.
             if gap < 0.0:

@@ -117,7 +117,8 @@ class Jogging:
         if self._is_step:
             raise InterlockError("a jog step is running; hold again when it has ended", ["the step's end"])
         self._check_shape(move)
-        self._wanted = move
+        if move != self._wanted:
+            self._wanted, self._next = move, None
 
     def step(self, move: Move) -> None:
         """Make one increment from rest.
@@ -179,7 +180,7 @@ class Jogging:
         most = STEP_CHANGE_RAD / float(self._speed[: self._robot.dof].max())
         guess, change = trail.way.first, min(trail.first_change_s, most)
         for _ in range(MOST_LOOKS):
-            ahead, reached = trail.advance(place, change, guess)
+            ahead, reached = trail.look(place, change, guess)
             if not reached:
                 raise RefusedError([self._blocked(trail, ahead, move)], "the jog step is refused")
             if ahead.length >= trail.way.end:
@@ -240,10 +241,6 @@ class Jogging:
             if self._run.at_goal:
                 self._run = None
         self._floor = self._near(taken.sample[: self._robot.dof].tolist())
-        self._next = None
-
-    def renew(self) -> None:
-        """What is wanted may have changed: the sample that was not sent yet is worked out again."""
         self._next = None
 
     def take_words(self) -> tuple[str, ...]:

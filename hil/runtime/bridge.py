@@ -18,6 +18,7 @@ from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.stopping import stop_ramp, stop_time_s
 from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.modes import Event, follow
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
 from hil.runtime.tap import PortTap
@@ -26,11 +27,15 @@ from hil.safety.guard import Guard
 from hil.types import (
     WRITING,
     Arm,
+    ArmJog,
     Command,
     Confirm,
     Disconnect,
     EmergencyStop,
     EnergiseCommand,
+    JogHold,
+    JogRelease,
+    JogStep,
     JointCommand,
     JointState,
     LimitHit,
@@ -121,10 +126,13 @@ class Bridge:
         self._confirmed: Confirm | None = None
         self._confirm_by_s = 0.0
         self._energise: EnergiseSource | None = None
-        self._source: MotionSource | StopSource | None = None
+        self._source: MotionSource | StopSource | JogSource | None = None
         self._motion: Motion | None = None
         self._certificate: Certificate | None = None
         self._armed_at_s = 0.0
+        self._jog_share: float | None = None
+        self._jog_seq = 0
+        self._refused: tuple[Mode, str] | None = None
         self._overruns = 0
         self._leaving = False
         self._link_state = LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(rig.axes))
@@ -191,7 +199,9 @@ class Bridge:
     def warm_up(self) -> None:
         """Go through the heaviest part of the next tick shortly before it is due; changes nothing."""
         if self.mode is Mode.STREAMING and self._source is not None:
-            self._guard.rehearse(self._source.wanted)
+            # What a jog wants next is known only with the next requests.
+            jog = isinstance(self._source, JogSource)
+            self._guard.rehearse(self._recent[-1] if jog else self._source.wanted)
 
     # -- the line ----------------------------------------------------------------------------------------
 
@@ -256,13 +266,27 @@ class Bridge:
                 self._attempt(lambda: self._arm(digest, now_s))
             case Start(digest=digest):
                 self._attempt(lambda: self._start(digest, now_s))
+            case ArmJog(speed_share=share):
+                self._attempt(lambda: self._arm_jog(share, now_s))
+            case JogHold():
+                self._attempt(lambda: self._hold(request, now_s), once=True)
+            case JogStep():
+                self._attempt(lambda: self._begin_jog(now_s, lambda source: source.step(request)))
+            case JogRelease(seq=seq):
+                self._release(seq, now_s)
 
-    def _attempt(self, action: Callable[[], None]) -> None:
-        """Carry out a request that may be refused; a refusal is an event and changes nothing."""
+    def _attempt(self, action: Callable[[], None], *, once: bool = False) -> None:
+        """Carry out a request that may be refused; a refusal is an event and changes nothing.
+
+        With `once` it is not repeated in the same mode: holds come in many times a second.
+        """
         try:
             action()
         except HilError as error:
-            self._events.append(f"refused: {error}")
+            words = f"refused: {error}"
+            if not once or self._refused != (self.mode, words):
+                self._events.append(words)
+            self._refused = (self.mode, words)
 
     def _confirm(self, request: Confirm, now_s: float) -> None:
         self._need(Mode.UNKNOWN_POSE, "confirm a pose")
@@ -336,11 +360,15 @@ class Bridge:
         if self.mode not in (Mode.IDLE, Mode.HOLDING):
             raise InterlockError(f"arming needs the mode idle or holding; it is {self.mode.value}", ["mode"])
         self._check_start(digest, now_s)
-        self._armed_at_s = now_s
+        self._armed_at_s, self._jog_share = now_s, None
         self._follow(Event.ARM, "armed")
 
     def _start(self, digest: str, now_s: float) -> None:
         self._need(Mode.ARMED, "start")
+        if self._jog_share is not None:
+            raise InterlockError(
+                "the rig is armed for jogging, not for a motion; stop, then arm the motion", ["motion"]
+            )
         self._check_start(digest, now_s)
         assert self._motion is not None
         # The arm stands within the start tolerance; from here on the motion's own first sample is the reference.
@@ -354,14 +382,7 @@ class Bridge:
         if self._motion is None or self._certificate is None or self._motion.digest != digest:
             raise InterlockError("no motion with this digest is loaded; load it with its certificate first", ["motion"])
         verify(self._certificate, self._rig, self._motion, now_s + self._epoch_offset_s, version=self._version)
-        if not all(self._link_state.known):
-            names = [axis.name for axis, known in zip(self._rig.axes, self._link_state.known, strict=True) if not known]
-            raise InterlockError(f"the controller does not drive {', '.join(names)} yet", ["known pose"])
-        if self._link_state.missed_replies >= MISSED_REPLIES_TO_STOP:
-            raise InterlockError(
-                f"the controller has left {self._link_state.missed_replies} queries in a row without an answer",
-                ["answers"],
-            )
+        self._check_arm()
         for axis, present, start in zip(self._rig.axes, self._recent[-1], self._motion.start, strict=True):
             # The first sample makes up for the difference in one step, which has to keep the axis' speed limit.
             tolerance = min(START_TOLERANCE[axis.kind], axis.speed * self._rig.period_s)
@@ -371,6 +392,56 @@ class Bridge:
                     "preview again from the present pose",
                     ["start pose"],
                 )
+
+    def _check_arm(self) -> None:
+        """The pose is known and the controller answers."""
+        if not all(self._link_state.known):
+            names = [axis.name for axis, known in zip(self._rig.axes, self._link_state.known, strict=True) if not known]
+            raise InterlockError(f"the controller does not drive {', '.join(names)} yet", ["known pose"])
+        if self._link_state.missed_replies >= MISSED_REPLIES_TO_STOP:
+            raise InterlockError(
+                f"the controller has left {self._link_state.missed_replies} queries in a row without an answer",
+                ["answers"],
+            )
+
+    # -- jogging -----------------------------------------------------------------------------------------
+
+    def _arm_jog(self, share: float, now_s: float) -> None:
+        again = self.mode is Mode.ARMED and self._jog_share is not None
+        if self.mode not in (Mode.IDLE, Mode.HOLDING) and not again:
+            raise InterlockError(f"arming needs the mode idle or holding; it is {self.mode.value}", ["mode"])
+        if not 0.0 < share <= 1.0:
+            raise CommandError(f"speed share {share!r} of a jog; allowed: above 0 to 1", value=share)
+        self._check_arm()
+        self._armed_at_s, self._jog_share = now_s, share
+        self._follow(Event.ARM, f"armed for jogging at {100.0 * share:g} % speed")
+
+    def _hold(self, request: JogHold, now_s: float) -> None:
+        if request.seq <= self._jog_seq:
+            return
+        self._jog_seq = request.seq
+        if self.mode is Mode.STREAMING and isinstance(self._source, JogSource):
+            self._source.hold(request, now_s)
+        else:
+            self._begin_jog(now_s, lambda source: source.hold(request, now_s))
+
+    def _begin_jog(self, now_s: float, ask: Callable[[JogSource], None]) -> None:
+        self._need(Mode.ARMED, "jog")
+        if self._jog_share is None:
+            raise InterlockError("the rig is armed for a motion, not for jogging; stop, then arm for it", ["arming"])
+        self._check_arm()
+        here = self._recent[-1]
+        source = JogSource(self._rig, here, self._jog_share)
+        ask(source)
+        self._recent = [here]
+        self._guard.reset(here, self._jog_share)
+        self._source = source
+        self._follow(Event.START, f"jogging at {100.0 * self._jog_share:g} % speed")
+
+    def _release(self, seq: int, now_s: float) -> None:
+        self._jog_seq, self._refused = max(self._jog_seq, seq), None
+        if isinstance(self._source, JogSource):
+            self._stop(now_s, "the jog was released")
 
     def _reset(self, now_s: float, by: str) -> None:
         if self.mode not in (Mode.FAULT, Mode.ESTOP):
@@ -405,6 +476,8 @@ class Bridge:
             return
         if alarm is not None:
             self._stop(now_s, alarm)
+        elif isinstance(self._source, JogSource) and self._source.silent(now_s):
+            self._stop(now_s, f"the jog's hold was not renewed for {HOLD_S * 1e3:.0f} ms")
         elif silent:
             self._stop(now_s, f"{self._link_state.missed_replies} queries in a row without an answer")
         elif self._last_tick_s is not None:
@@ -446,6 +519,11 @@ class Bridge:
             if now_s >= self._last_due_s:
                 self._finish()
             return
+        if isinstance(source, JogSource):
+            resting = source.resting
+            self._events.extend(source.take_words())
+            if resting:
+                return
         due_s = now_s + self._rig.look_ahead_s
         wanted = JointCommand(seq=self._next_seq(), due_s=due_s, positions=source.wanted)
         tick.wanted, tick.sample = wanted, source.sample if isinstance(source, MotionSource) else None
@@ -497,7 +575,7 @@ class Bridge:
         tick.sent = sent
         return sent
 
-    def _all_sent(self, source: MotionSource | StopSource) -> bool:
+    def _all_sent(self, source: MotionSource | StopSource | JogSource) -> bool:
         return source.at_end and self._recent[-1] == source.wanted
 
     def _finish(self) -> None:

@@ -21,7 +21,7 @@ _History = tuple[_Positions, _Positions, _Positions]
 class _Limits(NamedTuple):
     """One axis, allowances added: bounds, rounding error, and first to third difference of its positions.
 
-    Beyond `far_lower` and `far_upper` no rounding could bring a position inside.
+    Beyond `far_lower` and `far_upper` no rounding could bring a position inside; `travel` is `step` without allowance.
     """
 
     lower: float
@@ -32,6 +32,7 @@ class _Limits(NamedTuple):
     step: float
     bend: float
     twist: float
+    travel: float
 
 
 class Verdict(Record, frozen=True):
@@ -62,7 +63,7 @@ class Guard:
         self._names = tuple(axis.name for axis in rig.axes)
         self._controller = rig.controller
         self._period_s = period
-        self._limits = tuple(
+        self._limits = self._full = tuple(
             _limits(axis, float(low[i]), float(high[i]), float(quantum[i]), period) for i, axis in enumerate(rig.axes)
         )
         self._body = LiveBody(rig)
@@ -72,12 +73,21 @@ class Guard:
         self._due_s = -math.inf
         self._undo: tuple[_History, _Positions, float] | None = None
 
-    def reset(self, positions: Sequence[float]) -> None:
+    def reset(self, positions: Sequence[float], speed_share: float = 1.0) -> None:
         """Start afresh, at rest at `positions` (every axis, radians or metres).
+
+        Args:
+            positions: where the arm is.
+            speed_share: part of the rig's speeds that is allowed from now on, above 0 to 1.
 
         Raises:
             CommandError: wrong number of positions, or one that is not finite.
         """
+        self._limits = self._full
+        if speed_share != 1.0:
+            self._limits = tuple(
+                limits._replace(step=limits.step - (1.0 - speed_share) * limits.travel) for limits in self._full
+            )
         here = tuple(float(value) for value in positions)
         self._refuse_malformed(here)
         self._passed = (here, here, here)
@@ -139,7 +149,7 @@ class Guard:
         for name, limits, here, there, before, last, older, oldest in zip(
             self._names, self._limits, positions, sent, self._sent, *passed, strict=True
         ):
-            lower, upper, _, _, rounding, step, bend, twist = limits
+            lower, upper, _, _, rounding, step, bend, twist, _ = limits
             if not lower <= there <= upper:
                 hits.append(_hit("E-02", name, there, lower if there < lower else upper))
             if abs(there - here) > rounding:
@@ -197,6 +207,7 @@ def _limits(axis: Axis, low: float, high: float, quantum: float, period_s: float
         step=axis.speed * period_s + quantum + ABSOLUTE_SLACK,
         bend=axis.acceleration * period_s**2 * (1.0 + RELATIVE_SLACK) + ABSOLUTE_SLACK,
         twist=axis.jerk * period_s**3 * (1.0 + RELATIVE_SLACK) + ABSOLUTE_SLACK,
+        travel=axis.speed * period_s,
     )
 
 
