@@ -122,10 +122,10 @@ def serve_pty(
     Raises:
         ConfigError: no pseudo-terminals here, or something other than a link stands at `link`.
     """
-    if sys.platform == "win32":
-        raise ConfigError("fake options", "link", link, "TCP only", "This system has no pseudo-terminals.")
-    else:
+    if sys.platform != "win32":
         _serve(board, PtyEnd(link, board.baud), ready, bench, faults, trace, heard, stop)
+        return
+    raise ConfigError("fake options", "link", link, "TCP only", "This system has no pseudo-terminals.")
 
 
 def serve_tcp(
