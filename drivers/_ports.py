@@ -65,13 +65,6 @@ def open_serial(url: str, baud: int) -> BytePort:
     return _PyserialPort(line, name)
 
 
-def adapter_serial(url: str) -> str | None:
-    """Serial number of the USB adapter behind a device name or a link to one; None if it has or is none."""
-    name = port_name(url)
-    names = {name, os.path.realpath(name)}
-    return next((port.serial_number for port in list_ports.comports() if port.device in names), None)
-
-
 def list_adapters(root: Path = Path("/")) -> tuple[SerialAdapter, ...]:
     """Every serial port that the system knows, USB adapters first; opens none.
 

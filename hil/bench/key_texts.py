@@ -42,6 +42,7 @@ TEXTS = MappingProxyType(
         "controller": "The board, its line and its calibration",
         "calibration": "Name or file of the calibration that is laid over the pulses below",
         "adapter_serial": "Serial number of the USB adapter that belongs to this arm, see hil ports",
+        "calibration": "The calibration that counts, by name or path; none: the newest that was made for this rig",
         "period": "Period of the loop",
         "look_ahead": "How far ahead the controller is told; two to three periods stream smoothly",
         "energise_dwell": "Wait after each axis that is driven for the first time",

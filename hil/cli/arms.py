@@ -168,7 +168,7 @@ def check(
         if prove:
             _prove(loaded, seconds, seed, as_json=as_json)
             return
-        words = f"a rig: {loaded.robot.id} on {loaded.controller.kind}, {len(loaded.axes)} axes"
+        words = f"a rig: {loaded.robot.id} on {loaded.controller.kind}, {len(loaded.axes)} axes; {_in_force(loaded)}"
     elif "step" in keys:
         loaded = load_rig(rig)
         motion = plan(loaded, path)
@@ -176,6 +176,13 @@ def check(
     else:
         words = f"a robot with {load_robot(path).dof} joints"
     console().print(f"{file}: {words}. Nothing wrong found")
+
+
+def _in_force(rig: Rig) -> str:
+    """Which calibration counts."""
+    if rig.calibration is None:
+        return "not calibrated, so for fakes only"
+    return f"calibration {rig.calibration.text}{'' if rig.calibration.adapter else ', so for fakes only'}"
 
 
 def _file_of(name: str) -> Path:
@@ -216,6 +223,7 @@ def paths() -> None:
     """Show where files are looked for and where journals go."""
     from hil.model.files import folders, state_dir
 
-    rows = [[kind, str(place)] for kind in ("robots", "rigs", "tasks", "faults") for place in folders(kind)]
+    kinds = ("robots", "rigs", "tasks", "faults", "calibrations")
+    rows = [[kind, str(place)] for kind in kinds for place in folders(kind)]
     print_table("searched in this order, after the path itself", ["kind", "folder"], rows)
     console().print(f"journals and locks: {state_dir()}")

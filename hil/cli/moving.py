@@ -211,9 +211,17 @@ def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
 
 
 def _announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
-    """Print what will move, FAKE or REAL, and return the real port's URL or None for the fake."""
-    from hil.runtime.wiring import check_adapter
+    """As `say_which`; refuses a real port that may not lead to the arm that the rig was calibrated for."""
+    from hil.runtime.wiring import check_arm
 
+    url = say_which(rig, hardware, port)
+    if url is not None:
+        check_arm(rig, url)
+    return url
+
+
+def say_which(rig: Rig, hardware: bool, port: str | None) -> str | None:
+    """Print what will move, FAKE or REAL, and return the real port's URL or None for the fake."""
     if not hardware:
         if port is not None:
             raise typer.BadParameter("--port names a real port and needs --hardware; without it a fake is used")
@@ -221,7 +229,6 @@ def _announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
         return None
     url = port or rig.controller.port_url
     print(f"REAL {rig.controller.kind} at {url}: {rig.title} ({rig.id})", flush=True)
-    check_adapter(rig, url)
     return url
 
 

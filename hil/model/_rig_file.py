@@ -103,6 +103,7 @@ class RigTable(Record, frozen=True):
     controller: dict[str, Any]
     gripper: dict[str, Any] | None = None
     adapter_serial: Text | None = None
+    calibration: Text | None = None
 
 
 class _Place(NamedTuple):

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from hil.errors import ConfigError
+from hil.model._calibration_file import laid_over, newest_for, note_of, read_calibration
 from hil.model._rig_file import ControllerBuilder, rig_from_table
 from hil.model._robot_file import robot_from_table
 from hil.model.files import find, merged, read_toml
@@ -30,42 +33,75 @@ def load_robot(name_or_path: str | Path, *, file: str = "", key: str = "") -> Ro
 
 
 def load_rig(
-    name_or_path: str | Path, controllers: Mapping[str, ControllerBuilder], changes: Mapping[str, Any] | None = None
+    name_or_path: str | Path,
+    controllers: Mapping[str, ControllerBuilder],
+    changes: Mapping[str, Any] | None = None,
+    *,
+    calibrated: bool | Path = True,
 ) -> Rig:
-    """Load one rig with its robot and its controller's settings.
+    """Load one rig with its robot, its controller's settings, and its calibration if it has one.
 
     Args:
         name_or_path: name among the known rigs, or the path of a TOML file.
         controllers: per `controller.kind`, what turns that table into settings: called with the table,
             (name, kind) of every axis, and the file's name.
         changes: what is laid over the file, as a rig that inherits from it would say it.
+        calibrated: False for the rig as its file has it, to calibrate it; or the calibration to lay over it.
 
     Raises:
-        ConfigError: not found, or anything in the file is wrong; names file, key, value, allowed.
+        ConfigError: not found, or anything in a file is wrong; names file, key, value, allowed.
     """
     path = find("rigs", name_or_path)
-    rig, table = _load_rig(path, controllers, ())
-    return _from_table(merged(table, changes), path, controllers) if changes else rig
+    rig, table, ancestors = _load_rig(path, controllers, ())
+    wanted, note = table, None
+    file = calibrated if isinstance(calibrated, Path) else _calibration_of(rig, table) if calibrated else None
+    if file is not None:
+        calibration = read_calibration(file, rig, ancestors)
+        wanted, note = merged(table, laid_over(calibration, rig)), note_of(calibration, file)
+    if changes:
+        wanted = merged(wanted, changes)
+    if wanted is table:
+        return rig
+    label = str(path) if file is None else f"{path} with {file}"
+    return msgspec.structs.replace(_from_table(wanted, path, controllers, label), calibration=note)
+
+
+def _calibration_of(rig: Rig, table: Mapping[str, Any]) -> Path | None:
+    """The calibration in force: the one that the rig names, else the newest one that was made for it.
+
+    Raises:
+        ConfigError: the rig names one that is not there.
+    """
+    name = table.get("calibration")
+    if name is not None:
+        return find("calibrations", name, file=rig.file, key="calibration")
+    return newest_for(rig)
 
 
 def _load_rig(
     path: Path, controllers: Mapping[str, ControllerBuilder], heirs: tuple[Path, ...]
-) -> tuple[Rig, dict[str, Any]]:
-    """The rig and its table with everything inherited; `heirs` are the files that led here.
+) -> tuple[Rig, dict[str, Any], tuple[str, ...]]:
+    """The rig, its table with everything inherited, and from which rigs; `heirs` are the files that led here.
 
     An inherited file is checked as a rig of its own first, so that its faults are reported under its name.
     """
     table = read_toml(path)
     parent = table.pop("inherit", None)
+    ancestors: tuple[str, ...] = ()
     if parent is not None:
         above = _parent(path, parent, (*heirs, path))
-        table = merged(_load_rig(above, controllers, (*heirs, path))[1], table)
-    return _from_table(table, path, controllers), table
+        _, inherited, older = _load_rig(above, controllers, (*heirs, path))
+        # A calibration belongs to one arm: whoever inherits has another one, or says so.
+        inherited.pop("calibration", None)
+        table, ancestors = merged(inherited, table), (above.stem, *older)
+    return _from_table(table, path, controllers, str(path)), table, ancestors
 
 
-def _from_table(table: Mapping[str, Any], path: Path, controllers: Mapping[str, ControllerBuilder]) -> Rig:
+def _from_table(table: Mapping[str, Any], path: Path, controllers: Mapping[str, ControllerBuilder], label: str) -> Rig:
+    """The checked rig; `label` names it in messages."""
     file = str(path)
-    return rig_from_table(table, path.stem, file, lambda name: load_robot(name, file=file, key="robot"), controllers)
+    rig = rig_from_table(table, path.stem, label, lambda name: load_robot(name, file=file, key="robot"), controllers)
+    return msgspec.structs.replace(rig, file=file)
 
 
 def _parent(path: Path, name: object, heirs: tuple[Path, ...]) -> Path:

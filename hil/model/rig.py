@@ -90,6 +90,47 @@ class Fences(Record, frozen=True):
     neighbours: tuple[tuple[str, str], ...]
 
 
+class AdapterIdentity(Record, frozen=True):
+    """How an adapter is told from others: by its serial number, else by where it is plugged in.
+
+    Attributes:
+        serial_number: empty if it has none that is its own.
+        place: USB bus and sockets, or the name of a port that is not on USB.
+    """
+
+    serial_number: str = ""
+    place: str = ""
+
+    @property
+    def text(self) -> str:
+        """Words for a person."""
+        return f"adapter {self.serial_number}" if self.serial_number else f"the port at {self.place}"
+
+
+class CalibrationNote(Record, frozen=True):
+    """The calibration that is laid over a rig: which one, of what, and by whom.
+
+    Attributes:
+        id: its file's name.
+        rig: the rig for which it was made.
+        date: as 2026-01-31.
+        adapter: of the arm that was calibrated; None for one that was made on a fake controller.
+    """
+
+    id: str
+    rig: str
+    date: str
+    operator: str
+    adapter: AdapterIdentity | None
+    file: str = ""
+
+    @property
+    def text(self) -> str:
+        """Words for a person."""
+        where = "on a fake controller" if self.adapter is None else f"on {self.adapter.text}"
+        return f"{self.id}, by {self.operator} {where}"
+
+
 class Rig(Record, frozen=True):
     """One set-up, resolved and checked.
 
@@ -100,7 +141,9 @@ class Rig(Record, frozen=True):
         tool_speed_m_s: limit of the tool point's speed while previewed motion runs.
         shapes: the arm's own body, for collision checks.
         controller: the settings record of the driver that `controller.kind` names.
-        adapter_serial: serial number of the USB adapter this rig is bound to; None where not bound.
+        adapter_serial: serial number of the USB adapter this rig is bound to, by its file or by its calibration; None
+            where not bound.
+        calibration: what was laid over the rig's own pulses; None for a rig that nobody has calibrated.
     """
 
     id: str
@@ -116,6 +159,7 @@ class Rig(Record, frozen=True):
     fences: Fences
     controller: ControllerSettings
     adapter_serial: str | None = None
+    calibration: CalibrationNote | None = None
     file: str = ""
 
     @property

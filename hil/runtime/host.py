@@ -52,7 +52,7 @@ class Host:
         on_record: called with every tick record, in order.
 
     Raises:
-        InterlockError: the rig has another owner.
+        InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm.
         LinkError, ControllerError: connecting failed, in the driver's words.
     """
 
@@ -85,7 +85,9 @@ class Host:
                 stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=memory, ignore_cleanup_errors=True))
             )
             url = self._url
-            if url is None:
+            if url is not None:
+                wiring.check_arm(self.rig, url)
+            else:
                 fake = wiring.start_fake(self.rig, folder)
                 stack.callback(fake.stop)
                 url = fake.url

@@ -18,13 +18,15 @@ import msgspec
 
 import hil
 from drivers import ssc32
-from drivers._ports import adapter_serial, list_adapters, open_serial
-from hil.clock import Clock, VirtualClock
+from drivers._ports import list_adapters, open_serial, port_name
+from drivers._ssc32_channels import Ssc32Channels, servo_channels
+from hil.clock import Clock, RealClock, VirtualClock
 from hil.errors import ConfigError, ControllerError, HilError, InterlockError, JournalError, LinkError, LinkTimeout
-from hil.link import Answer, ArmLink, BytePort, ControllerSettings, SerialAdapter
+from hil.link import Answer, ArmLink, BytePort, ChannelLink, ControllerSettings, SerialAdapter, ServoChannel
 from hil.model import loading
+from hil.model._calibration_file import read_confirmation
 from hil.model.files import find
-from hil.model.rig import Rig
+from hil.model.rig import AdapterIdentity, Rig
 from hil.robot import Robot
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import SessionRecord, Wiring
@@ -41,6 +43,12 @@ from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 FAKE_READY_S = 20.0
 VIRTUAL_START_S = 0.1
 """First reading of a virtual clock: the board has started up by then."""
+MIDDLE_US = 1500
+"""The middle of a servo's travel, whatever hangs on it."""
+CROOKED_US = 80.0
+"""Half the distance of two teeth of a horn, some 7 degrees."""
+SHARED_SERIALS = frozenset({"0001"})
+"""What makers of converters leave in every one of them: no serial number at all."""
 JUMPER_RATES = (2400, 9600, 38400, 115200)
 """Baud rates that the jumpers of an SSC-32 can set; any other takes an SSC-32U."""
 
@@ -60,6 +68,7 @@ class Kind:
         ask: finds out who answers on a line that it opens at a baud rate, with questions only.
         memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
         fake_process: main function of the emulated controller in a process of its own.
+        channels: how an arm of this kind is calibrated; None for a kind that knows by itself where its arm stands.
     """
 
     settings_type: type[Any]
@@ -69,6 +78,22 @@ class Kind:
     ask: Callable[[Callable[[int], BytePort], str, Clock], Answer]
     memory_fake: Callable[[Rig, Sequence[float], bool, FaultScript | None, float], MemoryFake]
     fake_process: Callable[[Rig, Path, Connection], None]
+    channels: ChannelKind | None = None
+
+
+@dataclass(frozen=True)
+class ChannelKind:
+    """What calibrating needs.
+
+    Attributes:
+        describe: the channels as a rig's settings have them.
+        build: makes the link that moves single channels, from settings, channels and a way to open the port.
+        crooked: settings of an arm that was put together differently, for exercises.
+    """
+
+    describe: Callable[[Any], tuple[ServoChannel, ...]]
+    build: Callable[[Any, Sequence[int], Callable[[], BytePort]], ChannelLink]
+    crooked: Callable[[Any, random.Random], Any]
 
 
 @dataclass(frozen=True)
@@ -177,6 +202,20 @@ def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
         ready.send(error)
 
 
+def _ssc32_crooked(settings: ssc32.Ssc32Settings, rng: random.Random) -> ssc32.Ssc32Settings:
+    """As a kit comes from a hurried evening: two plugs exchanged, one servo on its head, horns a tooth off."""
+    axes = list(settings.axes)
+    first, second, third = rng.sample(range(len(axes)), 3)
+    channels = [axis.channel for axis in axes]
+    channels[first], channels[second] = channels[second], channels[first]
+    for index, axis in enumerate(axes):
+        off_us = rng.uniform(-CROOKED_US, CROOKED_US)
+        sign = -1.0 if index == third else 1.0
+        points = tuple((position, MIDDLE_US + sign * (us - MIDDLE_US) + off_us) for position, us in axis.points)
+        axes[index] = msgspec.structs.replace(axis, channel=channels[index], points=points, direction=None)
+    return msgspec.structs.replace(settings, axes=tuple(axes))
+
+
 KINDS: Mapping[str, Kind] = {
     "ssc32": Kind(
         ssc32.Ssc32Settings,
@@ -186,6 +225,7 @@ KINDS: Mapping[str, Kind] = {
         ssc32.ask,
         _ssc32_in_memory,
         _ssc32_process,
+        ChannelKind(servo_channels, Ssc32Channels, _ssc32_crooked),
     ),
 }
 
@@ -193,17 +233,19 @@ KINDS: Mapping[str, Kind] = {
 # -- rigs ------------------------------------------------------------------------------------------------
 
 
-def load_rig(name: str | Path, changes: Mapping[str, Any] | None = None) -> Rig:
+def load_rig(name: str | Path, changes: Mapping[str, Any] | None = None, *, calibrated: bool | Path = True) -> Rig:
     """Read a rig by name or path.
 
     Args:
         name: name among the known rigs, or path.
         changes: what to change in it, as a rig that inherits from it would say it.
+        calibrated: False for the rig as its file has it, to calibrate it; or the calibration to lay over it.
 
     Raises:
         ConfigError: there is no such rig, or something in it is wrong.
     """
-    return loading.load_rig(name, {kind: entry.settings_from_table for kind, entry in KINDS.items()}, changes or {})
+    controllers = {kind: entry.settings_from_table for kind, entry in KINDS.items()}
+    return loading.load_rig(name, controllers, changes, calibrated=calibrated)
 
 
 def _rig_from_tree(tree: Mapping[str, Any], kind: str) -> Rig:
@@ -290,6 +332,22 @@ def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
     )
 
 
+def _adapter(url: str) -> SerialAdapter:
+    name = port_name(url)
+    names = {name, os.path.realpath(name)}
+    return next((adapter for adapter in list_adapters() if adapter.device in names), SerialAdapter(device=name))
+
+
+def adapter_at(url: str) -> AdapterIdentity:
+    """How the adapter behind a port is told from others; opens nothing."""
+    found = _adapter(url)
+    name = port_name(url)
+    serial = "" if found.serial_number in SHARED_SERIALS else found.serial_number
+    if found.usb_place:
+        return AdapterIdentity(serial_number=serial, place=f"USB {found.usb_place}")
+    return AdapterIdentity(serial_number=serial, place=os.path.abspath(name) if os.sep in name[:1] else name)
+
+
 def check_adapter(rig: Rig, url: str) -> None:
     """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one.
 
@@ -298,14 +356,112 @@ def check_adapter(rig: Rig, url: str) -> None:
     """
     if rig.adapter_serial is None:
         return
-    found = adapter_serial(url)
+    found = _adapter(url).serial_number
     if found != rig.adapter_serial:
         raise InterlockError(
             f"{url} carries {f'the adapter {found}' if found else 'no adapter with a serial number'}, and rig {rig.id} "
             f"is bound to {rig.adapter_serial}: this may be another arm. Check the cable and the port; if the adapter "
-            "was exchanged for good, change adapter_serial in the rig",
+            f"was exchanged for good, change adapter_serial in the rig and run `hil calibrate {rig.id} --hardware`",
             ["identity"],
         )
+
+
+def check_arm(rig: Rig, url: str) -> None:
+    """Make sure that a real port leads to the arm that the rig was calibrated for.
+
+    Raises:
+        InterlockError: the rig is not calibrated, or not on an arm; or the port leads to another adapter, or to a
+            place where nobody has yet seen that it is this arm.
+    """
+    check_adapter(rig, url)
+    if KINDS[rig.controller.kind].channels is None:
+        return
+    note = rig.calibration
+    if note is None or note.adapter is None:
+        what = "is not calibrated" if note is None else f"is calibrated on a fake controller only ({note.id})"
+        raise InterlockError(
+            f"rig {rig.id} {what}: the pulses in its file are those of another arm, and joints that run backwards or "
+            f"start elsewhere drive into their stops. Run `hil calibrate {rig.id} --hardware --port {url}` first; "
+            "without --hardware everything works on the fake",
+            ["calibration"],
+        )
+    if note.adapter.serial_number:
+        return
+    found = adapter_at(url)
+    seen = read_confirmation(rig.id)
+    if seen is None or (seen.place, seen.calibration) != (found.place, note.id):
+        why = f"nobody has seen that the arm at {found.place} is the one of rig {rig.id}"
+        if seen is not None and seen.place != found.place:
+            why += f"; {seen.by} saw it at {seen.place}"
+        raise InterlockError(
+            f"{why}. Its adapter has no serial number of its own, so a person has to look: run `hil identify {rig.id} "
+            f"--hardware --port {url}`, which moves the gripper once",
+            ["identity"],
+        )
+
+
+# -- single channels -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ChannelArm:
+    """Single channels of an arm's controller, and the clock to wait by.
+
+    Attributes:
+        seen: where the joints and the gripper are, as a person would see them, in rad or m, in the order of the rig's
+            axes; None where a person has to look.
+    """
+
+    link: ChannelLink
+    tap: PortTap
+    clock: Clock
+    seen: Callable[[], tuple[float, ...]] | None
+
+
+def _channel_kind(rig: Rig) -> ChannelKind:
+    kind = KINDS[rig.controller.kind].channels
+    if kind is None:
+        raise InterlockError(f"rig {rig.id}: a {rig.controller.kind} knows by itself where its arm stands")
+    return kind
+
+
+def channels_of(rig: Rig) -> tuple[ServoChannel, ...]:
+    """Which channel drives which axis, as the rig has it.
+
+    Raises:
+        InterlockError: arms of this kind are not calibrated.
+    """
+    return _channel_kind(rig).describe(rig.controller)
+
+
+def real_channels(rig: Rig, url: str, channels: Sequence[int]) -> ChannelArm:
+    """Single channels of the board on a real port."""
+    tap = PortTap(lambda: open_serial(url, rig.controller.baud))
+    settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
+    return ChannelArm(_channel_kind(rig).build(settings, channels, tap.open), tap, RealClock(), None)
+
+
+def fake_channels(rig: Rig, channels: Sequence[int], true_arm: Rig, start: Sequence[float]) -> ChannelArm:
+    """Single channels of a fake board on virtual time.
+
+    Args:
+        rig: what the program believes.
+        channels: those that may be moved.
+        true_arm: the same rig with the calibration that the arm really has.
+        start: where the limp arm is.
+    """
+    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, False, None, 0.0)
+    clock = VirtualClock(VIRTUAL_START_S)
+    tap = PortTap(fake.open_port)
+    settings = msgspec.structs.replace(rig.controller, port_url="memory")  # type: ignore[type-var]
+    link = _channel_kind(rig).build(settings, channels, tap.open)
+    return ChannelArm(link, tap, clock, lambda: fake.servos(clock.now_s()))
+
+
+def crooked_arm(rig: Rig, seed: str) -> Rig:
+    """The rig of an arm that somebody has put together differently: for exercises on the fake."""
+    settings = _channel_kind(rig).crooked(rig.controller, random.Random(seed))
+    return msgspec.structs.replace(rig, controller=settings)
 
 
 def replay_bridge(session: SessionRecord, open_port: Callable[[], BytePort]) -> Bridge:

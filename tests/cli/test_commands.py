@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from calibrations import calibrate_as_it_is
 
 import hil.cli.main as command_line
+from hil.runtime.wiring import load_rig
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -136,11 +138,19 @@ def test_a_port_without_the_word_hardware_is_bad_usage(hil) -> None:
     assert "--hardware" in outcome.err
 
 
-def test_a_real_port_that_is_not_there_is_said_so_in_words(hil) -> None:
+def test_a_rig_that_nobody_has_calibrated_is_not_run_on_a_real_port(hil) -> None:
     outcome = hil("run", "lynx6", "wave", "--hardware", "--port", "/dev/no-such-port", "--pose-confirmed-by", "test")
     assert outcome.code == 1
     assert outcome.out.startswith("REAL ssc32 at /dev/no-such-port")
-    assert "/dev/no-such-port" in outcome.err
+    assert "hil calibrate lynx6 --hardware --port /dev/no-such-port" in outcome.err
+
+
+def test_a_real_port_that_is_not_there_is_said_so_in_words(hil, tmp_path: Path) -> None:
+    calibrate_as_it_is(load_rig("lynx6"), tmp_path / "config", "/dev/no-such-port")
+    outcome = hil("run", "lynx6", "wave", "--hardware", "--port", "/dev/no-such-port", "--pose-confirmed-by", "test")
+    assert outcome.code == 1
+    assert outcome.out.startswith("REAL ssc32 at /dev/no-such-port")
+    assert "there is no such port" in outcome.err
 
 
 def test_a_certificate_for_another_motion_is_refused(hil, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from calibrations import calibrate_as_it_is
 from soak_oracles import RigFacts, read_rig
 
 from hil.model.files import find
@@ -111,7 +112,7 @@ class Program:
 
     def __init__(self, folder: Path, name: str, *arguments: str) -> None:
         self.out, self.err = folder / f"{name}.out", folder / f"{name}.err"
-        environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+        environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", HIL, *arguments],
@@ -236,10 +237,11 @@ class Scene:
     def __init__(self, setting: Setting, folder: Path) -> None:
         self.setting, self.folder = setting, folder
         self.facts = read_rig(find("rigs", "lynx6"))
-        rig = wiring.load_rig(setting.rig)
+        rig = wiring.load_rig(setting.rig, calibrated=False)
         self.stop_time_s = _declared_stop_time_s(rig)
         self.journal, self._trace = folder / "run.mcap", folder / "trace.jsonl"
         self.link = folder / "arm"
+        calibrate_as_it_is(rig, folder / "config", str(self.link))
         arguments = ("fake", "ssc32", "--rig", setting.rig, "--link", str(self.link), "--trace", str(self._trace))
         self.fake = Program(folder, "fake", *arguments)
         self.fake.says("ready at", 20.0)

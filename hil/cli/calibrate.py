@@ -1,0 +1,310 @@
+"""hil calibrate and hil identify: questions to a person, small moves of one servo, a dated file."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hil.cli.moving import Hardware, Port, RigName, say_which
+from hil.units import DEG, MM
+
+if TYPE_CHECKING:
+    from hil.bench.calibration import Progress, Question
+    from hil.bench.channel_line import ChannelLine
+    from hil.model._calibration_file import AxisCalibration
+    from hil.model.rig import Rig
+    from hil.runtime.wiring import ChannelArm
+
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who does it; asked if not given.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command()(calibrate)
+    app.command()(identify)
+
+
+def calibrate(
+    rig: RigName,
+    centre: Annotated[
+        bool, typer.Option("--centre", help="First of all, horns off: 1500 us to one channel after the other.")
+    ] = False,
+    joint: Annotated[str | None, typer.Option(help="Redo this one joint, or the gripper.")] = None,
+    channels: Annotated[
+        str | None, typer.Option(help="Channels that carry a servo, as 1,2,3,4,5,6; none: those of the rig.")
+    ] = None,
+    hardware: Hardware = False,
+    port: Port = None,
+    by: By = None,
+) -> None:
+    """Find out which channel moves which joint, which way and how far, and write it into a dated file.
+
+    Answers come from the keyboard, or line by line from a pipe. Every move is small; stop or Ctrl-C holds the arm and
+    keeps what was measured.
+    """
+    from hil.bench import calibration
+    from hil.bench.drafts import drop_draft, write_calibration
+    from hil.runtime.wiring import check_arm, load_rig
+
+    if joint is not None and (centre or channels is not None):
+        raise typer.BadParameter("--joint goes with neither --centre nor --channels")
+    measured = load_rig(rig, calibrated=False)
+    trusted = measured if joint is None else _calibrated(rig, joint)
+    stand = _Stand(trusted, hardware, port, numbers=_numbers(channels), at_park=joint is not None)
+    if joint is not None and stand.url is not None:
+        check_arm(trusted, stand.url)
+    person = _Person()
+    if centre:
+        with stand.line(person, horns_off=True) as line:
+            calibration.carry_out(calibration.centre(stand.plan), person.answer, line, print)
+        print(f"all done. Next, with the power left on: hil calibrate {rig}{stand.options}")
+        return
+    operator = by or person.name()
+    with stand.line(person) as line:
+        axes = _measure(stand, line, person, joint)
+    now = datetime.datetime.now().astimezone()
+    port_name = stand.url or "fake"
+    written = write_calibration(measured, axes, operator=operator, adapter=stand.adapter, port=port_name, now=now)
+    drop_draft(measured.id, fake=stand.url is None)
+    print(f"written: {written}")
+    if stand.url is None:
+        print("It was made on a fake, and counts for fakes as long as this rig has none that was made with --hardware")
+
+
+def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By = None) -> None:
+    """Move the gripper once, a little, and have a person confirm that this port leads to the right arm."""
+    from hil.bench import identity
+    from hil.bench.calibration import carry_out
+    from hil.bench.drafts import confirm
+    from hil.errors import InterlockError
+    from hil.model._calibration_file import forget_confirmation, read_confirmation
+    from hil.runtime.wiring import load_rig
+
+    set_up = load_rig(rig)
+    note = set_up.calibration
+    stand = _Stand(set_up, hardware, port, at_park=True)
+    if stand.url is not None and (note is None or note.adapter is None):
+        raise InterlockError(
+            f"rig {set_up.id} is not calibrated on an arm: run `hil calibrate {rig}{stand.options}`, which also "
+            "confirms that it is this arm",
+            ["calibration"],
+        )
+    person = _Person()
+    operator = by or person.name()
+    with stand.line(person) as line:
+        try:
+            nod = identity.identify(set_up.title, identity.nodding_axis(set_up, stand.plan))
+            carry_out(nod, person.answer, line, print)
+        except InterlockError:
+            seen = read_confirmation(set_up.id)
+            if stand.adapter is not None and seen is not None and seen.place == stand.adapter.place:
+                forget_confirmation(set_up.id)
+            raise
+    if stand.url is None or stand.adapter is None or note is None:
+        print("confirmed; of a fake nothing is remembered")
+        return
+    now = datetime.datetime.now().astimezone()
+    file = confirm(set_up.id, note.id, by=operator, adapter=stand.adapter, port=stand.url, now=now)
+    print(f"confirmed: {file}")
+
+
+def _calibrated(rig: str, joint: str) -> Rig:
+    """The rig with the calibration of which one joint is to be redone."""
+    from hil.errors import ConfigError, InterlockError
+    from hil.runtime.wiring import load_rig
+
+    set_up = load_rig(rig)
+    names = [axis.name for axis in set_up.axes]
+    if joint not in names:
+        raise ConfigError("hil calibrate", "--joint", joint, f"one of {', '.join(names)}")
+    if set_up.calibration is None:
+        raise InterlockError(
+            f"rig {set_up.id} has no calibration of which one joint could be redone: leave --joint out", ["calibration"]
+        )
+    return set_up
+
+
+def _numbers(channels: str | None) -> tuple[int, ...]:
+    """Channels as they were typed."""
+    if channels is None:
+        return ()
+    texts = [text.strip() for text in channels.split(",")]
+    if not all(text.isdecimal() and int(text) < 32 for text in texts) or len(set(texts)) < len(texts):
+        raise typer.BadParameter(f"{channels!r}; allowed: numbers 0 to 31, each once, with commas between them")
+    return tuple(int(text) for text in texts)
+
+
+def _measure(stand: _Stand, line: ChannelLine, person: _Person, joint: str | None) -> dict[str, AxisCalibration]:
+    """Go through the procedure, keeping a draft; gives every axis of the rig."""
+    from hil.bench.calibration import calibrate as procedure
+    from hil.bench.calibration import carry_out
+    from hil.bench.drafts import Draft, write_draft
+    from hil.model._calibration_file import read_calibration
+
+    rig = stand.rig
+
+    def keep(progress: Progress) -> None:
+        saved = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+        write_draft(Draft(rig=rig.id, adapter=stand.adapter, only=joint, saved=saved, progress=progress))
+
+    steps = procedure(stand.plan, _begin(stand, person, joint), joint)
+    found = carry_out(steps, person.answer, line, print, keep)
+    if joint is None or rig.calibration is None:
+        return found
+    before = read_calibration(Path(rig.calibration.file), rig, (rig.calibration.rig,))
+    return {**before.axes, **found}
+
+
+def _begin(stand: _Stand, person: _Person, joint: str | None) -> Progress:
+    """A draft that is to be continued; else the channels, where those are known; else nothing."""
+    from hil.bench.calibration import Progress
+    from hil.bench.drafts import read_draft
+
+    draft = read_draft(stand.rig.id, stand.plan, stand.adapter, joint)
+    if draft is not None and person.continues(draft.saved, len(draft.progress.done)):
+        return draft.progress
+    if joint is None:
+        return Progress()
+    return Progress(channels={axis.name: axis.channel for axis in stand.plan.axes})
+
+
+class _Stand:
+    """The arm that is worked on.
+
+    Args:
+        rig: with as much of a calibration as is to be trusted.
+        numbers: channels to try; none: those of the rig.
+        at_park: begin in the park pose, if the rig is calibrated.
+
+    Attributes:
+        url: the real port, None for the fake.
+        adapter: at that port, None for the fake.
+        options: the options that name the port, for advice.
+    """
+
+    def __init__(
+        self, rig: Rig, hardware: bool, port: str | None, *, numbers: tuple[int, ...] = (), at_park: bool
+    ) -> None:
+        from hil.bench.calibration import plan_calibration
+        from hil.runtime.wiring import adapter_at, channels_of, check_adapter
+
+        self.rig = rig
+        self.options = "" if not hardware else f" --hardware{'' if port is None else f' --port {port}'}"
+        self._at_park = at_park and rig.calibration is not None
+        self.plan = plan_calibration(rig, channels_of(rig), at_park=self._at_park, channels=numbers)
+        self.url = say_which(rig, hardware, port)
+        self.adapter = None
+        if self.url is not None:
+            check_adapter(rig, self.url)
+            self.adapter = adapter_at(self.url)
+
+    @contextmanager
+    def line(self, person: _Person, *, horns_off: bool = False) -> Iterator[ChannelLine]:
+        """The channels, connected; however this ends, they hold, and the rig is free again."""
+        from hil.bench.channel_line import ChannelLine
+        from hil.model.files import state_dir
+        from hil.runtime.lock import RigLock
+
+        with RigLock(state_dir(), self.rig.id, command=" ".join(["hil", *sys.argv[1:]])):
+            arm = self._arm(horns_off)
+            seen = person.watch(self.rig, arm.seen) if arm.seen is not None and not horns_off else None
+            line = ChannelLine(arm.link, self.plan.channels, arm.clock, moved=seen)
+            try:
+                line.connect()
+                print(
+                    "\n".join([*line.notices, f"{line.identity} answers; nothing moves before you say so"]), flush=True
+                )
+                yield line
+            finally:
+                line.stop()
+                line.close()
+
+    def _arm(self, horns_off: bool) -> ChannelArm:
+        from hil.bench.calibration import middle_pose
+        from hil.runtime.wiring import channels_of, crooked_arm, fake_channels, load_rig, real_channels
+
+        if self.url is not None:
+            return real_channels(self.rig, self.url, self.plan.channels)
+        note = self.rig.calibration
+        if note is not None and note.adapter is not None:
+            true = self.rig
+        else:
+            true = crooked_arm(load_rig(self.rig.file, calibrated=False), self.rig.id)
+            if not horns_off:
+                print("The arm of this fake is put together otherwise than the rig's file says: find out how")
+        start = true.park if self._at_park else middle_pose(channels_of(true))
+        return fake_channels(self.rig, self.plan.channels, true, start)
+
+
+class _Person:
+    """Who answers: somebody at the keyboard, or a pipe with one answer a line."""
+
+    def __init__(self) -> None:
+        self._explained: set[tuple[str, str]] = set()
+
+    def answer(self, question: Question) -> str:
+        """Put a question; the possible answers are told once for each kind and axis. No more input means stop."""
+        print(question.text, flush=True)
+        topic = (question.kind, question.axis)
+        if topic not in self._explained:
+            self._explained.add(topic)
+            print(f"  [{question.answers}]", flush=True)
+        return self._read("> ", "stop")
+
+    def name(self) -> str:
+        """Who is it."""
+        from hil.errors import InterlockError
+
+        name = self._read("Your name, for the file: ", "").strip()
+        if not name:
+            raise InterlockError("nobody says who does this; nothing was sent", ["a name"])
+        return name
+
+    def continues(self, saved: str, finished: int) -> bool:
+        """Whether a draft is to be continued."""
+        words = f"A calibration was begun here, last touched {saved}, {finished} axes finished. Continue it? (yes/no) "
+        while (answer := self._read(words, "yes").strip().lower()) not in ("", "yes", "no"):
+            print(f"{answer!r}: allowed: yes, no")
+        return answer != "no"
+
+    def watch(self, rig: Rig, seen: Callable[[], tuple[float, ...]]) -> Callable[[], None]:
+        """For a fake, which nobody can look at: says what one would see."""
+        last = _in_view(rig, seen())
+
+        def look() -> None:
+            now = _in_view(rig, seen())
+            changes = [
+                f"{axis.name} went from {before:g} to {after:g} {'deg' if axis.kind.value == 'revolute' else 'mm'}"
+                for axis, before, after in zip(rig.axes, last, now, strict=True)
+                if before != after
+            ]
+            print(f"  (you see: {', '.join(changes) or 'nothing moves'})")
+            last[:] = now
+
+        return look
+
+    @staticmethod
+    def _read(prompt: str, at_end: str) -> str:
+        try:
+            text = input(prompt)
+        except EOFError:
+            text = at_end
+            print(text)
+            return text
+        if not sys.stdin.isatty():
+            print(text, flush=True)
+        return text
+
+
+def _in_view(rig: Rig, positions: tuple[float, ...]) -> list[float]:
+    """Positions as the eye has them, to half a degree or half a millimetre."""
+    return [
+        round(2.0 * position / (DEG if axis.kind.value == "revolute" else MM)) / 2.0
+        for axis, position in zip(rig.axes, positions, strict=True)
+    ]
