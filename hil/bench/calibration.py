@@ -276,10 +276,10 @@ class _Procedure:
 
     def _place(self, channel: int, axis: AxisPlan | None, *, sure: bool) -> Steps[int | None]:
         first_us = MIDDLE_US if axis is None else axis.first_us
-        where = "in the middle of its travel"
+        where = "to the middle of its travel"
         if axis is not None:
             at = self._position(axis, first_us) if sure and self._points(axis) else axis.first_at
-            where = f"at {axis.say(at)}" if sure else f"{where}, about {axis.say(at)}"
+            where = f"to {axis.say(at)}" if sure else f"{where}, about {axis.say(at)}"
         name = "" if axis is None else f", {axis.name}" if sure else f" (by the rig's file: {axis.name})"
         question = Question(
             kind="place",

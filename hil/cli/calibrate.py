@@ -267,10 +267,18 @@ class _Person:
         return name
 
     def continues(self, saved: str, finished: int) -> bool:
-        """Whether a draft is to be continued."""
+        """Whether a draft is to be continued.
+
+        Raises:
+            CalibrationStoppedError: neither; nothing was sent.
+        """
+        from hil.bench.calibration import CalibrationStoppedError
+
         words = f"A calibration was begun here, last touched {saved}, {finished} axes finished. Continue it? (yes/no) "
-        while (answer := self._read(words, "yes").strip().lower()) not in ("", "yes", "no"):
-            print(f"{answer!r}: allowed: yes, no")
+        while (answer := self._read(words, "stop").strip().lower()) not in ("", "yes", "no", "stop"):
+            print(f"{answer!r}: allowed: yes, no (begin anew), stop")
+        if answer == "stop":
+            raise CalibrationStoppedError("stopped; nothing was sent, and the draft is kept")
         return answer != "no"
 
     def watch(self, rig: Rig, seen: Callable[[], tuple[float, ...]]) -> Callable[[], None]:
