@@ -27,6 +27,9 @@ BEND_SHARE, BEND_JERK_SHARE = 0.4, 0.15
 """Parts of a joint's acceleration and jerk for the bends of its way at even speed."""
 
 LOOKS_AHEAD = 6
+SOON, SOONER = 1.2, 0.1
+"""Seen from a speed, the way is looked at for a stop from so many times it, and so much more."""
+
 NEAR_LOOK = 0.3
 """A known place nearer than this part of the distance between two says nothing about bends."""
 
@@ -102,9 +105,7 @@ class Run:
         self._landing: tuple[float, ...] | None = None
         most, jerk = np.array([limits.acceleration * HEADROOM]), np.array([limits.jerk * HEADROOM])
         self._most, self._jerk = most, jerk
-        braking = limits.acceleration * BRAKE_SHARE, limits.jerk * BRAKE_SHARE
         self._short_s = BLOCK_STEPS * limits.jerk * limits.period_s**3
-        self._horizon_s = _stop_way(1.0, *braking) + 2.0 * limits.period_s
 
     @property
     def at_goal(self) -> bool:
@@ -205,7 +206,7 @@ class Run:
             return 0.0
         limits = self._limits
         travel = np.linalg.norm(np.diff(tools, axis=0), axis=1)[moving] / changes[moving]
-        pace = float((lengths[moving] / changes[moving]).max())
+        pace = max(float((lengths[moving] / changes[moving]).max()), self._rate or 0.0)
         asked = min(self.pace / pace, limits.tool_speed_m_s / max(float(travel.max()), 1e-12))
         speed = min(HEADROOM, asked)
         if not self.trail.way.straight:
@@ -219,15 +220,16 @@ class Run:
         return speed
 
     def _look_ahead(self) -> list[Place]:
-        """The present place and those known ahead of it, as far as a stop from full speed could lead."""
+        """The present place and those known ahead of it, as far as a stop could lead soon."""
         here, apart = self.place, self.trail.apart
-        spacing = self._horizon_s / LOOKS_AHEAD
+        horizon_s = self._horizon_s()
+        spacing = horizon_s / LOOKS_AHEAD
         ahead = [place for place in self._ahead if place.length > here.length]
         if len(ahead) > 1 and apart(here.positions, ahead[0].positions) < NEAR_LOOK * spacing:
             del ahead[0]
         chain = [here, *ahead]
         known = sum(apart(a.positions, b.positions) for a, b in pairwise(chain))
-        while known < self._horizon_s and not self._ended:
+        while known < horizon_s and not self._ended:
             last = chain[-1]
             change = self.trail.first_change_s if self._rate is None and len(chain) == 1 else spacing
             place, reached = self.trail.look(last, change, self._guess(change))
@@ -238,8 +240,14 @@ class Run:
         self._ahead = chain[1:]
         return chain
 
+    def _horizon_s(self) -> float:
+        limits = self._limits
+        soon = min(SOON * self._changes[0] / limits.period_s + SOONER, 1.0)
+        way = _stop_way(soon, limits.acceleration * BRAKE_SHARE, limits.jerk * BRAKE_SHARE)
+        return way + 2.0 * limits.period_s * soon
+
     def _speed_in_bends(self, rows: FloatArray, changes: FloatArray) -> float:
-        sound = np.flatnonzero(changes > NEAR_LOOK * 0.5 * self._horizon_s / LOOKS_AHEAD)
+        sound = np.flatnonzero(changes > 0.5 * NEAR_LOOK * self._horizon_s() / LOOKS_AHEAD)
         if len(sound) < 2:
             return HEADROOM
         limits, spans = self._limits, changes[sound]

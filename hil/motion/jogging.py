@@ -40,6 +40,9 @@ MOST_LINE_M, MOST_TURN_RAD = 100.0 * MM, 45.0 * DEG
 TOOL_SHARE = 0.9
 """Part of the tool's speed limit that single axes aim at, since the limit moves with the posture."""
 
+TOOL_WAY_SHARE = 0.98
+"""The same along a way, which is known a little ahead, if not to the last bit."""
+
 WAY_SHARE = 0.5
 """Part of the joints' accelerations and jerks for speeding up and down along a way of the tool; bends take the rest."""
 
@@ -351,7 +354,7 @@ class Jogging:
             jerk=share * float((self._jerk[axes] / slopes[axes]).min()),
             axis_acceleration=self._acceleration,
             axis_jerk=self._jerk,
-            tool_speed_m_s=self._tool_speed_m_s,
+            tool_speed_m_s=TOOL_WAY_SHARE * self._tool_speed_m_s,
         )
 
     def _follow_way(self) -> _Next:
