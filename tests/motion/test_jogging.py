@@ -219,13 +219,13 @@ def test_a_direction_is_changed_at_rest_and_a_speed_while_moving() -> None:
     steps = np.diff(first[:, 1]) / bench.rig.period_s
     assert steps[40:58].max() == pytest.approx(20.0, rel=1e-2)
     assert steps[-1] == pytest.approx(80.0, rel=2e-2)
-    turned = held(jog, ToolJog(frame=WORLD, linear=(0.0, 0.0, 0.05)), 120)
+    turned = held(jog, ToolJog(frame=WORLD, linear=(0.0, 0.0, 0.03)), 120)
     points = bench.point_mm(np.array(turned))
     sideways, upwards = np.diff(points[:, 1]), np.diff(points[:, 2]) / bench.rig.period_s
     turn = int(np.flatnonzero(np.abs(sideways) > 1e-9)[-1]) + 1
     assert upwards[turn] == pytest.approx(0.0, abs=1e-9)
     assert 0 < turn < 40
-    assert upwards[-1] == pytest.approx(50.0, rel=2e-2)
+    assert upwards.max() == pytest.approx(30.0, rel=1e-2)
 
 
 # -- limits and fences in the way ------------------------------------------------------------------------------
@@ -461,7 +461,7 @@ def test_a_step_beyond_a_soft_limit_is_refused_with_joint_limit_and_what_is_left
 def test_a_step_larger_than_any_jog_is_refused(move: ToolJog) -> None:
     with pytest.raises(RefusedError, match="smaller increments"):
         lynx6().jog(lynx6().rig.home).step(move)
-    with pytest.raises(RefusedError, match="45[.]00 deg at most"):
+    with pytest.raises(RefusedError, match=r"45\.00 deg at most"):
         lynx6().jog(lynx6().rig.home).step(lynx6().axes(base=50))
 
 
