@@ -426,6 +426,8 @@ class Bridge:
             self._begin_jog(now_s, lambda source: source.hold(request, now_s))
 
     def _begin_jog(self, now_s: float, ask: Callable[[JogSource], None]) -> None:
+        if self.mode is Mode.STREAMING and isinstance(self._source, JogSource):
+            raise InterlockError("the jog before is still running; nothing is queued", ["rest"])
         self._need(Mode.ARMED, "jog")
         if self._jog_share is None:
             raise InterlockError("the rig is armed for a motion, not for jogging; stop, then arm for it", ["arming"])
