@@ -413,7 +413,6 @@ class ChannelArm:
     """
 
     link: ChannelLink
-    tap: PortTap
     clock: Clock
     seen: Callable[[], tuple[float, ...]] | None
 
@@ -436,9 +435,9 @@ def channels_of(rig: Rig) -> tuple[ServoChannel, ...]:
 
 def real_channels(rig: Rig, url: str, channels: Sequence[int]) -> ChannelArm:
     """Single channels of the board on a real port."""
-    tap = PortTap(lambda: open_serial(url, rig.controller.baud))
     settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
-    return ChannelArm(_channel_kind(rig).build(settings, channels, tap.open), tap, RealClock(), None)
+    link = _channel_kind(rig).build(settings, channels, lambda: open_serial(url, rig.controller.baud))
+    return ChannelArm(link, RealClock(), None)
 
 
 def fake_channels(rig: Rig, channels: Sequence[int], true_arm: Rig, start: Sequence[float]) -> ChannelArm:
@@ -452,10 +451,9 @@ def fake_channels(rig: Rig, channels: Sequence[int], true_arm: Rig, start: Seque
     """
     fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, False, None, 0.0)
     clock = VirtualClock(VIRTUAL_START_S)
-    tap = PortTap(fake.open_port)
     settings = msgspec.structs.replace(rig.controller, port_url="memory")  # type: ignore[type-var]
-    link = _channel_kind(rig).build(settings, channels, tap.open)
-    return ChannelArm(link, tap, clock, lambda: fake.servos(clock.now_s()))
+    link = _channel_kind(rig).build(settings, channels, fake.open_port)
+    return ChannelArm(link, clock, lambda: fake.servos(clock.now_s()))
 
 
 def crooked_arm(rig: Rig, seed: str) -> Rig:
