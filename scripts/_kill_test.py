@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -52,6 +53,7 @@ def main() -> int:
         "--within", type=float, default=6.0, help="longest time from the first sample to the blow, s (6)"
     )
     parser.add_argument("--jobs", type=int, default=2, help="rounds at a time (2)")
+    parser.add_argument("--keep", type=Path, help="folder for what rounds that broke a guarantee have left")
     wanted = parser.parse_args()
     seed = random.randrange(1 << 32) if wanted.seed is None else wanted.seed
     setting = Setting(wanted.rig, wanted.task, wanted.within)
@@ -62,21 +64,25 @@ def main() -> int:
     seeds = random.Random(seed)
     jobs = [(number, round_, seeds.randrange(1 << 32)) for number, round_ in enumerate(rounds)]
     with ThreadPoolExecutor(wanted.jobs) as pool:
-        outcomes = list(pool.map(lambda job: _run(setting, *job), jobs))
+        outcomes = list(pool.map(lambda job: _run(setting, wanted.keep, *job), jobs))
+    print()
     _show(outcomes)
     broken = sum(bool(outcome.wrong) for outcome in outcomes)
     print(f"{len(outcomes)} rounds in {time.monotonic() - began_s:.0f} s, {broken} broke a guarantee; seed {seed}")
     return 1 if broken else 0
 
 
-def _run(setting: Setting, number: int, round_: Round, seed: int) -> Outcome:
+def _run(setting: Setting, keep: Path | None, number: int, round_: Round, seed: int) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="hil-kill-") as folder:
         try:
             outcome = round_(setting, random.Random(seed), Path(folder))
         except AssertionError as error:
             outcome = Outcome("a round that did not get so far", wrong=[str(error)])
+        if outcome.wrong and keep is not None:
+            shutil.copytree(folder, keep / f"round-{number}", symlinks=True, dirs_exist_ok=True)
+    print(".", end="", flush=True)
     for words in outcome.wrong:
-        print(f"BROKEN, round {number}: {words}", flush=True)
+        print(f"\nBROKEN, round {number}: {words}", flush=True)
     return outcome
 
 

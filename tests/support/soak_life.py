@@ -452,13 +452,11 @@ class _Session:
         self._bridge = wiring.replay_bridge(self._record, self._world.open_port)
         self._ring = RingWriter.create(folder / "ring", 4 << 20)
         self._journal = folder / "run.mcap"
-        self._recorder = Recorder(
-            RingReader(folder / "ring", slot=RECORDER_SLOT),
-            JournalWriter(self._journal, self._record),
-            alive=lambda pid: True,
-        )
+        reader, writer = RingReader(folder / "ring", slot=RECORDER_SLOT), JournalWriter(self._journal, self._record)
+        self._recorder = Recorder(reader, writer, alive=lambda pid: True)
         self._outbox = MailboxWriter.create(folder / "mailbox", 1 << 20)
         self._mailbox = MailboxReader(folder / "mailbox")
+        self._opened = (self._mailbox, self._outbox, reader, writer)
         self._watch = Watch(None, self._mailbox.age_s, self._ring.reader_age_s)
         self._encode = msgspec.msgpack.Encoder().encode
         old = self._world.firmware is Firmware.V1
@@ -473,11 +471,14 @@ class _Session:
 
     def run(self) -> None:
         """Tick until the loop lets go of the line, then look at what the journal says."""
-        run_paced(self._bridge, self._clock, self._life._rig.period_s, self._take, self._publish)
-        self._ring.close("the session ended")
-        self._recorder.step(self._clock.now_s())
-        self._mailbox.close()
-        self._outbox.close()
+        try:
+            run_paced(self._bridge, self._clock, self._life._rig.period_s, self._take, self._publish)
+            self._ring.close("the session ended")
+            self._recorder.step(self._clock.now_s())
+        finally:
+            self._ring.close("a guarantee was broken")
+            for each in self._opened:
+                each.close()
         self._note()
         self._judge_journal()
 
@@ -514,8 +515,8 @@ class _Session:
         self._world.advance(record.t_s)
         self._wire_bytes += len(record.written)
         self._tally.ticks += 1
-        self._note_mode(record)
         self._note_troubles(record)
+        self._note_mode(record)
         self._wire.judge(record)
         if isinstance(record.sent, EnergiseCommand) and not self._world.excused(record.t_s):
             self._judge_first_move(record, record.sent.axis)
@@ -542,7 +543,7 @@ class _Session:
         self._tally.counts["refused requests"] += sum(event.startswith("refused: ") for event in record.events)
 
     def _note_troubles(self, record: TickRecord) -> None:
-        now_s, streaming = record.t_s, record.mode is Mode.STREAMING
+        now_s, streaming = record.t_s, self._mode is Mode.STREAMING
         for fault in self._world.new_troubles(now_s):
             name = fault.kind.value.replace("_", " ")
             if fault.kind in BYTE_KINDS:
