@@ -13,7 +13,7 @@ from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -30,6 +30,8 @@ from hil.runtime.recorder import record
 from hil.runtime.ring import RingReader, RingWriter, default_folder
 from hil.safety.certificate import Certificate
 from hil.types import Arm, Confirm, Disconnect, JointState, Load, Mode, Request, Start, Stop, TickRecord
+
+T = TypeVar("T")
 
 POLL_S = 0.02
 CONNECT_S = 8.0
@@ -115,7 +117,7 @@ class Host:
         """Stop, let go of the line, wait until the journal is closed."""
         try:
             self.send(Disconnect(reason="the session ends"))
-            self._until(lambda: not self._alive(), within_s=self.rig.period_s + 10.0)
+            self.until(lambda: not self.alive, within_s=self.rig.period_s + 10.0)
             self._poll()
         finally:
             for process in (self._loop, self._recorder):
@@ -160,10 +162,10 @@ class Host:
         self.wait_for(Mode.STREAMING, 2.0)
         ended = {Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED}
         try:
-            self._until(lambda: self.mode in ended, within_s=motion.duration_s * 1.5 + 10.0)
+            self.until(lambda: self.mode in ended, within_s=motion.duration_s * 1.5 + 10.0)
         except KeyboardInterrupt:
             self.send(Stop(reason="interrupted from the keyboard"))
-            self._until(lambda: self.mode in ended, within_s=10.0)
+            self.until(lambda: self.mode in ended, within_s=10.0)
         return self.mode
 
     def wait_for(self, mode: Mode, within_s: float) -> None:
@@ -174,7 +176,7 @@ class Host:
             LinkError: the loop ended, faulted, or did not get there in time.
         """
         seen = len(self.events)
-        self._until(lambda: self.mode in (mode, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
+        self.until(lambda: self.mode in (mode, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
         if self.mode is mode:
             return
         if self.mode is Mode.FAULT:
@@ -187,42 +189,53 @@ class Host:
         raise LinkError(f"{self.rig.id}: {mode.value} was not reached; the last word was: {words}")
 
     def _ask(self, vouch: Callable[[JointState | None], str]) -> str:
-        """Put the question in a thread of its own: the loop needs our sign of life while a person thinks."""
         reported = self.last.reported if self.last is not None else None
-        answers: list[str | BaseException] = []
+        return self.meanwhile(lambda: vouch(reported), "nobody confirmed the pose; nothing was sent")
 
-        def answer() -> None:
+    def meanwhile(self, action: Callable[[], T], too_late: str) -> T:
+        """Do something that takes its time, in a thread of its own: the loop needs our sign of life all the while.
+
+        Raises:
+            InterlockError: it took more than ten minutes, or the loop has ended; in the words of `too_late`.
+            BaseException: whatever the action raises.
+        """
+        answers: list[T] = []
+        errors: list[BaseException] = []
+
+        def act() -> None:
             try:
-                answers.append(vouch(reported))
+                answers.append(action())
             except BaseException as error:
-                answers.append(error)
+                errors.append(error)
 
-        thread = threading.Thread(target=answer, daemon=True)
-        thread.start()
-        self._until(lambda: bool(answers), within_s=PATIENCE_S)
+        threading.Thread(target=act, daemon=True).start()
+        self.until(lambda: bool(answers or errors), within_s=PATIENCE_S)
+        if errors:
+            raise errors[0]
         if not answers:
-            raise InterlockError("nobody confirmed the pose; nothing was sent", ["confirmed pose"])
-        if isinstance(answers[0], BaseException):
-            raise answers[0]
+            raise InterlockError(too_late, ["an answer"])
         return answers[0]
 
     def _refused(self, since: int) -> bool:
         return any(event.startswith("refused: ") for event in self.events[since:])
 
-    def _until(self, reached: Callable[[], bool], within_s: float) -> None:
+    def until(self, reached: Callable[[], bool], within_s: float) -> None:
+        """Follow the loop until something is reached, the time is over, or the loop has ended."""
         deadline_s = time.monotonic() + within_s
         self._poll()
-        while not reached() and self._alive() and time.monotonic() < deadline_s:
+        while not reached() and self.alive and time.monotonic() < deadline_s:
             time.sleep(POLL_S)
             self._poll()
 
-    def _alive(self) -> bool:
+    @property
+    def alive(self) -> bool:
+        """True while the loop's process runs."""
         return self._loop is not None and self._loop.is_alive()
 
     def _poll(self) -> None:
         """Give a sign of life and take what the loop has published."""
         self._mailbox.beat(time.monotonic())
-        if self._recorder is not None and not self._recorder.is_alive() and not self._stopping and self._alive():
+        if self._recorder is not None and not self._recorder.is_alive() and not self._stopping and self.alive:
             self._stopping = True
             self.send(Stop(reason="the recorder has ended: no motion without a journal"))
         for record_bytes in self._reader.read():
