@@ -28,6 +28,8 @@ journal.add_to(app)
 plot.add_to(app)
 fake.add_to(app)
 
+_INTERRUPTED = 130
+
 
 def _as_keyboard_interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """A polite end from the system is treated like Ctrl-C: the arm is stopped first."""
@@ -42,9 +44,13 @@ def main() -> None:
     except HilError as error:
         complain(str(error))
         sys.exit(1)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:  # typer ends so, without a word
+            complain("interrupted")
+        raise
     except KeyboardInterrupt:
         complain("interrupted")
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away (`hil robots | head`); nothing is left to say.
         sys.stderr.close()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
+import typer
 from virtual_session import Session, certified, load, swing
 
+from hil.cli import main
 from hil.errors import LinkOverrun
 from hil.runtime import host
 from hil.runtime.pacing import RECORDER_SILENT_S, Watch
@@ -173,3 +177,24 @@ def test_a_single_garbled_report_is_not_adopted() -> None:
     s.until(Mode.ENERGISING, s.confirm())
     s.until(Mode.IDLE)
     assert s.pulse_us(shoulder) == pytest.approx(before_us, abs=10.0)
+
+
+def test_an_interruption_is_said_wherever_it_comes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def waits() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "app", app)
+    monkeypatch.setattr(sys, "argv", ["hil"])
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as end:
+            main.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
