@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import typer
 
-from hil.cli import arms, calibrate, connect, fake, journal, kinematics, moving, plot
+from hil.cli import arms, calibrate, connect, fake, jog, journal, kinematics, moving, plot
 from hil.cli.output import complain
 from hil.errors import HilError
 
@@ -24,6 +24,7 @@ connect.add_to(app)
 kinematics.add_to(app)
 moving.add_to(app)
 calibrate.add_to(app)
+jog.add_to(app)
 journal.add_to(app)
 plot.add_to(app)
 fake.add_to(app)

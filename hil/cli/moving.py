@@ -87,7 +87,7 @@ def run(
     from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
-    url = _announce(set_up, hardware, port)
+    url = announce(set_up, hardware, port)
     set_up, motion = _plan(rig, task)
     granted = _certificate(set_up, motion, certificate)
     _stream(set_up, motion, granted, url=url, confirmed_by=confirmed_by, journal=journal)
@@ -108,12 +108,12 @@ def park(
     from hil.types import Mode
 
     set_up = load_rig(rig)
-    url = _announce(set_up, hardware, port)
-    with Host(set_up, url=url, journal=_journal(set_up, journal), command=_command()) as host:
-        host.connect(_voucher(set_up, url, confirmed_by))
+    url = announce(set_up, hardware, port)
+    with Host(set_up, url=url, journal=journal_file(set_up, journal), command=command_line()) as host:
+        host.connect(voucher(set_up, url, confirmed_by))
         assert host.last is not None
         motion = plan_joint_move(set_up, host.last.setpoint, set_up.park)
-        report = _preview(set_up, motion)
+        report = host.meanwhile(lambda: _preview(set_up, motion), "the preview took too long; nothing was sent")
         if report.certificate is None:
             raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
         mode = host.run(motion, report.certificate)
@@ -132,7 +132,7 @@ def demo(
     from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
-    _announce(set_up, hardware=False, port=None)
+    announce(set_up, hardware=False, port=None)
     set_up, motion = _plan(rig, task)
     report = _preview(set_up, motion)
     _show_preview(set_up, report)
@@ -210,7 +210,7 @@ def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
     return report.certificate
 
 
-def _announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
+def announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
     """As `say_which`; refuses a real port that may not lead to the arm that the rig was calibrated for."""
     from hil.runtime.wiring import check_arm
 
@@ -232,7 +232,7 @@ def say_which(rig: Rig, hardware: bool, port: str | None) -> str | None:
     return url
 
 
-def _voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[JointState | None], str]:
+def voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[JointState | None], str]:
     """Who vouches for the pose: the wiring for its own fake, a person for anything else."""
     from hil.errors import InterlockError
 
@@ -282,9 +282,11 @@ def _stream(
     from hil.types import Mode
 
     records: list[TickRecord] = []
-    with Host(rig, url=url, journal=_journal(rig, journal), command=_command(), on_record=records.append) as host:
+    with Host(
+        rig, url=url, journal=journal_file(rig, journal), command=command_line(), on_record=records.append
+    ) as host:
         try:
-            host.connect(_voucher(rig, url, confirmed_by))
+            host.connect(voucher(rig, url, confirmed_by))
             print(f"streaming {motion.duration_s:.1f} s; Ctrl-C stops and holds", flush=True)
             mode = host.run(motion, certificate)
         finally:
@@ -310,7 +312,8 @@ def _last_stop(events: list[str]) -> str:
     return next(reasons, "see the events above")
 
 
-def _journal(rig: Rig, file: Path | None) -> Path:
+def journal_file(rig: Rig, file: Path | None) -> Path:
+    """The journal to write: the one asked for, else a new one in the usual folder."""
     from hil.model.files import state_dir
 
     if file is not None:
@@ -320,7 +323,8 @@ def _journal(rig: Rig, file: Path | None) -> Path:
     return folder / f"{rig.id}-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**6:06d}.mcap"
 
 
-def _command() -> str:
+def command_line() -> str:
+    """What the user typed, for whoever finds the rig taken."""
     return " ".join(["hil", *sys.argv[1:]])
 
 

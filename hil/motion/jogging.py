@@ -195,23 +195,25 @@ class Jogging:
     def _blocked(self, trail: Trail, ahead: Place, move: Move) -> Refusal:
         """Why a way ends before its end, and how far it goes."""
         found = trail.refusal or self._other_posture()
-        share = ahead.length / trail.way.end if math.isfinite(trail.way.end) else 0.0
+        share = ahead.length / trail.way.end if math.isfinite(trail.way.end) else 1.0
         if isinstance(move, AxisJog):
             index = int(np.argmax(np.abs(move.amounts)))
             axis = self._rig.axes[index]
-            nearest = f"{axis.name} by {in_unit(axis, share * move.amounts[index]):+.2f} {unit_of(axis)}"
+            asked, unit = in_unit(axis, move.amounts[index]), unit_of(axis)
+            nearest = f"{axis.name} by {share * asked:+.2f} {unit}"
             advice = "Step the other way, or take a smaller increment."
         else:
             scale, unit = (MM, "mm") if any(move.linear) else (DEG, "deg")
+            asked = ahead.length / scale / share if share > 0.0 else trail.way.end / scale
             nearest = f"{ahead.length / scale:.2f} {unit} this way"
             other = "Take a smaller increment, or: " if self._is_step else "Another direction: "
             advice = f"{other}{self._ways_out(move)}."
         return Refusal(
             check=found.check,
             subject=found.subject,
-            limit=found.limit,
-            margin=found.margin,
-            unit=found.unit,
+            limit=f"{found.limit} is in the way",
+            margin=(share - 1.0) * abs(asked),
+            unit=unit,
             nearest_allowed=nearest,
             advice=advice,
         )

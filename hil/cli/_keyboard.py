@@ -1,0 +1,99 @@
+"""Single keys and single lines from whoever sits at the other end of standard input; neither ever waits."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+AT_ONCE = 256
+END = "q"
+"""What the end of input means: leave."""
+
+
+@contextmanager
+def single_keys() -> Iterator[Callable[[], list[str]]]:
+    """Keys as they are pressed, without Enter; the terminal is put back whatever happens.
+
+    Gives a function that returns the keys pressed since the last call. A key that sends a sequence (an arrow, a
+    function key) comes as one. Ctrl-C interrupts as ever.
+    """
+    if sys.platform == "win32":
+        yield _windows_keys
+        return
+    import termios
+    import tty
+
+    stdin = sys.stdin.fileno()
+    before = termios.tcgetattr(stdin)
+    try:
+        tty.setcbreak(stdin)
+        yield lambda: _posix_keys(stdin)
+    finally:
+        # What was typed ahead of the end is not meant for the shell.
+        termios.tcsetattr(stdin, termios.TCSAFLUSH, before)
+
+
+def _posix_keys(stdin: int) -> list[str]:
+    import select
+
+    if not select.select([stdin], [], [], 0.0)[0]:
+        return []
+    data = os.read(stdin, AT_ONCE).decode("utf-8", "replace")
+    if not data:
+        return [END]
+    return ["\x1b"] if data.startswith("\x1b") else list(data)
+
+
+def _windows_keys() -> list[str]:
+    if sys.platform != "win32":
+        return []
+    import msvcrt
+
+    keys = []
+    while msvcrt.kbhit():
+        key = msvcrt.getwch()
+        if key == "\x03":
+            raise KeyboardInterrupt
+        if key in ("\x00", "\xe0"):
+            msvcrt.getwch()
+            key = "\x1b"
+        keys.append(key)
+    return keys
+
+
+class Lines:
+    """Lines from a pipe or a console, read in a thread; the end of input comes as a line that leaves.
+
+    It reads the descriptor itself: a thread that waits in Python's own buffer cannot be left behind at the end.
+    """
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque()
+        threading.Thread(target=self._read, args=(sys.stdin.fileno(),), daemon=True).start()
+
+    @property
+    def waiting(self) -> str | None:
+        """The next line, left where it is; None if there is none yet."""
+        return self._lines[0] if self._lines else None
+
+    def take(self) -> str:
+        """The next line; IndexError if there is none yet."""
+        return self._lines.popleft()
+
+    def _read(self, stdin: int) -> None:
+        rest = b""
+        while data := self._data(stdin):
+            *lines, rest = (rest + data).split(b"\n")
+            self._lines.extend(line.decode("utf-8", "replace").rstrip("\r") for line in lines)
+        self._lines.extend([rest.decode("utf-8", "replace"), END] if rest else [END])
+
+    @staticmethod
+    def _data(stdin: int) -> bytes:
+        try:
+            return os.read(stdin, 4096)
+        except OSError:
+            return b""
