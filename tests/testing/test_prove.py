@@ -160,12 +160,12 @@ def test_a_driver_that_moves_limp_servos_is_found(monkeypatch: pytest.MonkeyPatc
 
 
 def _sees_no_speed(self: Guard) -> None:
-    self._limits = tuple(limits._replace(step=1e9, bend=1e9, twist=1e9) for limits in self._limits)
+    self._full = tuple(limits._replace(step=1e9, bend=1e9, twist=1e9) for limits in self._full)
 
 
 def _sees_no_position(self: Guard) -> None:
     wide = {"lower": -1e9, "upper": 1e9, "far_lower": -1e9, "far_upper": 1e9}
-    self._limits = tuple(limits._replace(**wide) for limits in self._limits)
+    self._full = tuple(limits._replace(**wide) for limits in self._full)
 
 
 @pytest.mark.parametrize(
