@@ -242,7 +242,7 @@ class _Jogging:
 def _by_keys(jogging: _Jogging) -> None:
     from rich.live import Live
 
-    from hil.bench.jog_pad import Halt, Quit, Step
+    from hil.bench.jog_pad import Halt, Quit, Show
     from hil.cli._keyboard import single_keys
     from hil.cli.output import console
     from hil.errors import HilError
@@ -261,8 +261,8 @@ def _by_keys(jogging: _Jogging) -> None:
                 if isinstance(action, Quit):
                     return
                 # A key that repeats itself while the arm moves would queue motion up.
-                if jogging.busy and not isinstance(action, Halt):
-                    jogging.note = "still moving: the key was not taken" if isinstance(action, Step) else jogging.note
+                if jogging.busy and not isinstance(action, Halt | Show):
+                    jogging.note = "still moving: the key was not taken"
                     continue
                 try:
                     jogging.do(action)
