@@ -404,3 +404,11 @@ def test_a_jog_replays_to_the_same_bytes(tmp_path: Path) -> None:
     verdict = replay(path)
     assert verdict.same, verdict.first_difference
     assert verdict.wire_bytes == sum(len(record.written) for record in s.records)
+
+
+def test_the_example_in_the_docs_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "jog.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    names: dict[str, object] = {}
+    exec(compile(code, "docs/jog.md", "exec"), names)
+    assert names["arm"].mode is Mode.IDLE  # type: ignore[attr-defined]
