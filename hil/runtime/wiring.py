@@ -187,7 +187,7 @@ def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
     """Serve a fake board that stands in the park pose, until the owner is gone or terminates it."""
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
-    on_tcp = sys.platform == "win32"
+    on_tcp = not has_pseudo_terminals()
     options = FakeOptions(
         link=None if on_tcp else str(folder / "ssc32"),
         tcp_port=0 if on_tcp else None,
@@ -615,6 +615,19 @@ def start_fake(rig: Rig, folder: Path) -> FakeProcess:
     return FakeProcess(url=answer, process=process)
 
 
+def has_pseudo_terminals() -> bool:
+    """True where a fake can look like a serial device; elsewhere (Windows, small containers) it serves on TCP."""
+    if sys.platform == "win32":
+        return False
+    try:
+        ends = os.openpty()
+    except OSError:
+        return False
+    for end in ends:
+        os.close(end)
+    return True
+
+
 def serve_fake_ssc32(
     ready: Callable[[str], None],
     *,
@@ -651,7 +664,7 @@ def serve_fake_ssc32(
     run_fake_ssc32(
         FakeOptions(
             link=None if link is None else str(link),
-            tcp_port=tcp_port if tcp_port is not None or sys.platform != "win32" else 0,
+            tcp_port=0 if tcp_port is None and link is None and not has_pseudo_terminals() else tcp_port,
             board=BoardSettings(firmware=Firmware(firmware), baud=baud),
             powered=powered,
             faults=None if faults is None else str(find("faults", faults)),

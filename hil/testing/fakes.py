@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -176,7 +174,7 @@ class FakeSsc32:
 
         On a system without pseudo-terminals the test that asked for one is skipped.
         """
-        if not _has_pseudo_terminals():
+        if not wiring.has_pseudo_terminals():
             import pytest
 
             pytest.skip("no pseudo-terminals here: use on_tcp, which works everywhere")
@@ -192,15 +190,3 @@ class FakeSsc32:
         """End those that run."""
         for fake in self._running:
             fake.stop()
-
-
-def _has_pseudo_terminals() -> bool:
-    if sys.platform == "win32":
-        return False
-    try:
-        ends = os.openpty()
-    except OSError:
-        return False
-    for end in ends:
-        os.close(end)
-    return True
