@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from hil.runtime.bridge import Bridge
 from hil.runtime.journal import Completeness, Verdict, read_journal, verify
 from hil.runtime.pacing import OWNER_SILENT_S, RECORDER_SILENT_S
 from hil.runtime.replay import replay
+from hil.runtime.ring import default_folder
 from hil.types import Confirm, Disconnect, Mode, Stop, TickRecord
 
 FRAME_S = 0.02
@@ -177,7 +179,7 @@ class Program:
         return self.process.returncode
 
     def clear_up(self) -> None:
-        """End whatever is left of it; only needed when a round went wrong."""
+        """End whatever is left of it, if a round went wrong, and take away what a killed owner leaves in memory."""
         self.remember_family()
         for pid in self._family:
             if _runs(pid):
@@ -185,6 +187,8 @@ class Program:
                     os.kill(pid, signal.SIGCONT)
                     os.kill(pid, signal.SIGKILL)
         self.process.wait(5.0)
+        for left in default_folder().glob(f"hil-{self.pid}-*"):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _runs(pid: int) -> bool:
