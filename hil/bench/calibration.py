@@ -205,7 +205,7 @@ def centre(plan: Plan) -> Steps[None]:
         question = Question(
             kind="horn",
             text=f"Channel {channel}{name}: take the horn off its servo, so that the joint hangs free",
-            answers="off (it is off), skip, stop",
+            answers="Enter or off (it is off), skip, stop",
             channel=channel,
         )
         if (yield from ask(question, ("off", "skip"))) == "skip":
@@ -285,7 +285,7 @@ class _Procedure:
             kind="place",
             text=f"Channel {channel}{name} is limp. Bring its joint by hand {where}, and hold what would fall. It gets "
             f"its first pulse, {first_us} us, and goes there at full speed: keep the supply's switch within reach",
-            answers=f"go, {'middle (begin at 1500 us), ' if first_us != MIDDLE_US else ''}skip (no servo there), stop",
+            answers=f"Enter or go, {'middle (begin at 1500 us), ' if first_us != MIDDLE_US else ''}skip (no servo there), stop",
             axis=axis.name if axis is not None and sure else "",
             channel=channel,
         )
@@ -420,8 +420,8 @@ class _Procedure:
     def _question(self, axis: AxisPlan, channel: int, reference: float | None) -> Question:
         pulse_us, points = self._pulses[channel], self._points(axis)
         if reference is None:
-            text = f"{axis.name} stands at {pulse_us} us. Where is that? Measure it and type = and the {axis.unit}"
-            answers = f"= {axis.unit}, + or - (move by 1 {axis.unit}), +N or -N, direction, stop"
+            text = f"{axis.name} stands at {pulse_us} us. Where is that? Measure it and type it after =, in {axis.unit}"
+            answers = f"= {axis.unit} (measured), + or - (move by 1 {axis.unit}), +N or -N, direction, stop"
         else:
             about = self._position(axis, pulse_us)
             text = f"{axis.name} at {pulse_us} us, about {axis.say(about)}; next to measure: near {axis.say(reference)}"

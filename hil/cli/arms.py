@@ -58,27 +58,18 @@ def _show_robot(model: Any) -> None:
 
     out = console()
     out.print(f"[bold]{model.title}[/bold] ({model.id}), {model.manufacturer or 'maker not given'}, {model.dof} axes")
-    rows = []
+    geometry, range_ = [], []
     for i, joint in enumerate(model.joints, 1):
         revolute = joint.type is JointType.REVOLUTE
         unit = DEG if revolute else MM
-        rows.append(
-            [
-                str(i),
-                joint.name,
-                joint.type.value,
-                f"{joint.d_m / MM:.6g}",
-                f"{joint.theta_rad / DEG:.6g}",
-                f"{joint.a_m / MM:.6g}",
-                f"{joint.alpha_rad / DEG:.6g}",
-                f"{joint.sign:+d}",
-                given(joint.lower, unit, revolute),
-                given(joint.upper, unit, revolute),
-                given(joint.max_speed, unit, revolute) + ("/s" if joint.max_speed is not None else ""),
-            ]
-        )
-    columns = ["i", "joint", "type", "d mm", "theta deg", "a mm", "alpha deg", "sign", "lower", "upper", "max speed"]
-    print_table("standard DH: Rz(theta) Tz(d) Tx(a) Rx(alpha)", columns, rows)
+        lengths = (joint.d_m / MM, joint.theta_rad / DEG, joint.a_m / MM, joint.alpha_rad / DEG)
+        geometry.append([str(i), joint.name, joint.type.value, *(f"{value:.6g}" for value in lengths)])
+        speed = given(joint.max_speed, unit, revolute) + ("/s" if joint.max_speed is not None else "")
+        lower, upper = (given(limit, unit, revolute) for limit in (joint.lower, joint.upper))
+        range_.append([str(i), joint.name, lower, upper, speed, f"{joint.sign:+d}"])
+    columns = ["i", "joint", "type", "d mm", "theta deg", "a mm", "alpha deg"]
+    print_table("standard DH: Rz(theta) Tz(d) Tx(a) Rx(alpha)", columns, geometry)
+    print_table("range", ["i", "joint", "lower", "upper", "max speed", "sign"], range_)
 
     def kilograms(value: float | None) -> str:
         return "not given" if value is None else f"{value:g} kg"
@@ -133,7 +124,7 @@ def rigs(as_json: AsJson = False) -> None:
                 rig.id,
                 rig.robot.id,
                 rig.controller.kind,
-                ", ".join(axis.name for axis in rig.axes),
+                str(len(rig.axes)),
                 f"{rig.period_s * 1e3:g} ms",
                 rig.title,
             ]
@@ -175,7 +166,7 @@ def check(
         words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
     else:
         words = f"a robot with {load_robot(path).dof} joints"
-    console().print(f"{file}: {words}. Nothing wrong found")
+    print(f"{file}: {words}. Nothing wrong found")
 
 
 def _in_force(rig: Rig) -> str:
@@ -226,4 +217,4 @@ def paths() -> None:
     kinds = ("robots", "rigs", "tasks", "faults", "calibrations")
     rows = [[kind, str(place)] for kind in kinds for place in folders(kind)]
     print_table("searched in this order, after the path itself", ["kind", "folder"], rows)
-    console().print(f"journals and locks: {state_dir()}")
+    print(f"journals and locks: {state_dir()}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli.moving import Hardware, Port, RigName, say_which
+from hil.cli.output import complain
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ def calibrate(
     person = _Person()
     if centre:
         with stand.line(person, horns_off=True) as line:
-            calibration.carry_out(calibration.centre(stand.plan), person.answer, line, print)
+            calibration.carry_out(calibration.centre(stand.plan), person.answer, line, person.tell)
         print(f"all done. Next, with the power left on: hil calibrate {rig}{stand.options}")
         return
     operator = by or person.name()
@@ -73,6 +76,7 @@ def calibrate(
     written = write_calibration(measured, axes, operator=operator, adapter=stand.adapter, port=port_name, now=now)
     drop_draft(measured.id, fake=stand.url is None)
     print(f"written: {written}")
+    print(f"next: hil check {rig}, then hil jog {rig}{stand.options}")
     if stand.url is None:
         print("It was made on a fake, and counts for fakes as long as this rig has none that was made with --hardware")
 
@@ -100,7 +104,7 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
     with stand.line(person) as line:
         try:
             nod = identity.identify(set_up.title, identity.nodding_axis(set_up, stand.plan))
-            carry_out(nod, person.answer, line, print)
+            carry_out(nod, person.answer, line, person.tell)
         except InterlockError:
             seen = read_confirmation(set_up.id)
             if stand.adapter is not None and seen is not None and seen.place == stand.adapter.place:
@@ -154,7 +158,7 @@ def _measure(stand: _Stand, line: ChannelLine, person: _Person, joint: str | Non
         write_draft(Draft(rig=rig.id, adapter=stand.adapter, only=joint, saved=saved, progress=progress))
 
     steps = procedure(stand.plan, _begin(stand, person, joint), joint)
-    found = carry_out(steps, person.answer, line, print, keep)
+    found = carry_out(steps, person.answer, line, person.tell, keep)
     if joint is None or rig.calibration is None:
         return found
     before = read_calibration(Path(rig.calibration.file), rig, (rig.calibration.rig,))
@@ -221,6 +225,9 @@ class _Stand:
                     "\n".join([*line.notices, f"{line.identity} answers; nothing moves before you say so"]), flush=True
                 )
                 yield line
+            except KeyboardInterrupt:
+                complain("stopped: the arm holds where it is, and what was measured is kept")
+                raise
             finally:
                 line.stop()
                 line.close()
@@ -237,7 +244,10 @@ class _Stand:
         else:
             true = crooked_arm(load_rig(self.rig.file, calibrated=False), self.rig.id)
             if not horns_off:
-                print("The arm of this fake is put together otherwise than the rig's file says: find out how")
+                print(
+                    "The arm of this fake is put together otherwise than the rig's file says: find out how. Its joints "
+                    "are in the middle of their travel already, and after each move you read what you would see"
+                )
         start = true.park if self._at_park else middle_pose(channels_of(true))
         return fake_channels(self.rig, self.plan.channels, true, start)
 
@@ -250,12 +260,21 @@ class _Person:
 
     def answer(self, question: Question) -> str:
         """Put a question; the possible answers are told once for each kind and axis. No more input means stop."""
-        print(question.text, flush=True)
+        self.tell(question.text)
         topic = (question.kind, question.axis)
         if topic not in self._explained:
             self._explained.add(topic)
-            print(f"  [{question.answers}]", flush=True)
+            self.tell(f"  [{question.answers}]")
         return self._read("> ", "stop")
+
+    @staticmethod
+    def tell(text: str) -> None:
+        """Print; on a terminal no word is broken at its edge."""
+        lines = text.splitlines()
+        if sys.stdout.isatty():
+            width = shutil.get_terminal_size().columns
+            lines = [part for line in lines for part in _wrapped(line, width)]
+        print("\n".join(lines), flush=True)
 
     def name(self) -> str:
         """Who is it."""
@@ -316,3 +335,7 @@ def _in_view(rig: Rig, positions: tuple[float, ...]) -> list[float]:
         round(2.0 * position / (DEG if axis.kind.value == "revolute" else MM)) / 2.0
         for axis, position in zip(rig.axes, positions, strict=True)
     ]
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    return textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]

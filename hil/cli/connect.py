@@ -55,8 +55,10 @@ def ports(
         print_json(reports)
     elif reports:
         print("\n".join(line for report in reports for line in _port_lines(report)))
+        if not names and not any(report.adapter.usb_id for report in reports):
+            _show_none("no USB adapter is among them")
     else:
-        _show_none()
+        _show_none("no serial port found")
 
 
 def _port_lines(report: PortReport) -> list[str]:
@@ -80,10 +82,10 @@ def _port_lines(report: PortReport) -> list[str]:
     return lines
 
 
-def _show_none() -> None:
+def _show_none(words: str) -> None:
     from hil.bench.ports import what_to_check
 
-    print("no serial port found")
+    print(words)
     for number, line in enumerate(what_to_check(sys.platform), start=1):
         print(f"  {number}. {line}")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hil.cli.output import complain, console
+from hil.cli.output import complain
 
 File = Annotated[Path, typer.Argument(help="A journal (.mcap).", exists=True, dir_okay=False)]
 
@@ -45,7 +45,7 @@ def verify(file: File) -> None:
     from hil.runtime.journal import verify as verify_journal
 
     verdict = verify_journal(file)
-    console().print(f"{file}: {verdict.text}")
+    print(f"{file}: {verdict.text}")
     if verdict.completeness is Completeness.BROKEN:
         raise typer.Exit(1)
 
@@ -58,7 +58,7 @@ def replay(file: File) -> None:
     if not verdict.same:
         complain(f"{file}: DIFFERENT after {verdict.ticks} ticks: {verdict.first_difference}")
         raise typer.Exit(1)
-    console().print(f"{file}: the same {verdict.wire_bytes} bytes in {verdict.ticks} ticks")
+    print(f"{file}: the same {verdict.wire_bytes} bytes in {verdict.ticks} ticks")
 
 
 def export(
@@ -84,7 +84,7 @@ def export(
         raise typer.Exit(1)
     written = output or file.with_suffix(".plot.mcap" if to is To.mcap else f".{to.value}")
     rows = export_journal(file, Format(to.value), written, decimal=Decimal(decimal.value), every=every)
-    console().print(f"{written}: {rows} rows; the journal is {verdict.completeness.value}")
+    print(f"{written}: {rows} rows; the journal is {verdict.completeness.value}")
 
 
 def repair(
@@ -95,4 +95,4 @@ def repair(
     from hil.bench.repair import repair as repair_journal
 
     verdict = repair_journal(file, output)
-    console().print(f"{output}: {verdict.text}")
+    print(f"{output}: {verdict.text}")

@@ -89,12 +89,12 @@ def ik(
         units = [DEG if joint.type is JointType.REVOLUTE else MM for joint in arm.model.joints]
         print_table(
             f"{len(solutions)} of {len(result.solutions)} solutions",
-            [*(joint.name for joint in arm.model.joints), "branch", "within limits"],
+            [*(joint.name for joint in arm.model.joints), "branch", "limits"],
             (
                 [
-                    *(f"{value / unit:.4f}" for value, unit in zip(s.q, units, strict=True)),
+                    *(f"{value / unit:.2f}" for value, unit in zip(s.q, units, strict=True)),
                     s.branch,
-                    "yes" if s.within_limits else "no",
+                    "inside" if s.within_limits else "beyond",
                 ]
                 for s in solutions
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -71,7 +72,7 @@ def preview(
     if output is not None:
         output.write_bytes(report.certificate.to_bytes())
         if not as_json:
-            console().print(f"certificate written to {output}")
+            print(f"certificate written to {output}")
 
 
 def run(
@@ -120,7 +121,7 @@ def park(
     if mode is not Mode.IDLE:
         complain(f"{set_up.id}: not parked; {host.events[-1]}")
         raise typer.Exit(1)
-    console().print(f"parked; journal {host.journal}")
+    print(f"parked; journal {host.journal}")
 
 
 def demo(
@@ -299,7 +300,7 @@ def _stream(
     if mode is Mode.IDLE:
         bare = measure_bare_loop(rig.period_s, min(3.0, motion.duration_s))
         _show_timing(timing_of(streamed), bare)
-    console().print(f"{sent_bytes} bytes sent; journal {host.journal}")
+    print(f"{sent_bytes} bytes sent; journal {host.journal}")
     if mode is not Mode.IDLE:
         complain(f"{rig.id}: the motion did not run to its end; {_last_stop(host.events)}")
         raise typer.Exit(1)
@@ -313,10 +314,17 @@ def _last_stop(events: list[str]) -> str:
 
 
 def journal_file(rig: Rig, file: Path | None) -> Path:
-    """The journal to write: the one asked for, else a new one in the usual folder."""
+    """The journal to write: the one asked for, else a new one in the usual folder.
+
+    Raises:
+        CommandError: the file exists.
+    """
+    from hil.errors import CommandError
     from hil.model.files import state_dir
 
     if file is not None:
+        if file.exists():
+            raise CommandError(f"--journal: {file} exists already, and no journal is overwritten; name another file")
         return file
     folder = state_dir() / "journals"
     folder.mkdir(parents=True, exist_ok=True)
@@ -381,7 +389,7 @@ def _show_timing(loop: Timing, bare: Timing) -> None:
         return f"{100.0 * timing.histogram[i] / timing.ticks:6.2f} %"
 
     rows = [
-        [f"{low * 1e6:g} to {high * 1e6:g} us", share(loop, i), share(bare, i)]
+        [_between(low, high), share(loop, i), share(bare, i)]
         for i, (low, high) in enumerate(pairwise(HISTOGRAM_EDGES_S))
     ]
     for name, key in (
@@ -394,3 +402,7 @@ def _show_timing(loop: Timing, bare: Timing) -> None:
     rows.append(["missed deadlines", str(loop.overruns), str(bare.overruns)])
     rows.append(["ticks", str(loop.ticks), str(bare.ticks)])
     print_table("lateness of the loop's ticks, beside a bare loop's", ["lateness", "this loop", "bare loop"], rows)
+
+
+def _between(low_s: float, high_s: float) -> str:
+    return f"{low_s * 1e6:g} to {high_s * 1e6:g} us" if high_s < math.inf else f"over {low_s * 1e6:g} us"

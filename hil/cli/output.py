@@ -25,13 +25,16 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table; numbers are expected as text that already carries its unit in the column's name."""
+    """A table; numbers are expected as text that already carries its unit in the column's name.
+
+    Nothing is cut off where the terminal is narrow: cells are folded.
+    """
     from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(title=title or None, box=SIMPLE, title_justify="left", pad_edge=False)
+    table = Table(title=title or None, box=SIMPLE, title_justify="left", pad_edge=False, collapse_padding=True)
     for column in columns:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*row)
     console().print(table)

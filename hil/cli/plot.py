@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from hil.cli.output import console
-
 
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
@@ -33,4 +31,4 @@ def plot(
     from hil.bench.plots import plot_journal
 
     for picture in plot_journal(journal, output or journal.parent, axis, first_s=first_s, last_s=last_s):
-        console().print(str(picture))
+        print(picture)

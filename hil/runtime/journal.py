@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
-from mcap.exceptions import EndOfFile, McapError
+from mcap.exceptions import EndOfFile, InvalidMagic, McapError
 from mcap.reader import NonSeekingReader
 from mcap.writer import MCAP0_MAGIC, CompressionType, IndexType, Writer
 
@@ -394,6 +394,8 @@ def _messages(path: Path) -> Iterator[tuple[str, Any]]:
         except EndOfFile:
             file.seek(position)
             _refuse_more_records(file.read(), count, path)
+        except InvalidMagic:
+            raise _BrokenError(f"{path}: is this a journal? It does not begin as one does") from None
         except (McapError, struct.error, ValueError) as error:
             words = str(error) or type(error).__name__
             raise _BrokenError(f"{path}: record {count} does not begin where it should: {words}") from None
