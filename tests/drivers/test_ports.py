@@ -53,6 +53,7 @@ def cook(slave):
     termios.tcsetattr(slave, termios.TCSANOW, attributes)
 
 
+@pytest.mark.pty
 @posix
 def test_every_byte_passes_unchanged_both_ways_even_on_a_terminal_left_cooked(pty_pair):
     (master, slave), name = pty_pair
@@ -67,6 +68,7 @@ def test_every_byte_passes_unchanged_both_ways_even_on_a_terminal_left_cooked(pt
     port.close()
 
 
+@pytest.mark.pty
 @posix
 @pytest.mark.parametrize("baud", [2400, 9600, 115200, 250000, 123456])
 def test_every_rate_can_be_set_and_the_line_stays_raw(pty_pair, baud):
@@ -80,6 +82,7 @@ def test_every_rate_can_be_set_and_the_line_stays_raw(pty_pair, baud):
     port.close()
 
 
+@pytest.mark.pty
 @posix
 def test_closing_hangs_nothing_up(pty_pair):
     import termios
@@ -90,6 +93,7 @@ def test_closing_hangs_nothing_up(pty_pair):
     port.close()
 
 
+@pytest.mark.pty
 @posix
 def test_the_port_is_ours_alone_and_free_again_after_close(pty_pair):
     _, name = pty_pair
@@ -100,6 +104,7 @@ def test_the_port_is_ours_alone_and_free_again_after_close(pty_pair):
     _ports.open_serial(name, 9600).close()
 
 
+@pytest.mark.pty
 @posix
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root passes every lock")
 def test_a_program_that_asks_for_no_lock_is_kept_out_too(pty_pair):
@@ -110,6 +115,7 @@ def test_a_program_that_asks_for_no_lock_is_kept_out_too(pty_pair):
     port.close()
 
 
+@pytest.mark.pty
 @posix
 def test_a_hung_up_line_is_a_closed_link_at_read_and_at_write(pty_pair):
     ends, name = pty_pair
@@ -130,6 +136,7 @@ def test_a_hung_up_line_is_a_closed_link_at_read_and_at_write(pty_pair):
         port.close()
 
 
+@pytest.mark.pty
 @posix
 def test_a_stalled_line_is_an_overrun_and_never_waits(pty_pair):
     _, name = pty_pair
@@ -145,6 +152,7 @@ def test_a_port_that_does_not_exist_is_named_with_what_there_is():
         _ports.open_serial("/dev/ttyNONE7", 9600)
 
 
+@pytest.mark.pty
 @posix
 def test_permission_denied_names_the_dialout_group(monkeypatch, pty_pair):
     _, name = pty_pair
@@ -225,6 +233,7 @@ def test_nobody_at_a_tcp_address_is_said_in_words(url):
         _ports.open_serial(url, 9600)
 
 
+@pytest.mark.pty
 @posix
 def test_other_pyserial_urls_work_through_the_same_door(pty_pair, capsys):
     ends, name = pty_pair

@@ -15,6 +15,7 @@ QUICK = Setting(rig=str(HERE / "quick-rig.toml"), task=str(HERE / "there-and-bac
 
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.pty,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="children are found in Linux' /proc"),
 ]
 

@@ -92,6 +92,7 @@ def read_trace(path: Path, enough) -> list[dict]:
     return frames
 
 
+@pytest.mark.pty
 def test_it_answers_on_a_pseudo_terminal_whose_clients_come_and_go(tmp_path):
     with Fake(FakeOptions(link=str(tmp_path / "arm"))) as fake:
         assert fake.url == str(tmp_path / "arm")
@@ -103,6 +104,7 @@ def test_it_answers_on_a_pseudo_terminal_whose_clients_come_and_go(tmp_path):
                 assert client.ask(b"QP0QP1\r", 2) == b"\x96\x00"
 
 
+@pytest.mark.pty
 def test_it_ends_cleanly_on_sigterm_and_sigint_and_takes_its_link_along(tmp_path):
     for number in (signal.SIGTERM, signal.SIGINT):
         fake = Fake(FakeOptions(link=str(tmp_path / "arm")))
@@ -112,6 +114,7 @@ def test_it_ends_cleanly_on_sigterm_and_sigint_and_takes_its_link_along(tmp_path
         assert not (tmp_path / "arm").is_symlink()
 
 
+@pytest.mark.pty
 def test_a_client_at_another_baud_rate_gets_no_sense_until_it_sets_it_right(tmp_path):
     board = BoardSettings(firmware=Firmware.U)
     with Fake(FakeOptions(link=str(tmp_path / "arm"), board=board)) as fake:
@@ -122,6 +125,7 @@ def test_a_client_at_another_baud_rate_gets_no_sense_until_it_sets_it_right(tmp_
             assert client.ask(b"VER\r", 15) == b"SSC32-V2.50USB\r"
 
 
+@pytest.mark.pty
 def test_it_paces_the_line_by_itself_since_a_pseudo_terminal_has_no_speed(tmp_path):
     options = FakeOptions(link=str(tmp_path / "arm"), board=BoardSettings(baud=2400))
     with Fake(options) as fake, Client(fake.url, 2400) as client:
@@ -145,6 +149,7 @@ def test_it_answers_on_tcp_to_one_client_at_a_time():
         assert "ended" in fake.end()
 
 
+@pytest.mark.pty
 def test_it_moves_on_and_writes_its_trace_after_the_client_has_died(tmp_path):
     trace = tmp_path / "trace"
     servo = BenchServo(channel=0, start=0.1, lag_s=0.05)
@@ -165,6 +170,7 @@ def test_it_moves_on_and_writes_its_trace_after_the_client_has_died(tmp_path):
     assert len(frames[0]["pulses_us"]) == len(frames[0]["positions"]) == 32
 
 
+@pytest.mark.pty
 def test_it_ends_with_its_parent(tmp_path):
     program = """
 import subprocess, sys, os, time
@@ -185,6 +191,7 @@ time.sleep(60)
     assert not link.is_symlink()
 
 
+@pytest.mark.pty
 def test_a_pulled_cable_takes_the_device_away_and_brings_it_back(tmp_path):
     faults = tmp_path / "faults.toml"
     faults.write_text('title = "t"\n[[fault]]\nkind = "unplug"\nat_s = 0.5\nfor_s = 0.3\n')
@@ -208,6 +215,7 @@ def test_a_file_in_the_place_of_the_link_is_left_alone(tmp_path):
     assert (tmp_path / "arm").read_text() == "mine"
 
 
+@pytest.mark.pty
 def test_a_missing_folder_and_a_busy_port_are_named(tmp_path):
     with pytest.raises(ConfigError, match="a writable place"):
         run_fake_ssc32(FakeOptions(link=str(tmp_path / "no" / "arm")), lambda url: None)
