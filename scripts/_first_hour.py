@@ -1,0 +1,226 @@
+"""Types what docs/first-hour-lab-owner.md says, on the fake, in a folder of its own, and prints what came back."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/first-hour-lab-owner.md"
+TRANSCRIPT = ROOT / "docs/first-hour-transcript.md"
+COLUMNS = 80
+KEEP = {"calibrate": (48, 10)}
+"""Lines at the beginning and the end that the transcript shows of a long output."""
+KEEP_ELSE = (14, 8)
+KEY_S, ENTER_S, LINE_S = 0.33, 1.5, 3.0
+"""A character; a plain Enter; looking and thinking before any other line."""
+
+_BLOCK = re.compile(r"^```(?P<kind>toml|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_REFUSED = "# refused: exit code 1"
+
+
+class File(NamedTuple):
+    """A file that the page has the reader write."""
+
+    name: str
+    text: str
+
+
+class Typed(NamedTuple):
+    """A command of the page, the exit code that it promises, and the lines that it shows."""
+
+    command: str
+    code: int
+    shown: tuple[str, ...]
+
+    def missing(self, printed: str) -> str | None:
+        """The first line of the page that was not printed, in this order; ``...`` stands for anything."""
+        wanted = [line for line in self.shown if line != "..."]
+        lines = iter(printed.splitlines())
+        for line in wanted:
+            pattern = re.compile(".*".join(map(re.escape, line.split("..."))) + r"\s*")
+            if not any(pattern.fullmatch(given) for given in lines):
+                return line
+        return None
+
+
+def read_page(text: str) -> Iterator[File | Typed]:
+    """What the page has the reader do, in order."""
+    for block in _BLOCK.finditer(text):
+        if block["kind"] == "toml":
+            yield File(block["text"].splitlines()[0].removeprefix("# "), block["text"])
+            continue
+        for part in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
+            command, *shown = part.splitlines()
+            typed, _, mark = command.partition("    #")
+            yield Typed(typed, 1 if f"#{mark}" == _REFUSED else 0, tuple(shown))
+
+
+class Operator:
+    """Answers `hil calibrate` as somebody who believes what the screen says they see."""
+
+    _SEEN = re.compile(r"(\w+) went from (\S+) to (\S+) (?:deg|mm)")
+    _NEAR = re.compile(r"near (\S+) (?:deg|mm)")
+
+    def __init__(self) -> None:
+        self._at: dict[str, float] = {}
+        self._tried: str | None = None
+
+    def answer(self, printed: str) -> str:
+        """The answer to the question that ends what was printed since the last one."""
+        moves = self._SEEN.findall(printed)
+        self._at.update({name: float(to) for name, _, to in moves})
+        question = [line for line in printed.splitlines() if line and not line.startswith((" ", ">"))][-1]
+        if "is limp" in question:
+            return "go"
+        if "What moved?" in question:
+            return str(moves[-1][0])
+        if "has moved a little. +" in question:
+            return "+" if float(moves[-1][2]) > float(moves[-1][1]) else "-"
+        here = self._at[question.split()[0]]
+        near = self._NEAR.search(question)
+        # Enter moves on; where that changes nothing any more, what is there is measured.
+        if near is None or abs(here - float(near[1])) <= 0.5 or question == self._tried:
+            return f"= {here:g}"
+        self._tried = question
+        return ""
+
+
+class Shell:
+    """A terminal of 80 columns in a folder with a blank in its name; nothing of the user's own files is touched."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        state, config = folder / "state", folder / "config"
+        self._environment: Mapping[str, str] = {
+            **os.environ,
+            "COLUMNS": str(COLUMNS),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+            "XDG_STATE_HOME": str(state),
+            "XDG_CONFIG_HOME": str(config),
+            "NO_COLOR": "1",
+            "PYTHONUNBUFFERED": "1",
+        }
+        self._names = {str(state): "~/.local/state", str(config): "~/.config", str(folder): "~/arm", str(ROOT): "~/hil"}
+
+    def type(self, command: str, operator: Operator | None) -> tuple[int, str, list[str]]:
+        """Exit code, everything that was printed, and what was typed into it."""
+        printed, new, answers = "", "", []
+        stdin = subprocess.PIPE if operator else subprocess.DEVNULL
+        with subprocess.Popen(
+            command,
+            shell=True,
+            cwd=self.folder,
+            env=self._environment,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            assert process.stdout is not None
+            while data := os.read(process.stdout.fileno(), 65536):
+                new += data.decode()
+                if operator is not None and new.endswith("> "):
+                    answers.append(operator.answer(new))
+                    assert process.stdin is not None
+                    process.stdin.write(f"{answers[-1]}\n".encode())
+                    process.stdin.flush()
+                    printed, new = printed + new, ""
+        return process.returncode, self._without_places(printed + new), answers
+
+    def _without_places(self, text: str) -> str:
+        """Where it ran does not matter."""
+        for place, name in self._names.items():
+            text = text.replace(place, name)
+        return re.sub(r"\S*/hil-\d+-\w+/", "/run/hil/", text)
+
+
+def shorten(command: str, printed: str) -> str:
+    """Long outputs lose their middle, which is said."""
+    first, last = KEEP.get(command.split()[1] if " " in command else "", KEEP_ELSE)
+    lines = [line.rstrip() for line in printed.splitlines()]
+    if len(lines) > first + last + 2:
+        lines[first:-last] = [f"[... {len(lines) - first - last} lines left out ...]"]
+    return "\n".join(lines)
+
+
+def walk(folder: Path, steps: Iterable[File | Typed]) -> Iterator[str]:
+    """Do what a page says; gives the transcript piece by piece.
+
+    Raises:
+        SystemExit: something did not end, or did not print, as the page says.
+    """
+    shell = Shell(folder)
+    typed: list[str] = []
+    files: dict[str, list[str]] = {}
+    began_s = time.monotonic()
+    for step in steps:
+        if isinstance(step, File):
+            (folder / step.name).write_text(step.text, "utf-8")
+            written, before = step.text.splitlines(), files.get(step.name, [])
+            typed += [line for line in written if line not in before]
+            files[step.name] = written
+            yield f"`{step.name}` is written:\n\n```toml\n{step.text}```\n"
+            continue
+        asks = step.command.startswith("hil calibrate")
+        code, printed, answers = shell.type(step.command, Operator() if asks else None)
+        if code != step.code or (line := step.missing(printed)) is not None:
+            wrong = f"exit code {code}" if code != step.code else f"the page says {line!r}"
+            raise SystemExit(f"{printed}\n{step.command}: {wrong}")
+        typed += [step.command, *answers]
+        yield f"```console\n$ {step.command}\n{shorten(step.command, printed)}\n```\n"
+    yield f"{effort(typed)} The machine took {time.monotonic() - began_s:.0f} s.\n"
+
+
+def minutes(typed: list[str]) -> float:
+    """How long a person takes to type these lines."""
+    enters = typed.count("")
+    return (sum(map(len, typed)) * KEY_S + enters * ENTER_S + (len(typed) - enters) * LINE_S) / 60.0
+
+
+def effort(typed: list[str]) -> str:
+    """The same in words."""
+    enters = typed.count("")
+    lines, characters = len(typed) - enters, sum(map(len, typed))
+    return (
+        f"Typed: {lines} lines with {characters} characters, and {enters} times a plain Enter. That is "
+        f"{minutes(typed):.0f} minutes, reckoned at {1.0 / KEY_S:.0f} characters a second, {ENTER_S:g} s an Enter and "
+        f"{LINE_S:g} s of looking a line."
+    )
+
+
+HEAD = """# The first hour, as it went
+
+Made by `scripts/first-hour --write` on {date}: what [first-hour-lab-owner.md](first-hour-lab-owner.md) has the reader
+type, on the fake, in a terminal of 80 columns, and what came back. A line in square brackets with dots says how much
+was left out. `hil doctor` and `hil ports` speak of the computer it ran on. In `hil calibrate` nothing after
+`>` is Enter.
+"""
+
+
+def main() -> int:
+    """Print the transcript, or write it into docs/."""
+    parser = argparse.ArgumentParser(prog="scripts/first-hour", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write docs/first-hour-transcript.md too")
+    wanted = parser.parse_args()
+    parts = [HEAD.format(date=datetime.date.today().isoformat())]
+    print(parts[0], flush=True)
+    with tempfile.TemporaryDirectory(prefix="first hour ") as folder:
+        for part in walk(Path(folder).resolve(), read_page(PAGE.read_text("utf-8"))):
+            print(part, flush=True)
+            parts.append(part)
+    if wanted.write:
+        TRANSCRIPT.write_text("\n".join(parts), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
