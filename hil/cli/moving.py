@@ -89,9 +89,10 @@ def run(
 
     set_up = load_rig(rig)
     url = announce(set_up, hardware, port)
+    file = journal_file(set_up, journal)
     set_up, motion = _plan(rig, task)
     granted = _certificate(set_up, motion, certificate)
-    _stream(set_up, motion, granted, url=url, confirmed_by=confirmed_by, journal=journal)
+    _stream(set_up, motion, granted, url=url, confirmed_by=confirmed_by, journal=file)
 
 
 def park(
@@ -139,7 +140,7 @@ def demo(
     _show_preview(set_up, report)
     if report.certificate is None:
         raise typer.Exit(1)
-    _stream(set_up, motion, report.certificate, url=None, confirmed_by=None, journal=None)
+    _stream(set_up, motion, report.certificate, url=None, confirmed_by=None, journal=journal_file(set_up, None))
 
 
 # -- the steps -------------------------------------------------------------------------------------------
@@ -275,7 +276,7 @@ def _stream(
     *,
     url: str | None,
     confirmed_by: str | None,
-    journal: Path | None,
+    journal: Path,
 ) -> None:
     from hil.runtime.bare import measure_bare_loop
     from hil.runtime.host import Host
@@ -283,9 +284,7 @@ def _stream(
     from hil.types import Mode
 
     records: list[TickRecord] = []
-    with Host(
-        rig, url=url, journal=journal_file(rig, journal), command=command_line(), on_record=records.append
-    ) as host:
+    with Host(rig, url=url, journal=journal, command=command_line(), on_record=records.append) as host:
         try:
             host.connect(voucher(rig, url, confirmed_by))
             print(f"streaming {motion.duration_s:.1f} s; Ctrl-C stops and holds", flush=True)

@@ -171,3 +171,23 @@ def test_help_imports_neither_numpy_nor_a_driver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_journal_that_exists_is_refused_before_anything_is_planned(hil, tmp_path: Path) -> None:
+    (tmp_path / "old run.mcap").write_bytes(b"kept")
+    outcome = hil("run", "lynx6", "wave", "--journal", "old run.mcap")
+    assert outcome.code == 1 and "old run.mcap exists already" in outcome.err
+    assert "PASSED" not in outcome.out and (tmp_path / "old run.mcap").read_bytes() == b"kept"
+
+
+def test_tables_are_whole_in_80_columns(hil, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments in (("rigs",), ("robots",), ("robots", "lynx6"), ("ik", "lynx6", "200", "0", "150", "--all")):
+        lines = [line for line in hil(*arguments).out.splitlines() if line.startswith(" ")]
+        assert lines and max(map(len, lines)) <= 80 and "…" not in "".join(lines)
+    assert "front, elbow up " in hil("ik", "lynx6", "200", "0", "150", "--pitch", "-60").out
+
+
+def test_a_bundled_task_suits_a_rig_of_ones_own(hil) -> None:
+    assert hil("new", "rig", "mine", "--from", "lynx6").code == 0
+    assert hil("preview", "mine", "pick-and-place").code == 0
