@@ -16,6 +16,7 @@ from hil.errors import CommandError, HilError
 from hil.runtime.journal import EndKind, JournalWriter, SessionRecord
 from hil.runtime.processes import process_alive
 from hil.runtime.ring import RECORDER_SLOT, RingReader
+from hil.runtime.rtprio import leave_the_loops_core
 from hil.types import TickRecord
 
 DRAIN_S = 0.05
@@ -118,6 +119,7 @@ def record(ring_path: Path, journal_path: Path, session: SessionRecord, clock: C
     for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
+    leave_the_loops_core()
     running = clock or RealClock()
     told_s: list[float] = []
     signal.signal(signal.SIGTERM, lambda number, frame: told_s.append(running.now_s()))

@@ -21,7 +21,24 @@ def prepare_realtime() -> tuple[str, ...]:
     Returns:
         One text for each thing asked for, granted or not, for the report.
     """
-    return (*_ask_system(), _still_collector())
+    return (*_ask_system(), _own_core(), _still_collector())
+
+
+def leave_the_loops_core() -> None:
+    """Keep this process off the core that the loop takes for itself, if there is another."""
+    if sys.platform == "linux":
+        cores = sorted(os.sched_getaffinity(0))
+        if len(cores) > 1:
+            os.sched_setaffinity(0, cores[:-1])
+
+
+def _own_core() -> str:
+    if sys.platform != "linux":
+        return "core: left to the system"
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, cores[-1:])
+    shared = "shared, there is no other" if len(cores) == 1 else "which recorder and fake leave to it"
+    return f"core: {cores[-1]}, {shared}"
 
 
 def go_before_others() -> None:

@@ -30,7 +30,7 @@ from hil.model.rig import AdapterIdentity, Rig
 from hil.robot import Robot
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import SessionRecord, Wiring
-from hil.runtime.rtprio import go_before_others
+from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
 from sim.arm import SimulatedArm
@@ -196,6 +196,7 @@ def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
         parent_pid=os.getppid(),
     )
     go_before_others()
+    leave_the_loops_core()
     try:
         run_fake_ssc32(options, ready.send)
     except HilError as error:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,3 +40,13 @@ def test_what_is_refused_is_said_with_the_way_to_allow_it() -> None:
     assert slack == "timer slack: 1 ns"
     assert priority.startswith("real-time priority: not permitted (")
     assert "'rtprio 40' in limits.conf" in priority
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux" or os.cpu_count() == 1, reason="needs Linux and two cores")
+def test_the_loop_has_a_core_that_recorder_and_fake_stay_off() -> None:
+    code = "import os; from hil.runtime.rtprio import {0}; {0}(); print(*sorted(os.sched_getaffinity(0)))"
+    (loop,) = _lines(code.format("prepare_realtime"))
+    (others,) = _lines(code.format("leave_the_loops_core"))
+    assert len(loop.split()) == 1
+    assert loop not in others.split()
