@@ -281,11 +281,12 @@ class _Procedure:
             at = self._position(axis, first_us) if sure and self._points(axis) else axis.first_at
             where = f"to {axis.say(at)}" if sure else f"{where}, about {axis.say(at)}"
         name = "" if axis is None else f", {axis.name}" if sure else f" (by the rig's file: {axis.name})"
+        middle = "" if first_us == MIDDLE_US else "middle (begin at 1500 us), "
         question = Question(
             kind="place",
             text=f"Channel {channel}{name} is limp. Bring its joint by hand {where}, and hold what would fall. It gets "
             f"its first pulse, {first_us} us, and goes there at full speed: keep the supply's switch within reach",
-            answers=f"Enter or go, {'middle (begin at 1500 us), ' if first_us != MIDDLE_US else ''}skip (no servo there), stop",
+            answers=f"Enter or go, {middle}skip (no servo there), stop",
             axis=axis.name if axis is not None and sure else "",
             channel=channel,
         )

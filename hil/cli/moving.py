@@ -85,12 +85,13 @@ def run(
     journal: Journal = None,
 ) -> None:
     """Preview a task and stream it, to the fake unless --hardware is given."""
+    from hil.motion.planning import plan
     from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
     url = announce(set_up, hardware, port)
     file = journal_file(set_up, journal)
-    set_up, motion = _plan(rig, task)
+    motion = plan(set_up, task)
     granted = _certificate(set_up, motion, certificate)
     _stream(set_up, motion, granted, url=url, confirmed_by=confirmed_by, journal=file)
 
@@ -131,11 +132,12 @@ def demo(
     headless: Annotated[bool, typer.Option("--headless", help="Open no window, whatever the machine has.")] = False,
 ) -> None:
     """The main job on the built-in fake: plan, preview, stream in real time, report."""
+    from hil.motion.planning import plan
     from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
     announce(set_up, hardware=False, port=None)
-    set_up, motion = _plan(rig, task)
+    motion = plan(set_up, task)
     report = _preview(set_up, motion)
     _show_preview(set_up, report)
     if report.certificate is None:
