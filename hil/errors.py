@@ -39,6 +39,14 @@ class CommandError(HilError):
         super().__init__(message)
 
 
+class MissingExtraError(HilError):
+    """Something needs a package that is not installed; `extra` names the extra that brings it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.what, self.extra = what, extra
+        super().__init__(f"{what} need a package that is not installed: pip install 'hil-arm-bridge[{extra}]'")
+
+
 class RefusedError(HilError):
     """A plan, preview or certificate was refused; `refusals` says where, by how much and what would be allowed."""
 

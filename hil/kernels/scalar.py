@@ -1,8 +1,9 @@
 """What an equation may do with its scalars: plain arithmetic, and the functions named here.
 
-A scalar is anything that takes ``+ - *`` with its own kind and with floats: a float, or a numpy array in
-which every element is one configuration. Equations never ask for a scalar's value; they may ask for a
-constant's.
+A scalar is anything that takes ``+ - * /`` with its own kind and with floats: a float, a numpy array in
+which every element is one configuration, or a node of the expression graph. Equations never ask for a
+scalar's value; they may ask for a constant's. `where` does not shield a division: whoever divides makes sure
+first that the divisor cannot be zero.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ class Functions(Protocol):
         """The larger of the two."""
         ...
 
+    def where(self, x: Scalar, nonnegative: Scalar, negative: Scalar) -> Scalar:
+        """`nonnegative` where `x` >= 0, else `negative`; both are always worked out."""
+        ...
+
 
 class FloatFunctions:
     """Functions of floats: the plain reference, and fast enough for one call in the loop."""
@@ -48,6 +53,10 @@ class FloatFunctions:
     sqrt = staticmethod(math.sqrt)
     maximum = staticmethod(max)
 
+    @staticmethod
+    def where(x: Scalar, nonnegative: Scalar, negative: Scalar) -> Scalar:
+        return nonnegative if x >= 0.0 else negative
+
 
 class ArrayFunctions:
     """Functions of numpy arrays, element by element."""
@@ -57,6 +66,10 @@ class ArrayFunctions:
     atan2 = staticmethod(np.arctan2)
     sqrt = staticmethod(np.sqrt)
     maximum = staticmethod(np.maximum)
+
+    @staticmethod
+    def where(x: Scalar, nonnegative: Scalar, negative: Scalar) -> Scalar:
+        return np.where(x >= 0.0, nonnegative, negative)
 
 
 FLOATS: Functions = FloatFunctions()

@@ -76,6 +76,15 @@ def state_dir() -> Path:
     return _home_of("XDG_STATE_HOME", ".local/state") / "hil"
 
 
+def cache_dir() -> Path:
+    """Where compiled kernels live; may not exist yet, and may be deleted at any time."""
+    if sys.platform == "win32":
+        return _home_of("LOCALAPPDATA", "AppData/Local") / "hil" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Caches/hil"
+    return _home_of("XDG_CACHE_HOME", ".cache") / "hil"
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Parse one TOML file; a byte-order mark, as some editors leave it, is accepted.
 
