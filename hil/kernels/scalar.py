@@ -55,6 +55,7 @@ class FloatFunctions:
 
     @staticmethod
     def where(x: Scalar, nonnegative: Scalar, negative: Scalar) -> Scalar:
+        """`nonnegative` where `x` >= 0, else `negative`."""
         return nonnegative if x >= 0.0 else negative
 
 
@@ -69,6 +70,7 @@ class ArrayFunctions:
 
     @staticmethod
     def where(x: Scalar, nonnegative: Scalar, negative: Scalar) -> Scalar:
+        """`nonnegative` where `x` >= 0, else `negative`, element by element."""
         return np.where(x >= 0.0, nonnegative, negative)
 
 
