@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from hil.kernels.expression import Expression, Graph, Operation
 from hil.kernels.scalar import Scalar
+
+Body: TypeAlias = Callable[..., Mapping[str, tuple[tuple[int, ...], Sequence[Scalar], str]]]
+"""Takes the arguments and the functions of their scalars; returns shape, values row by row and meaning per result."""
 
 
 class Argument(NamedTuple):
@@ -49,12 +52,14 @@ class Routine(NamedTuple):
         summary: one line saying what it works out.
         arguments: in the order of the call.
         results: in the order of the call.
+        body: the equations themselves, as `draft` took them; on floats they are the plain reference.
     """
 
     name: str
     summary: str
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
+    body: Body
 
     @property
     def graph(self) -> Graph:
@@ -73,7 +78,7 @@ def draft(
     name: str,
     summary: str,
     arguments: Sequence[Argument],
-    body: Callable[..., Mapping[str, tuple[tuple[int, ...], Sequence[Scalar], str]]],
+    body: Body,
 ) -> Routine:
     """Run `body` on the inputs of a new graph and keep what it returns.
 
@@ -91,7 +96,7 @@ def draft(
         if len(nodes) != math.prod(shape):
             raise ValueError(f"{name}: {result} has {len(nodes)} values for shape {shape}")
         results.append(Result(result, shape, nodes, meaning))
-    return Routine(name, summary, tuple(arguments), tuple(results))
+    return Routine(name, summary, tuple(arguments), tuple(results), body)
 
 
 CALLS = frozenset({Operation.SIN, Operation.COS, Operation.ATAN2, Operation.SQRT, Operation.MAXIMUM, Operation.WHERE})
