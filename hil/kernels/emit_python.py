@@ -7,25 +7,34 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hil.kernels.expression import Expression
-from hil.kernels.routine import Argument, Printer, Result, Routine, lines
+from hil.kernels.routine import Argument, Printer, Routine, lines
 
 
-def python_source(routine: Routine) -> str:
-    """A module with one function; vectors come as sequences, results leave as nested tuples, row by row."""
+def python_source(routine: Routine, *, flat: bool = False) -> str:
+    """A module with one function; vectors come as sequences, results leave as nested tuples, row by row.
+
+    Args:
+        routine: what to write.
+        flat: all values of all results leave as one flat tuple instead.
+    """
     printer = Printer({})
     body = [unpacking for argument in routine.arguments for unpacking in _unpacked(argument)]
     body += [f"{name} = {text}" for name, text in lines(routine, printer)]
-    results = [_nested(result, printer) for result in routine.results]
-    body.append(f"return {', '.join(results)}")
+    if flat:
+        values = [value for result in routine.results for value in result.values]
+        body.append(f"return {_rows((len(values),), values, printer)}")
+    else:
+        results = [_rows(result.shape, result.values, printer) for result in routine.results]
+        body.append(f"return {', '.join(results)}")
     head = f"def {routine.name}({', '.join(argument.name for argument in routine.arguments)}):"
     text = "\n    ".join([head, f'"""{routine.summary}"""', *body])
     return f"from math import atan2, cos, sin, sqrt\n\n\n{text}\n"
 
 
-def python_function(routine: Routine) -> Callable[..., Any]:
+def python_function(routine: Routine, *, flat: bool = False) -> Callable[..., Any]:
     """The function itself, ready to call."""
     namespace: dict[str, Any] = {}
-    code = compile(python_source(routine), f"<{routine.name}>", "exec")
+    code = compile(python_source(routine, flat=flat), f"<{routine.name}>", "exec")
     exec(code, namespace)  # the text comes from our own derivation and from numbers only
     function: Callable[..., Any] = namespace[routine.name]
     return function
@@ -36,10 +45,6 @@ def _unpacked(argument: Argument) -> list[str]:
         return []
     names = ", ".join(f"{argument.name}{i}" for i in range(argument.length))
     return [f"{names}{',' if argument.length == 1 else ''} = {argument.name}"]
-
-
-def _nested(result: Result, printer: Printer) -> str:
-    return _rows(result.shape, result.values, printer)
 
 
 def _rows(shape: Sequence[int], values: Sequence[Expression], printer: Printer) -> str:

@@ -1,0 +1,67 @@
+"""Compiled routines: one call, and many configurations on as many threads as pay."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from hil.kernels.build import build
+from hil.kernels.emit_numba import OK, TILE, numba_source
+from hil.kernels.routine import Routine
+
+FloatArray = npt.NDArray[np.float64]
+
+WORTH_A_THREAD = 100_000
+"""Configurations per thread below which starting it costs more than it saves."""
+
+
+class CompiledRoutine:
+    """Machine code of one routine.
+
+    Attributes:
+        one: ``one(arguments..., results...) -> status``: float64 vectors in, C-ordered float64 arrays written in place;
+            any status but `OK` means that nothing was written (not finite, or a wrong shape). Other types: TypeError.
+    """
+
+    def __init__(self, routine: Routine) -> None:
+        """Compile, or load from the cache.
+
+        Raises:
+            MissingExtraError: Numba is not installed.
+        """
+        module = build(numba_source(routine))
+        self.one: Callable[..., int] = module.one
+        self._many: Callable[..., int] = module.many
+
+    def many(self, *arrays: FloatArray, threads: int | None = None) -> bool:
+        """Work on N configurations; arguments, then results, each with N rows.
+
+        Args:
+            arrays: float64, C-ordered.
+            threads: how many; by default as many as processors, as far as the work is worth them.
+
+        Returns:
+            False if something was not finite or of a wrong shape; the results are then not to be used.
+        """
+        count = len(arrays[0])
+        workers = min(threads or os.cpu_count() or 1, max(1, count // WORTH_A_THREAD))
+        if workers == 1:
+            return self._many(*arrays) == OK
+        # Whole tiles for each, so that the results do not depend on the number of threads.
+        edges = [count * i // workers // TILE * TILE for i in range(workers)] + [count]
+
+        def work(i: int) -> int:
+            return self._many(*(array[edges[i] : edges[i + 1]] for array in arrays))
+
+        with ThreadPoolExecutor(workers) as pool:
+            return all(status == OK for status in pool.map(work, range(workers)))
+
+
+def contiguous(values: npt.ArrayLike) -> FloatArray:
+    """`values` as the float64, C-ordered array that a kernel takes; no copy where it is one."""
+    result: FloatArray = np.ascontiguousarray(values, dtype=np.float64)
+    return result

@@ -1,0 +1,105 @@
+"""What Numba makes of a routine equals the floats: one by one, in tiles, at their edges, on threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hil
+from hil.errors import MissingExtraError
+from hil.kernels import arrays, build
+from hil.kernels.chain import chain_of
+from hil.kernels.compiled import CompiledRoutine
+from hil.kernels.emit_numba import LARGEST_ANGLE, NOT_FINITE, OK, TILE, WRONG_SHAPE
+from hil.kernels.quantities import derive
+from hil.kernels.routine import Argument, draft
+from hil.model.robot import RobotModel
+
+pytestmark = pytest.mark.skipif(not build.fast_available(), reason="the extra [fast] is not installed")
+
+
+@pytest.fixture(scope="module")
+def model() -> RobotModel:
+    return hil.load_robot("adept-cobra600").model
+
+
+@pytest.fixture(scope="module")
+def forward(model: RobotModel) -> CompiledRoutine:
+    return CompiledRoutine(derive(model, "forward_kinematics"))
+
+
+def test_one_equals_the_floats(forward: CompiledRoutine, model: RobotModel) -> None:
+    q, out = np.array([0.3, -0.7, 0.05, 2.0]), np.empty((4, 4))
+    assert forward.one(q, out) == OK
+    assert np.allclose(out, arrays.forward(chain_of(model), q.tolist()), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("count", [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 5])
+def test_many_equals_one_for_any_count(forward: CompiledRoutine, model: RobotModel, count: int) -> None:
+    q = np.random.default_rng(5).uniform(-4.0, 4.0, (count, 4))
+    out = np.full((count, 4, 4), np.nan)
+    assert forward.many(q, out)
+    assert np.allclose(out, arrays.forward_many(chain_of(model), q), rtol=0, atol=2e-15)
+
+
+def test_threads_give_the_same_bits(forward: CompiledRoutine) -> None:
+    q = np.random.default_rng(6).uniform(-4.0, 4.0, (250_000, 4))
+    alone, shared = np.empty((len(q), 4, 4)), np.empty((len(q), 4, 4))
+    assert forward.many(q, alone, threads=1)
+    assert forward.many(q, shared, threads=2)
+    assert np.array_equal(alone, shared)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_refused_and_nothing_is_written(forward: CompiledRoutine, bad: float) -> None:
+    out = np.full((4, 4), 7.0)
+    assert forward.one(np.array([0.0, bad, 0.0, 0.0]), out) == NOT_FINITE
+    assert np.all(out == 7.0)
+    q = np.zeros((2 * TILE, 4))
+    q[TILE + 3, 2] = bad
+    assert not forward.many(q, np.empty((len(q), 4, 4)))
+
+
+def test_wrong_shapes_are_refused(forward: CompiledRoutine) -> None:
+    assert forward.one(np.zeros(3), np.empty((4, 4))) == WRONG_SHAPE
+    assert forward.one(np.zeros(4), np.empty((4, 3))) == WRONG_SHAPE
+    assert not forward.many(np.zeros((5, 4)), np.empty((4, 4, 4)))
+
+
+@pytest.fixture(scope="module")
+def circular() -> CompiledRoutine:
+    def body(x, functions):
+        return {"both": ((2,), (functions.sin(x), functions.cos(x)), "sine and cosine")}
+
+    return CompiledRoutine(draft("circular", "Sine and cosine.", [Argument("x", 0, "rad")], body))
+
+
+def test_the_polynomial_sine_is_that_of_the_library(circular: CompiledRoutine) -> None:
+    quarters = np.arange(-2000, 2000) * (np.pi / 2)
+    x = np.concatenate(
+        [
+            np.random.default_rng(7).uniform(-10.0, 10.0, 50_000),
+            np.random.default_rng(8).uniform(-LARGEST_ANGLE, LARGEST_ANGLE, 50_000),
+            np.nextafter(quarters, -np.inf),
+            quarters,
+            np.nextafter(quarters, np.inf),
+            np.array([0.0, -0.0, 5e-324, -5e-324, LARGEST_ANGLE, -LARGEST_ANGLE]),
+        ]
+    )
+    both = np.empty((len(x), 2))
+    assert circular.many(x, both)
+    assert np.max(np.abs(both[:, 0] - np.sin(x))) < 5e-16
+    assert np.max(np.abs(both[:, 1] - np.cos(x))) < 5e-16
+
+
+def test_angles_too_large_for_the_polynomial_go_through_the_library(circular: CompiledRoutine) -> None:
+    x = np.full(TILE, 1e12)
+    both = np.empty((TILE, 2))
+    assert circular.many(x, both)
+    assert np.array_equal(both[:, 0], np.sin(x))
+
+
+def test_without_the_extra_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "fast_available", lambda: False)
+    with pytest.raises(MissingExtraError, match=r"pip install 'hil-arm-bridge\[fast\]'"):
+        build.build("never compiled before")
