@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,12 @@ import numpy.typing as npt
 from hil.errors import CommandError
 from hil.kernels import arrays
 from hil.kernels.arrays import FloatArray
+from hil.kernels.build import fast_available
 from hil.kernels.chain import Chain, Frame, chain_of, frame_of_rows, link_frames
+from hil.kernels.compiled import contiguous
+from hil.kernels.emit_numba import OK
+from hil.kernels.evaluator import Evaluator
+from hil.kernels.quantities import derive
 from hil.kernels.scalar import FLOATS
 from hil.kinematics import numeric, pitch_target, yaw_pitch
 from hil.kinematics.limits import range_of
@@ -24,6 +29,12 @@ from hil.model.robot import RobotModel
 from hil.units import MM
 
 REACH_TOLERANCE_M = 1e-9
+
+COMPILED = ("forward_kinematics", "jacobian")
+"""What `Robot.compile` makes when nothing is named."""
+
+WORTH_COMPILING = 4_000_000
+"""Configurations in one call from which compiling on the spot costs less time than it saves."""
 
 
 class Robot:
@@ -40,6 +51,8 @@ class Robot:
         self._ranges = tuple(range_of(joint) for joint in model.joints)
         self._family = yaw_pitch.recognise(self._chain, self._ranges)
         self._longest_m = _longest_reach(model, self._chain)
+        self._evaluators: dict[str, Evaluator] = {}
+        self._compiled_calls: dict[str, Callable[..., int]] = {}
 
     @property
     def model(self) -> RobotModel:
@@ -61,6 +74,25 @@ class Robot:
         """True if all inverse solutions can be given at once."""
         return self._family is not None
 
+    def compile(self, *quantities: str) -> Robot:
+        """Make machine code for single calls and batches; without it single calls run as straight-line Python.
+
+        The first time for one arm takes seconds a quantity; the code is kept in the user's cache folder.
+
+        Args:
+            quantities: names as in `hil derive --what`; all that this arm has methods for, by default.
+
+        Returns:
+            The robot itself.
+
+        Raises:
+            MissingExtraError: the extra [fast] is not installed.
+            CommandError: no such quantity.
+        """
+        for quantity in quantities or COMPILED:
+            self._compiled_calls[quantity] = self._evaluator(quantity).compile().one
+        return self
+
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, {self.dof} joints)"
 
@@ -74,11 +106,15 @@ class Robot:
         Raises:
             CommandError: wrong shape, or a value that is not finite.
         """
-        values = self._checked(q)
-        _check_out(out, (*values.shape[:-1], 4, 4))
-        if values.ndim == 1:
-            return arrays.forward(self._chain, values.tolist(), out)
-        return arrays.forward_many(self._chain, values, out)
+        one = self._compiled_calls.get("forward_kinematics")
+        if one is not None and isinstance(q, np.ndarray) and q.ndim == 1:
+            pose = np.empty((4, 4)) if out is None else out
+            try:
+                if one(q, pose) == OK:
+                    return pose
+            except TypeError:
+                pass  # arrays, but not of contiguous floats
+        return self._evaluate("forward_kinematics", self._checked(q), out, arrays.forward_many)
 
     def link_frames(self, q: npt.ArrayLike) -> FloatArray:
         """All frames in the world: base, DH frames 1 to n, tool.
@@ -107,11 +143,15 @@ class Robot:
         Raises:
             CommandError: wrong shape, or a value that is not finite.
         """
-        values = self._checked(q)
-        _check_out(out, (*values.shape[:-1], 6, self.dof))
-        if values.ndim == 1:
-            return arrays.jacobian(self._chain, values.tolist(), out)
-        return arrays.jacobian_many(self._chain, values, out)
+        one = self._compiled_calls.get("jacobian")
+        if one is not None and isinstance(q, np.ndarray) and q.ndim == 1:
+            columns = np.empty((6, self.dof)) if out is None else out
+            try:
+                if one(q, columns) == OK:
+                    return columns
+            except TypeError:
+                pass  # arrays, but not of contiguous floats
+        return self._evaluate("jacobian", self._checked(q), out, arrays.jacobian_many)
 
     def inverse_kinematics(self, pose: npt.ArrayLike, seed: Sequence[float] | None = None) -> IkResult:
         """Joint coordinates for a full pose: in closed form where the arm has one, else by iteration.
@@ -257,6 +297,33 @@ class Robot:
             )
         return pitch_target.target_of(self._family, values)
 
+    def _evaluator(self, quantity: str) -> Evaluator:
+        """The quantity's routine, derived when first asked for."""
+        evaluator = self._evaluators.get(quantity)
+        if evaluator is None:
+            evaluator = self._evaluators[quantity] = Evaluator(derive(self._model, quantity))
+        return evaluator
+
+    def _evaluate(
+        self,
+        quantity: str,
+        values: FloatArray,
+        out: FloatArray | None,
+        in_blocks: Callable[[Chain, FloatArray, FloatArray | None], FloatArray],
+    ) -> FloatArray:
+        """One call in straight-line Python, many in machine code if there is some or they are worth it, else numpy."""
+        evaluator = self._evaluator(quantity)
+        _check_out(out, (*values.shape[:-1], *evaluator.shape))
+        if values.ndim == 1:
+            return evaluator.one(out, values.tolist())
+        if len(values) >= WORTH_COMPILING and fast_available():
+            evaluator.compile()
+        if evaluator.compiled is not None:
+            result = np.empty((len(values), *evaluator.shape)) if out is None else out
+            if result.flags.c_contiguous and evaluator.compiled.many(contiguous(values), result):
+                return result
+        return in_blocks(self._chain, values, out)
+
     def _checked(self, q: npt.ArrayLike) -> FloatArray:
         try:
             values = np.asarray(q, dtype=np.float64)
@@ -268,6 +335,8 @@ class Robot:
                 value=values.shape,
                 allowed=f"shape ({self.dof},) or (N, {self.dof})",
             )
+        if values.ndim == 1 and math.isfinite(sum(values.tolist())):
+            return values  # the usual case, at a third of the cost
         if not np.isfinite(values).all():
             where = np.argwhere(~np.isfinite(values))[0]
             joint, value = self._model.joints[int(where[-1])].name, float(values[tuple(where)])
