@@ -81,13 +81,42 @@ def pitch_angles(
         outside the reach the angles belong to the nearest reachable wrist.
     """
     c, s = functions.cos(phi), functions.sin(phi)
-    wrist_x = x - (c * tail[0] - s * tail[1])
-    wrist_y = y - (s * tail[0] + c * tail[1])
+    to_wrist, inner, elbow, squared = elbow_triangle(
+        arm, x - (c * tail[0] - s * tail[1]), y - (s * tail[0] + c * tail[1]), functions
+    )
+    shoulder, elbow = to_wrist - bend * inner, bend * elbow
+    return shoulder, arm.turn3 * elbow, arm.turn4 * (phi - shoulder - elbow), squared
+
+
+def elbow_triangle(
+    arm: PlaneArm, wrist_x: Scalar, wrist_y: Scalar, functions: Functions
+) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """Angles of the triangle of shoulder, elbow and wrist.
+
+    Args:
+        arm: constants.
+        wrist_x: the wrist in the plane, from the shoulder, metres.
+        wrist_y: its other coordinate.
+        functions: of the scalar type.
+
+    Returns:
+        Plane angle from shoulder to wrist; inner angle at the shoulder and outer angle at the elbow, both in
+        [0, pi]; squared distance from shoulder to wrist.
+    """
     squared = wrist_x * wrist_x + wrist_y * wrist_y
     a2, a3 = arm.a2_m, arm.a3_m
     outer, inner = a2 + a3, a2 - a3
     product = (outer * outer - squared) * (squared - inner * inner)
-    sine = bend * functions.sqrt(functions.maximum(product, 0.0))
-    elbow = functions.atan2(sine, squared - (a2 * a2 + a3 * a3))
-    shoulder = functions.atan2(wrist_y, wrist_x) - functions.atan2(sine, squared + (a2 * a2 - a3 * a3))
-    return shoulder, arm.turn3 * elbow, arm.turn4 * (phi - shoulder - elbow), squared
+    sine = functions.sqrt(functions.maximum(product, 0.0))
+    return (
+        functions.atan2(wrist_y, wrist_x),
+        functions.atan2(sine, squared + (a2 * a2 - a3 * a3)),
+        functions.atan2(sine, squared - (a2 * a2 + a3 * a3)),
+        squared,
+    )
+
+
+def overshoot(arm: PlaneArm, squared: Scalar, functions: Functions) -> Scalar:
+    """How far a wrist at this squared distance from the shoulder is outside its ring, metres; negative inside."""
+    distance = functions.sqrt(squared)
+    return functions.maximum(distance - (arm.a2_m + arm.a3_m), abs(arm.a2_m - arm.a3_m) - distance)

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.kernels import yaw_pitch as equations
-from hil.kernels.chain import IDENTITY, Frame, compose, forward
+from hil.kernels.chain import IDENTITY, Frame, Row, compose, forward
 from hil.kernels.scalar import ARRAYS, FLOATS
+from hil.kernels.yaw_pitch_form import REACH_TOLERANCE_M, shape
 from hil.kinematics.limits import TURN, Range, result_of, wrap
 from hil.kinematics.results import IkResult, IkSolution
 from hil.kinematics.yaw_pitch import (
     ACCEPTED_ERROR,
-    REACH_TOLERANCE_M,
     Rest,
     Yaw,
     YawPitchArm,
@@ -30,7 +30,6 @@ from hil.kinematics.yaw_pitch import (
     coordinates,
     distinct,
     in_limits,
-    overshoot,
     pitch_joints,
     point_yaws,
     reach_refusal,
@@ -75,15 +74,15 @@ class _Problem(NamedTuple):
 
 def target_of(arm: YawPitchArm, q: Sequence[float]) -> ToolTarget:
     """Point, pitch and roll that `q` reaches: what `solve_target` takes."""
-    world = forward(arm.chain, q, FLOATS)
-    thetas = [row.theta + row.sign * v for row, v in zip(arm.chain.rows, q, strict=True)]
-    phi = thetas[1] + arm.plane.turn3 * thetas[2] + arm.plane.turn4 * thetas[3]
-    axis = _tool_axis(arm.tool_in_plane(thetas[-1]))
+    world = forward(arm.form.chain, q, FLOATS)
+    thetas = [row.theta + row.sign * v for row, v in zip(arm.form.chain.rows, q, strict=True)]
+    phi = thetas[1] + arm.form.plane.turn3 * thetas[2] + arm.form.plane.turn4 * thetas[3]
+    axis = _tool_axis(_tool_in_plane(arm, thetas[-1]))
     direction = phi + (0.0 if axis is None else axis[1])
-    place = compose(arm.base_inverse, world)
+    place = compose(arm.form.base_inverse, world)
     along = math.cos(thetas[0]) * place[9] + math.sin(thetas[0]) * place[10]
     side = -1.0 if along < -REACH_TOLERANCE_M else 1.0
-    return ToolTarget((world[9], world[10], world[11]), _pitch(arm, side, direction), q[4] if arm.roll else None)
+    return ToolTarget((world[9], world[10], world[11]), _pitch(arm, side, direction), q[4] if arm.form.roll else None)
 
 
 def solve_target(
@@ -98,7 +97,7 @@ def solve_target(
     A free pitch is chosen so that the joints stay nearest to the seed, or farthest from their limits without
     one. A free roll keeps the seed's, or is 0 (or the limit nearest to 0).
     """
-    if roll_rad is not None and arm.roll is None and abs(roll_rad) > ACCEPTED_ERROR:
+    if roll_rad is not None and arm.form.roll is None and abs(roll_rad) > ACCEPTED_ERROR:
         return IkResult(reason="this arm has no roll joint: leave the roll out")
     problem = _prepare(arm, position_m, roll_rad, seed)
     refusal = reach_refusal(arm, problem.point, problem.across, problem.tail)
@@ -120,16 +119,16 @@ def _prepare(
 ) -> _Problem:
     roll: tuple[float, ...] = ()
     theta5 = 0.0
-    if arm.roll is not None:
+    if arm.form.roll is not None:
         limits = arm.ranges[4]
         if roll_rad is None:
             roll_rad = min(max(0.0, limits.lower), limits.upper) if seed is None else seed[4]
         roll = (roll_rad,)
-        theta5 = arm.roll.theta + arm.roll.sign * roll_rad
-    tool = arm.tool_in_plane(theta5)
+        theta5 = arm.form.roll.theta + arm.form.roll.sign * roll_rad
+    tool = _tool_in_plane(arm, theta5)
     px, py, pz = position_m
-    place = compose(arm.base_inverse, (*IDENTITY[:9], px, py, pz))
-    across = arm.across_m - arm.plane.y_along_yaw * tool[11]
+    place = compose(arm.form.base_inverse, (*IDENTITY[:9], px, py, pz))
+    across = arm.form.across_m - arm.form.plane.y_along_yaw * tool[11]
     rest = rest_of(arm, seed)
     return _Problem(
         point=(place[9], place[10], place[11]),
@@ -142,6 +141,23 @@ def _prepare(
     )
 
 
+def _tool_in_plane(arm: YawPitchArm, roll_theta_rad: float) -> Frame:
+    """Tool frame in the axes of frame 1, seen from the wrist, when the plane angles add up to 0."""
+    form = arm.form
+    turn4 = form.plane.turn4
+    wrist: Frame = (1.0, 0.0, 0.0, 0.0, turn4, 0.0, 0.0, 0.0, turn4, 0.0, 0.0, 0.0)
+    if form.roll is None:
+        return compose(wrist, form.after)
+    forearm = compose(wrist, shape(form.chain.rows[3]))
+    return compose(compose(forearm, _screw(form.roll, roll_theta_rad)), form.after)
+
+
+def _screw(row: Row, theta_rad: float) -> Frame:
+    """Rz(theta) Tz(d)."""
+    c, s = math.cos(theta_rad), math.sin(theta_rad)
+    return (c, s, 0.0, -s, c, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, row.d)
+
+
 def _tool_axis(tool: Frame) -> tuple[int, float] | None:
     """The tool axis and its plane angle; None where neither z nor x lies in the plane."""
     if abs(tool[8]) < IN_PLANE:
@@ -151,13 +167,13 @@ def _tool_axis(tool: Frame) -> tuple[int, float] | None:
 
 def _direction(arm: YawPitchArm, side: float, pitch_rad: float) -> float:
     """Plane angle of a tool axis with this pitch."""
-    upwards = arm.plane.y_along_yaw * arm.up
+    upwards = arm.form.plane.y_along_yaw * arm.form.up
     return math.atan2(upwards * math.sin(pitch_rad), side * math.cos(pitch_rad))
 
 
 def _pitch(arm: YawPitchArm, side: float, direction_rad: float) -> float:
     """Pitch of a tool axis with this plane angle."""
-    upwards = arm.plane.y_along_yaw * arm.up
+    upwards = arm.form.plane.y_along_yaw * arm.form.up
     return math.atan2(upwards * math.sin(direction_rad), side * math.cos(direction_rad))
 
 
@@ -173,8 +189,8 @@ def _given_pitch(
         phi = _direction(arm, yaw.side, pitch_rad) - axis[1]
         for bend in (-1.0, 1.0):
             for solution in _solution(arm, problem, position_m, yaw, phi, bend):
-                tool = compose(arm.base_inverse, forward(arm.chain, solution.q, FLOATS))
-                if abs(arm.up * tool[axis[0] + 2] - math.sin(pitch_rad)) <= ACCEPTED_ERROR:
+                tool = compose(arm.form.base_inverse, forward(arm.form.chain, solution.q, FLOATS))
+                if abs(arm.form.up * tool[axis[0] + 2] - math.sin(pitch_rad)) <= ACCEPTED_ERROR:
                     found.append(solution)
     return found
 
@@ -183,13 +199,13 @@ def _solution(
     arm: YawPitchArm, problem: _Problem, position_m: Sequence[float], yaw: Yaw, phi: float, bend: float
 ) -> list[IkSolution]:
     """One posture, certified; empty if the wrist cannot be there."""
-    x, y = equations.plane_coordinates(arm.plane, yaw.along_m, problem.point[2])
+    x, y = equations.plane_coordinates(arm.form.plane, yaw.along_m, problem.point[2])
     pitches = pitch_joints(arm, x, y, phi, problem.tail, bend, problem.rest)
     if pitches is None:
         return []
     thetas = [yaw.theta_rad, *pitches]
     q = (*(wrap(v) for v in coordinates(arm, thetas)), *problem.roll)
-    error = math.dist(forward(arm.chain, q, FLOATS)[9:], position_m)
+    error = math.dist(forward(arm.form.chain, q, FLOATS)[9:], position_m)
     if error > ACCEPTED_ERROR:
         return []
     return [IkSolution(q=q, within_limits=True, branch=branch(arm, yaw.side, bend), error=error)]
@@ -206,11 +222,11 @@ class _Arc(NamedTuple):
 
 def _arcs(arm: YawPitchArm, problem: _Problem) -> list[_Arc]:
     """The reachable directions per yaw, as values of phi, by the law of cosines."""
-    a2, a3 = arm.plane.a2_m, arm.plane.a3_m
+    a2, a3 = arm.form.plane.a2_m, arm.form.plane.a3_m
     hand = math.hypot(*problem.tail)
     arcs = []
     for yaw in problem.yaws:
-        x, y = equations.plane_coordinates(arm.plane, yaw.along_m, problem.point[2])
+        x, y = equations.plane_coordinates(arm.form.plane, yaw.along_m, problem.point[2])
         distance = math.hypot(x, y)
         nearest_wrist, farthest_wrist = abs(distance - hand), distance + hand
         if nearest_wrist > a2 + a3 + REACH_TOLERANCE_M or farthest_wrist < abs(a2 - a3) - REACH_TOLERANCE_M:
@@ -264,7 +280,7 @@ class _Scan:
         seed: Sequence[float] | None,
     ) -> None:
         self._arm, self._tail, self._seed = arm, problem.tail, seed
-        places = [equations.plane_coordinates(arm.plane, arc.yaw.along_m, problem.point[2]) for arc, _, _ in rows]
+        places = [equations.plane_coordinates(arm.form.plane, arc.yaw.along_m, problem.point[2]) for arc, _, _ in rows]
         self._x, self._y = (np.array(values)[:, None] for values in zip(*places, strict=True))
         self._straight = np.array([[arc.straight_rad] for arc, _, _ in rows])
         self._sign = np.array([[sign] for _, sign, _ in rows])
@@ -274,7 +290,7 @@ class _Scan:
     def cost(self, turn: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Joint distance to the seed, or strain without one, plus a heavy price for leaving the limits."""
         phi = self._straight + self._sign * turn
-        pitches = equations.pitch_angles(self._arm.plane, self._x, self._y, phi, self._tail, self._bend, ARRAYS)
+        pitches = equations.pitch_angles(self._arm.form.plane, self._x, self._y, phi, self._tail, self._bend, ARRAYS)
         outside, strain = np.zeros(()), np.zeros(())
         for i, q in enumerate(coordinates(self._arm, [self._yaw, *pitches[:3]])):  # type: ignore[list-item]
             limits = self._arm.ranges[i]
@@ -302,8 +318,12 @@ def _pitch_refusal(arm: YawPitchArm, problem: _Problem, axis: tuple[int, float],
     for arc in _arcs(arm, problem):
         side = arc.yaw.side
         phi = _direction(arm, side, pitch_rad) - axis[1]
-        x, y = equations.plane_coordinates(arm.plane, arc.yaw.along_m, problem.point[2])
-        gaps.append(overshoot(arm, equations.pitch_angles(arm.plane, x, y, phi, problem.tail, 1.0, FLOATS)[3]))
+        x, y = equations.plane_coordinates(arm.form.plane, arc.yaw.along_m, problem.point[2])
+        gaps.append(
+            equations.overshoot(
+                arm.form.plane, equations.pitch_angles(arm.form.plane, x, y, phi, problem.tail, 1.0, FLOATS)[3], FLOATS
+            )
+        )
         turn = wrap(phi - arc.straight_rad)
         turn = math.copysign(min(max(abs(turn), arc.nearest_rad), arc.farthest_rad), turn)
         pitches.append(_pitch(arm, side, arc.straight_rad + turn + axis[1]))
