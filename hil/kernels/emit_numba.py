@@ -50,13 +50,13 @@ def sincos(x):
 '''
 
 
-def numba_source(routine: Routine) -> str:
+def numba_source(routine: Routine, *, many: bool = True) -> str:
     """A module with ``one(arguments..., results...)`` and ``many(arguments..., results...)``, both giving a status.
 
     Arguments of `one` are float64 vectors (a scalar argument is a float), results C-ordered float64 arrays of the
-    routine's shapes, written in place; those of `many` have one axis more in front.
+    routine's shapes, written in place; those of `many` have one axis more in front. Without `many`, `one` only.
     """
-    return "\n\n".join([_HEAD, _one(routine), _many(routine)])
+    return "\n\n".join([_HEAD, _one(routine), *([_many(routine)] if many else [])])
 
 
 def is_vectorisable(routine: Routine) -> bool:
