@@ -202,7 +202,8 @@ def _refusal(arm: YawPitchArm, hand: Frame) -> IkResult:
         options.append((_off(form, hand, plane), equations.overshoot(form.plane, squared, FLOATS), plane.theta1))
     # Front and back often lack the same angle: rounding shall not decide which one is named.
     off, _, yaw_rad = min(options, key=lambda option: round(option[0], 9))
-    if off > ACCEPTED_ERROR:
+    gap = min((short for angle, short, _ in options if angle <= ACCEPTED_ERROR), default=0.0)
+    if gap <= REACH_TOLERANCE_M:
         what = "tool axis" if form.roll is not None else "tool"
         return IkResult(
             reason=(
@@ -212,7 +213,6 @@ def _refusal(arm: YawPitchArm, hand: Frame) -> IkResult:
                 "orientation"
             )
         )
-    gap = min(short for angle, short, _ in options if angle <= ACCEPTED_ERROR)
     return wrist_refusal(arm, gap, "this orientation")
 
 
