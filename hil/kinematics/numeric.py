@@ -26,7 +26,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 DLS_TOLERANCE = 1e-9
 DLS_ITERATIONS = 40
-DLS_RESTARTS = 60
+DLS_RESTARTS = 100
 TRANSPOSE_TOLERANCE = 1e-6
 TRANSPOSE_ITERATIONS = 5000
 TRANSPOSE_GAIN = 0.5
@@ -43,7 +43,7 @@ PATIENCE = 4
 """A start has to halve its squared error within this many steps, or the next one is tried."""
 
 LAST_STEPS = 200
-"""Spent on the nearest try where nothing was found, so that the distance told is that of a true minimum."""
+"""Trials from the nearest try where nothing was found, so that the distance told is that of a minimum."""
 
 POSE, AXIS, PITCH, POINT = 0, 1, 2, 3
 """Kinds of task, as the compiled search numbers them."""
@@ -222,7 +222,8 @@ def solve_dls(
 
     The damping falls with the squared error (Chan and Lawrence 1988), so that it is strong far away and near
     singular poses, and vanishes at the goal. A solution outside the limits is brought inside, where that can be
-    done, by going on from the nearest limits with the joints kept within them.
+    done, by going on from the nearest limits with the joints kept within them. If nothing was found, the nearest
+    try is carried on to the minimum it leads to: that is a solution after all, or the distance told.
 
     Args:
         chain: constants of the arm.
@@ -252,23 +253,20 @@ def solve_dls(
             starts = _starts(ranges, restarts, generator).tolist() if starts is None else starts
             start = starts[attempt - 1]
         q, residual = search.descend(start, iterations)
-        if not residual.largest <= tolerance:
-            if residual.largest < nearest.largest:
-                nearest, nearest_q = residual, q
-            continue
-        solution = _judged(search, q, seed)
-        if solution.error <= tolerance:
-            if solution.within_limits:
-                return IkResult(solutions=(solution,))
-            outside.append(solution)
-        clipped = [min(max(v, r.lower), r.upper) for v, r in zip(solution.q, ranges, strict=True)]
-        solution = _judged(search, search.descend(clipped, iterations, inside=True)[0], seed)
-        if solution.error <= tolerance and solution.within_limits:
-            return IkResult(solutions=(solution,))
+        if residual.largest <= tolerance:
+            solutions = search.accepted(q, seed, iterations)
+            if solutions and solutions[-1].within_limits:
+                return IkResult(solutions=(solutions[-1],))
+            outside += solutions
+        elif residual.largest < nearest.largest:
+            nearest, nearest_q = residual, q
+    if not outside and nearest_q is not None:
+        # With more patience, the nearest try may turn out to be a solution after all.
+        nearest_q, nearest = search.settle(nearest_q)
+        if nearest.largest <= tolerance:
+            outside = search.accepted(nearest_q, seed, iterations)[-1:]
     if outside:
         return result_of(_distinct(outside), ranges, seed)
-    if nearest_q is not None:
-        _, nearest = search.descend(nearest_q, LAST_STEPS, patience=LAST_STEPS + 1)
     return _not_found(task, len(ranges), restarts + 1, nearest.distance_m, nearest.turn_rad)
 
 
@@ -298,28 +296,35 @@ def solve_transpose(
         gain: K, one number, six, or 6x6; linear rows first.
         tolerance: accepted length of e.
         iterations: steps.
+
+    Raises:
+        CommandError: a gain of another shape, or a tolerance or number of steps that means nothing.
     """
+    _check_settings(tolerance, iterations, 0)
     matrix = gain_matrix(gain)
     q = np.array(seed, dtype=np.float64)
     error, jacobian = _transpose_error(chain, q, wanted)
     for _ in range(iterations):
-        if not math.isfinite(float(error @ error)) or float(error @ error) < tolerance * tolerance:
+        if float(error @ error) < tolerance * tolerance:
             break
-        q = q + jacobian @ (matrix @ error)
+        with np.errstate(over="ignore", invalid="ignore"):
+            q = q + jacobian @ (matrix @ error)
+        if not np.isfinite(q).all():
+            break
         error, jacobian = _transpose_error(chain, q, wanted)
-    length = math.sqrt(float(error @ error))
-    if length < tolerance:
+    finite = bool(np.isfinite(q).all())
+    if finite and float(error @ error) < tolerance * tolerance:
         search = _Search.of(chain, ranges, pose_task(wanted), tolerance)
         return result_of([_judged(search, q.tolist(), seed)], ranges, seed)
-    if not math.isfinite(length):
-        distance = turn = math.inf
-    else:
+    distance = turn = math.inf
+    places = [seed, q.tolist()] if finite else [seed]
+    if finite:
         left = pose_task(wanted).lacking(*forward_and_jacobian(chain, q.tolist(), FLOATS))
         distance, turn = left.distance_m, left.turn_rad
     return IkResult(
         reason=(
             f"Jacobian transpose did not converge in {iterations} steps: {distance / MM:.4g} mm and "
-            f"{turn / DEG:.4g} deg are left.{_gain_advice(chain, seed, matrix)}"
+            f"{turn / DEG:.4g} deg are left. {_gain_advice(chain, places, matrix)}"
         ),
         distance_m=distance,
     )
@@ -346,17 +351,24 @@ def gain_matrix(gain: npt.ArrayLike) -> FloatArray:
 def transpose_eigenvalue(chain: Chain, q: Sequence[float], gain: npt.ArrayLike) -> float:
     """Largest eigenvalue of J^T K J at `q`; a transpose step with gain K is stable there below 2."""
     columns: FloatArray = np.array(forward_and_jacobian(chain, q, FLOATS)[1])
-    return float(np.abs(np.linalg.eigvals(columns @ gain_matrix(gain) @ columns.T)).max())
+    matrix = gain_matrix(gain)
+    # Divided by its largest number first, so that no gain overflows.
+    scale = float(np.abs(matrix).max())
+    if scale == 0.0:
+        return 0.0
+    return scale * float(np.abs(np.linalg.eigvals(columns @ (matrix / scale) @ columns.T)).max())
 
 
-def _gain_advice(chain: Chain, seed: Sequence[float], matrix: FloatArray) -> str:
-    largest = transpose_eigenvalue(chain, seed, matrix)
-    if largest < 2.0:
-        return ""
-    return (
-        f" The gain is too large: scale it by less than {2.0 / largest:.3g} "
-        f"(largest eigenvalue of J^T K J {largest:.3g}, bound 2)"
-    )
+def _gain_advice(chain: Chain, places: Sequence[Sequence[float]], matrix: FloatArray) -> str:
+    """What the bound at the start, or else at the end, says about the gain."""
+    for q in places:
+        largest = transpose_eigenvalue(chain, q, matrix)
+        if largest >= 2.0:
+            return (
+                f"The gain is too large: scale it by less than {2.0 / largest:.3g} "
+                f"(2 / lambda_max; largest eigenvalue of J^T K J {largest:.3g}, bound 2)"
+            )
+    return "The gain is stable: allow more steps, or raise the gain for position and orientation separately"
 
 
 def _transpose_error(chain: Chain, q: FloatArray, wanted: Frame) -> tuple[FloatArray, FloatArray]:
@@ -379,38 +391,34 @@ class _Search(NamedTuple):
     ranges: Sequence[Range]
     task: Task
     tolerance: float
+    length: float
     error_scale: FloatArray
     column_scale: FloatArray
-    step_scale: FloatArray
-    identity: FloatArray
+    step_scale: list[float]
 
     @classmethod
     def of(cls, chain: Chain, ranges: Sequence[Range], task: Task, tolerance: float) -> _Search:
         length = _length(chain, ranges)
         error_scale = np.array([1.0 / length] * 3 + [1.0] * 3)
-        step_scale = np.array([1.0 if r.revolute else length for r in ranges])
-        identity = np.eye(min(len(ranges), 6))
-        return cls(chain, ranges, task, tolerance, error_scale, np.outer(step_scale, error_scale), step_scale, identity)
+        step_scale = [1.0 if r.revolute else length for r in ranges]
+        return cls(chain, ranges, task, tolerance, length, error_scale, np.outer(step_scale, error_scale), step_scale)
 
     def residual(self, q: Sequence[float]) -> Residual:
         return self.task.lacking(*forward_and_jacobian(self.chain, q, FLOATS))
 
-    def descend(
-        self, start: Sequence[float], iterations: int, *, patience: int = PATIENCE, inside: bool = False
-    ) -> tuple[list[float], Residual]:
+    def descend(self, start: Sequence[float], iterations: int, *, inside: bool = False) -> tuple[list[float], Residual]:
         """The best that the start leads to; `inside` keeps every joint within its limits."""
         q, before = list(start), math.inf
         residual = self.residual(q)
         for count in range(iterations):
             if residual.largest <= self.tolerance:
                 break
-            error: FloatArray = np.array(residual.error) * self.error_scale
-            half_square = 0.5 * float(error @ error)
-            if count % patience == 0:
+            half_square = self._half_square(residual)
+            if count % PATIENCE == 0:
                 if not half_square <= 0.5 * before:
                     break
                 before = half_square
-            columns: FloatArray = np.array(residual.columns) * self.column_scale
+            error, columns = self._scaled(residual)
             if inside:
                 columns[self._standing(q, columns @ error)] = 0.0
             step = self._step(columns, error, DAMPING * half_square + LEAST_DAMPING)
@@ -422,6 +430,50 @@ class _Search(NamedTuple):
             residual = self.residual(q)
         return q, residual
 
+    def settle(self, start: Sequence[float]) -> tuple[list[float], Residual]:
+        """The minimum nearby, limits aside.
+
+        A step that does not improve is taken back and tried again with four times the damping (Levenberg,
+        Marquardt).
+        """
+        q, residual = list(start), self.residual(start)
+        half_square = self._half_square(residual)
+        damping = DAMPING * half_square
+        for _ in range(LAST_STEPS):
+            if residual.largest <= self.tolerance:
+                break
+            error, columns = self._scaled(residual)
+            step = self._step(columns, error, damping + 1e3 * LEAST_DAMPING)
+            if step is None:
+                break
+            trial = [v + s for v, s in zip(q, step, strict=True)]
+            reached = self.residual(trial)
+            if not self._half_square(reached) < half_square:
+                damping *= 4.0
+                continue
+            damping /= 3.0
+            q, residual, half_square = trial, reached, self._half_square(reached)
+        return q, residual
+
+    def accepted(self, q: Sequence[float], seed: Sequence[float] | None, iterations: int) -> list[IkSolution]:
+        """A solution as it stands, and if that is outside the limits the one that is reached from there, if any."""
+        solution = _judged(self, q, seed)
+        kept = [solution] if solution.error <= self.tolerance else []
+        if kept and solution.within_limits:
+            return kept
+        clipped = [min(max(v, r.lower), r.upper) for v, r in zip(solution.q, self.ranges, strict=True)]
+        brought = _judged(self, self.descend(clipped, iterations, inside=True)[0], seed)
+        if brought.error <= self.tolerance and brought.within_limits:
+            kept.append(brought)
+        return kept
+
+    def _half_square(self, residual: Residual) -> float:
+        return 0.5 * ((residual.distance_m / self.length) ** 2 + residual.turn_rad**2)
+
+    def _scaled(self, residual: Residual) -> tuple[FloatArray, FloatArray]:
+        """Error and columns, lengths in units of the arm's own."""
+        return np.array(residual.error) * self.error_scale, np.array(residual.columns) * self.column_scale
+
     def _standing(self, q: Sequence[float], slope: FloatArray) -> list[bool]:
         """Joints at a limit that want to go on outwards."""
         return [
@@ -431,19 +483,19 @@ class _Search(NamedTuple):
 
     def _step(self, columns: FloatArray, error: FloatArray, damping: float) -> list[float] | None:
         """The damped step from the smaller of the two normal equations, or None where it is not a number."""
+        few = len(columns) < 6
+        square = columns @ columns.T if few else columns.T @ columns
+        square.flat[:: len(square) + 1] += damping
         try:
-            if len(columns) < 6:
-                step = np.linalg.solve(columns @ columns.T + damping * self.identity, columns @ error)
-            else:
-                step = columns @ np.linalg.solve(columns.T @ columns + damping * self.identity, error)
+            step = np.linalg.solve(square, columns @ error) if few else columns @ np.linalg.solve(square, error)
         except np.linalg.LinAlgError:
             return None
-        longest = float(np.abs(step).max())
-        if not math.isfinite(longest):
+        values = step.tolist()
+        if not math.isfinite(sum(values)):
             return None
-        scale = MAX_STEP_RAD / longest if longest > MAX_STEP_RAD else 1.0
-        values: list[float] = (step * (scale * self.step_scale)).tolist()
-        return values
+        longest = max(map(abs, values))
+        shrink = MAX_STEP_RAD / longest if longest > MAX_STEP_RAD else 1.0
+        return [v * shrink * s for v, s in zip(values, self.step_scale, strict=True)]
 
 
 def _judged(search: _Search, q: Sequence[float], seed: Sequence[float] | None) -> IkSolution:
