@@ -113,32 +113,30 @@ class PitchWristForm(NamedTuple):
         forearm = frame3 + self.forearm_rad
         elbow_x, elbow_y = x - arm.a3_m * functions.cos(forearm), y - arm.a3_m * functions.sin(forearm)
         theta2 = functions.atan2(elbow_y, elbow_x)
-        cos3, sin3 = functions.cos(frame3), functions.sin(frame3)
-        axis_x, axis_y, axis_out = self._seen(hand.bend_axis, cos1, sin1)
-        forward = self.turn * (sin3 * axis_x - cos3 * axis_y)
-        theta4 = functions.atan2(
-            self.bend_turn * (cos3 * axis_x + sin3 * axis_y), -self.bend_turn * self.turn * axis_out
-        )
-        sine5, cosine5 = (
-            self.bend_turn * self.turn * (sin3 * u - cos3 * v)
-            for u, v, _ in (self._seen(axis, cos1, sin1) for axis in (hand.x_axis, hand.y_axis))
-        )
-        thetas = (theta1, theta2, arm.turn3 * (frame3 - theta2), theta4, functions.atan2(sine5, cosine5))
+        theta4, theta5, skew = self._wrist(hand, cos1, sin1, frame3, functions)
         upper_arm = functions.sqrt(elbow_x * elbow_x + elbow_y * elbow_y) - arm.a2_m
         beside_x, beside_y = side * level * cos1 - hand.wrist[0], side * level * sin1 - hand.wrist[1]
         beside = functions.sqrt(beside_x * beside_x + beside_y * beside_y)
-        off = functions.maximum(functions.maximum(forward, -forward), beside) - POSE_TOLERANCE
+        off = functions.maximum(functions.maximum(skew, -skew), beside) - POSE_TOLERANCE
         stretch = functions.maximum(upper_arm, -upper_arm) - REACH_TOLERANCE_M
+        thetas = (theta1, theta2, arm.turn3 * (frame3 - theta2), theta4, theta5)
         q = tuple((v - row.theta) * row.sign for v, row in zip(thetas, self.chain.rows, strict=True))
         return Branch(q, -functions.maximum(off, stretch), free)
 
-    def _seen(
-        self, direction: tuple[Scalar, Scalar, Scalar], cos1: Scalar, sin1: Scalar
+    def _wrist(
+        self, hand: _Hand, cos1: Scalar, sin1: Scalar, frame3: Scalar, functions: Functions
     ) -> tuple[Scalar, Scalar, Scalar]:
-        """A direction of the base frame in the axes of frame 1: in the plane, and out of it along its normal."""
-        x, y, z = direction
-        up = self.plane.y_along_yaw
-        return cos1 * x + sin1 * y, up * z, up * (sin1 * x - cos1 * y)
+        """theta4, theta5, and how much of the bend axis lies along the forearm's roll axis, where none should."""
+        cos3, sin3 = functions.cos(frame3), functions.sin(frame3)
+        x, y, out = equations.seen_in_plane(self.plane, hand.bend_axis, cos1, sin1)
+        theta4 = functions.atan2(self.bend_turn * (cos3 * x + sin3 * y), -self.bend_turn * self.turn * out)
+        sine5, cosine5 = (
+            self.bend_turn * self.turn * (sin3 * u - cos3 * v)
+            for u, v, _ in (
+                equations.seen_in_plane(self.plane, axis, cos1, sin1) for axis in (hand.x_axis, hand.y_axis)
+            )
+        )
+        return theta4, functions.atan2(sine5, cosine5), sin3 * x - cos3 * y
 
     def _yaw(
         self,
@@ -180,7 +178,7 @@ class PitchWristForm(NamedTuple):
         self, hand: _Hand, cos1: Scalar, sin1: Scalar, frame3: Scalar, sine: Scalar, functions: Functions
     ) -> Scalar:
         """The angle of frame 3; with an elbow nearly straight or folded the one that is square to the bend axis."""
-        x, y, _ = self._seen(hand.bend_axis, cos1, sin1)
+        x, y, _ = equations.seen_in_plane(self.plane, hand.bend_axis, cos1, sin1)
         agrees = functions.where(functions.cos(frame3) * x + functions.sin(frame3) * y, 1.0, -1.0)
         knows = functions.sqrt(x * x + y * y)
         by_point = functions.maximum(sine - NEARLY_STRAIGHT, NEARLY_STRAIGHT - knows)

@@ -8,6 +8,7 @@ elbows exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from hil.kernels.scalar import Functions, Scalar
@@ -54,6 +55,15 @@ def yaw_angle(px: Scalar, py: Scalar, across: Scalar, side: Scalar, functions: F
 def plane_coordinates(arm: PlaneArm, along: Scalar, height: Scalar) -> tuple[Scalar, Scalar]:
     """Plane coordinates, from the shoulder, of a point at `along` and `height` in the base frame."""
     return along - arm.a1_m, arm.y_along_yaw * (height - arm.d1_m)
+
+
+def seen_in_plane(
+    arm: PlaneArm, direction: Sequence[Scalar], cos1: Scalar, sin1: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """A direction of the base frame in the axes of frame 1: x and y in the plane, z out of it along its normal."""
+    x, y, z = direction
+    up = arm.y_along_yaw
+    return cos1 * x + sin1 * y, up * z, up * (sin1 * x - cos1 * y)
 
 
 def pitch_angles(

@@ -106,9 +106,7 @@ class YawPitchForm(NamedTuple):
 
     def seen(self, direction: Sequence[Scalar], plane: Plane) -> tuple[Scalar, Scalar, Scalar]:
         """A direction of the base frame in the axes of frame 1: in the plane, and out of it along its normal."""
-        x, y, z = direction
-        up = self.plane.y_along_yaw
-        return plane.cos * x + plane.sin * y, up * z, up * (plane.sin * x - plane.cos * y)
+        return equations.seen_in_plane(self.plane, direction, plane.cos, plane.sin)
 
     def bearing(self, hand: Frame, plane: Plane) -> tuple[Scalar, Scalar]:
         """Cosine and sine of the sum of the plane angles that the hand asks for, both times one positive factor."""
