@@ -14,12 +14,14 @@ class IkSolution(Record, frozen=True):
         branch: which of the arm's postures this is, for example ``front, elbow up``; empty for a numeric
             answer.
         error: what forward kinematics of `q` still lacks: the larger of metres and radians.
+        note: which joints could move without moving the tool, where the pose leaves some open; else empty.
     """
 
     q: tuple[float, ...]
     within_limits: bool
     branch: str
     error: float
+    note: str = ""
 
 
 class IkResult(Record, frozen=True):
