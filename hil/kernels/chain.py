@@ -102,8 +102,12 @@ def link_frames(chain: Chain, q: Iterable[Scalar], functions: Functions) -> list
 def forward_and_jacobian(chain: Chain, q: Iterable[Scalar], functions: Functions) -> tuple[Frame, list[Column]]:
     """Tool frame, and n Jacobian columns: linear, then angular velocity of the tool per unit of qd."""
     frames = link_frames(chain, q, functions)
-    tool = frames[-1]
-    tip_x, tip_y, tip_z = tool[9], tool[10], tool[11]
+    return frames[-1], jacobian_columns(chain, frames)
+
+
+def jacobian_columns(chain: Chain, frames: Sequence[Frame]) -> list[Column]:
+    """N Jacobian columns for link frames that are there already."""
+    tip_x, tip_y, tip_z = frames[-1][9:]
     columns: list[Column] = []
     for row, frame in zip(chain.rows, frames, strict=False):
         # Joint i turns about, or slides along, the z axis of frame i - 1.
@@ -124,7 +128,7 @@ def forward_and_jacobian(chain: Chain, q: Iterable[Scalar], functions: Functions
             )
         else:
             columns.append((axis_x, axis_y, axis_z, 0.0, 0.0, 0.0))
-    return tool, columns
+    return columns
 
 
 def append_row(frame: Frame, row: Row, q: Scalar, functions: Functions) -> Frame:
