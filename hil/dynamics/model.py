@@ -243,10 +243,10 @@ class Dynamics:
         return arrays
 
     def _check_pivots(self, q: FloatArray, pivots: FloatArray) -> None:
-        bad = np.argwhere(np.atleast_1d(pivots <= LEAST_PIVOT))
-        if not len(bad):
+        enough = np.atleast_1d(pivots > LEAST_PIVOT)
+        if enough.all():
             return
-        row = int(bad[0][0])
+        row = int(np.argmin(enough))
         values, pivot = np.atleast_2d(q)[row].tolist(), float(np.atleast_1d(pivots)[row])
         where = "" if q.ndim == 1 else f" (row {row})"
         raise CommandError(
