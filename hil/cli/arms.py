@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._new_file import refuse_existing, write_new
 from hil.cli.output import complain, console, print_json, print_table
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
-    from hil.model.rig import Rig
+    from hil.model.rig import Capsule, Rig
+    from hil.model.robot import RobotModel, Transform
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -26,19 +28,40 @@ def add_to(app: typer.Typer) -> None:
 
 def robots(
     name: Annotated[str | None, typer.Argument(help="A robot's name or file; none lists all.")] = None,
+    stl: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write its links as STL files, drawn from the DH table.")
+    ] = None,
+    rig: Annotated[str | None, typer.Option(help="With --stl: the shapes of this rig, as collisions see them.")] = None,
+    urdf: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it as a URDF.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the robots, or show one: joints, limits, inertia, where the numbers come from."""
+    """List the robots, or show one: DH table, limits, reach, masses, where the numbers come from."""
+    from hil.model.loading import load_robot
+
+    if name is None:
+        if stl or urdf or rig:
+            raise typer.BadParameter("--stl, --rig and --urdf need a robot's name")
+        _list_robots(as_json=as_json)
+        return
+    if rig and not stl:
+        raise typer.BadParameter("--rig goes with --stl")
+    model = load_robot(name)
+    if stl is not None:
+        _write_meshes(model, stl, rig)
+    if urdf is not None:
+        _write_urdf(model, urdf)
+    if stl is not None or urdf is not None:
+        return
+    if as_json:
+        print_json({**_builtins(model), **_worked_out(model)})
+    else:
+        show_robot(model)
+
+
+def _list_robots(*, as_json: bool) -> None:
     from hil.model.files import list_names
     from hil.model.loading import load_robot
 
-    if name is not None:
-        model = load_robot(name)
-        if as_json:
-            print_json(model)
-        else:
-            _show_robot(model)
-        return
     models = [load_robot(each) for each in list_names("robots")]
     if as_json:
         print_json([{"id": m.id, "title": m.title, "joints": m.dof, "status": m.status} for m in models])
@@ -50,48 +73,142 @@ def robots(
     )
 
 
-def _show_robot(model: Any) -> None:
-    from hil.model.robot import JointType
-
-    def given(value: float | None, unit: float, revolute: bool) -> str:
-        return "not given" if value is None else f"{value / unit:.4g} {'deg' if revolute else 'mm'}"
-
-    out = console()
-    out.print(f"[bold]{model.title}[/bold] ({model.id}), {model.manufacturer or 'maker not given'}, {model.dof} axes")
-    geometry, range_ = [], []
-    for i, joint in enumerate(model.joints, 1):
-        revolute = joint.type is JointType.REVOLUTE
-        unit = DEG if revolute else MM
-        lengths = (joint.d_m / MM, joint.theta_rad / DEG, joint.a_m / MM, joint.alpha_rad / DEG)
-        geometry.append([str(i), joint.name, joint.type.value, *(f"{value:.6g}" for value in lengths)])
-        speed = given(joint.max_speed, unit, revolute) + ("/s" if joint.max_speed is not None else "")
-        lower, upper = (given(limit, unit, revolute) for limit in (joint.lower, joint.upper))
-        range_.append([str(i), joint.name, lower, upper, speed, f"{joint.sign:+d}"])
-    columns = ["i", "joint", "type", "d mm", "theta deg", "a mm", "alpha deg"]
-    print_table("standard DH: Rz(theta) Tz(d) Tx(a) Rx(alpha)", columns, geometry)
-    print_table("range", ["i", "joint", "lower", "upper", "max speed", "sign"], range_)
+def show_robot(model: RobotModel) -> None:
+    """The specification panel: the file's own numbers, what follows from them, and what is not given."""
+    from hil.model.specification import NOT_GIVEN, controller_lines, home_text, inertia_lines, longest_reach_m
 
     def kilograms(value: float | None) -> str:
-        return "not given" if value is None else f"{value:g} kg"
+        return NOT_GIVEN if value is None else f"{value:g} kg"
 
-    out.print(f"payload {kilograms(model.payload_kg)}, mass {kilograms(model.mass_kg)}")
-    if model.inertia is None:
-        out.print("link masses and inertias: not given")
-    else:
-        out.print(
-            f"link masses: {', '.join(f'{link.mass_kg:g}' for link in model.inertia)} kg ({model.inertia_status})"
-        )
-    home = "not given"
-    if model.home is not None:
-        pairs = zip(model.home, model.joints, strict=True)
-        home = ", ".join(f"{q / (DEG if j.type is JointType.REVOLUTE else MM):.6g}" for q, j in pairs)
-    out.print(f"home: {home}")
-    out.print(f"status: {model.status}")
-    out.print(f"source: {model.source}")
-    for text in model.verified_against:
-        out.print(f"verified against: {text}")
+    def say(line: str) -> None:
+        out.print(line, markup=False)
+
+    out = console()
+    say(f"{model.title} ({model.id}), {model.manufacturer}, {model.dof} axes")
+    _show_joints(model)
+    for key, transform in (("base", model.base), ("tool", model.tool)):
+        say(f"{key}: {_placed(transform)}")
+    reach_m = longest_reach_m(model)
+    reach = NOT_GIVEN if reach_m is None else f"at most {reach_m / MM:.6g} mm from the first axis (worked out)"
+    say(f"reach: {reach}")
+    say(f"payload: {kilograms(model.payload_kg)}")
+    say(f"mass: {kilograms(model.mass_kg)}")
+    for line in (*inertia_lines(model), f"home: {home_text(model)}", *controller_lines(model)):
+        say(line)
+    say(f"inverse kinematics: {_inverse_words(model)}")
+    say(f"status: {model.status}")
+    say(f"source: {model.source}")
+    say(f"licence: {model.licence_note or NOT_GIVEN}")
+    for text in model.verified_against or (NOT_GIVEN,):
+        say(f"verified against: {text}")
     for note in model.notes:
-        out.print(f"note: {note}")
+        say(f"note: {note}")
+
+
+def _show_joints(model: RobotModel) -> None:
+    from hil.model.specification import NOT_GIVEN, unit_of
+
+    def given(value: float | None, unit: float, word: str) -> str:
+        return NOT_GIVEN if value is None else f"{value / unit:.6g} {word}"
+
+    geometry, ranges = [], []
+    for i, joint in enumerate(model.joints, 1):
+        unit, word = unit_of(joint)
+        lengths = (joint.d_m / MM, joint.theta_rad / DEG, joint.a_m / MM, joint.alpha_rad / DEG)
+        geometry.append([str(i), joint.name, joint.type.value, *(f"{value:.6g}" for value in lengths)])
+        lower, upper = (given(limit, unit, word) for limit in (joint.lower, joint.upper))
+        ranges.append([str(i), joint.name, lower, upper, given(joint.max_speed, unit, f"{word}/s"), f"{joint.sign:+d}"])
+    columns = ["i", "joint", "type", "d mm", "theta deg", "a mm", "alpha deg"]
+    print_table("standard DH: Rz(theta) Tz(d) Tx(a) Rx(alpha)", columns, geometry)
+    print_table("range", ["i", "joint", "lower", "upper", "max speed", "sign"], ranges)
+
+
+def _placed(transform: Transform) -> str:
+    """A constant transform in words: millimetres, and roll, pitch, yaw in degrees where it turns."""
+    import numpy as np
+
+    from hil.model.transforms import rpy_of
+
+    matrix = np.array(transform)
+    if np.array_equal(matrix, np.eye(4)):
+        return "none"
+    x, y, z = (f"{value / MM:.6g}" for value in matrix[:3, 3])
+    angles = [round(angle / DEG, 6) + 0.0 for angle in rpy_of(matrix[:3, :3])]
+    turned = f", turned by roll {angles[0]:.6g}, pitch {angles[1]:.6g}, yaw {angles[2]:.6g} deg" if any(angles) else ""
+    return f"at {x}, {y}, {z} mm{turned}"
+
+
+def _inverse_words(model: RobotModel) -> str:
+    from hil.robot import Robot
+
+    family = Robot(model).closed_form_family
+    return f"closed form, every branch ({family})" if family else "by iteration, no closed form here"
+
+
+def _worked_out(model: RobotModel) -> dict[str, Any]:
+    """What the panel shows beside the file's own keys; null where it is not given."""
+    from hil.model.specification import longest_reach_m
+    from hil.robot import Robot
+
+    return {"longest_reach_m": longest_reach_m(model), "closed_form": Robot(model).closed_form_family or None}
+
+
+def _builtins(model: RobotModel) -> dict[str, Any]:
+    import msgspec
+
+    table: dict[str, Any] = msgspec.to_builtins(model)
+    return table
+
+
+def _write_meshes(model: RobotModel, folder: Path, rig: str | None) -> None:
+    """One STL a link, in metres in its DH frame, and the whole arm at home (or at zero) in the world."""
+    from hil.model.link_shapes import capsule_meshes, link_meshes, placed
+    from hil.model.stl import write_stl
+    from hil.model.transforms import frames
+    from hil.runtime.wiring import load_rig
+
+    if rig is None:
+        meshes = link_meshes(model)
+        names = [f"{model.id}-link-{mesh.link}.stl" for mesh in meshes]
+    else:
+        shapes = _shapes_for(load_rig(rig), model)
+        meshes = capsule_meshes(shapes)
+        names = [f"{model.id}-link-{shape.link}-{shape.name}.stl" for shape in shapes]
+    whole = placed(meshes, frames(model, model.home or [0.0] * model.dof))
+    parts = [*((mesh.vertices, mesh.faces) for mesh in meshes), whole]
+    files = [folder / name for name in (*names, f"{model.id}.stl")]
+    _make_folder(folder)
+    for file in files:
+        refuse_existing(file)
+    for file, (vertices, faces) in zip(files, parts, strict=True):
+        write_new(file, write_stl(vertices, faces))
+        print(f"written: {file}")
+    print(f"in metres; links in their DH frames, {files[-1].name} whole at {'home' if model.home else 'all joints 0'}")
+
+
+def _make_folder(folder: Path) -> None:
+    from hil.errors import ConfigError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        allowed = "a folder that can be written to"
+        raise ConfigError(str(folder), "--stl", error.strerror or str(error), allowed) from None
+
+
+def _shapes_for(rig: Rig, model: RobotModel) -> tuple[Capsule, ...]:
+    from hil.errors import ConfigError
+
+    if rig.robot.id != model.id:
+        raise ConfigError("hil robots", "--rig", rig.id, f"a rig of {model.id}", f"{rig.id} is one of {rig.robot.id}")
+    return rig.shapes
+
+
+def _write_urdf(model: RobotModel, file: Path) -> None:
+    from hil.model.urdf_out import urdf_text
+
+    write_new(file, urdf_text(model))
+    print(f"written: {file}")
 
 
 def rigs(as_json: AsJson = False) -> None:

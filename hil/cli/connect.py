@@ -181,8 +181,17 @@ def new_robot(
         float | None, typer.Option(help="Table to finger tips, arm straight up: checks the other four.")
     ] = None,
     measured_by: Annotated[str | None, typer.Option(help="Who has measured.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write a template for an arm of any kind to this file instead."),
+    ] = None,
 ) -> None:
-    """Write a robot of the Lynx6 kind from lengths that you measure, from axis to axis."""
+    """Write a robot of the Lynx6 kind from lengths that you measure, from axis to axis; or a template for any other."""
+    if output is not None:
+        if any(value is not None for value in (axes, base_height_mm, upper_arm_mm, forearm_mm, hand_mm, height_mm)):
+            raise typer.BadParameter("-o writes a template for any arm; lengths are for one of the Lynx6 kind")
+        _write_template(name, output)
+        return
     import datetime
 
     from hil.bench import writing
@@ -213,6 +222,15 @@ def new_robot(
     )
     print(f"written: {file}")
     print(f"next: hil new rig NAME --from {'lynx6' if whole == 5 else 'lynx6-4axis'} --robot {name}")
+
+
+def _write_template(title: str, file: Path) -> None:
+    from hil.cli._new_file import write_new
+    from hil.model.robot_text import template
+
+    write_new(file, template(title))
+    print(f"written: {file}")
+    print(f"next: fill it in, then hil check {file}")
 
 
 def _asked(question: str, read: Callable[[str], T], default: str | None = None) -> T:
