@@ -7,6 +7,7 @@ outputs, and the outputs are written only if all results are finite.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -108,8 +109,14 @@ def literal(value: float, real: Real) -> str:
         return repr(value)
     if value != 0.0:
         value = math.copysign(min(max(abs(value), _FLOAT_MIN), _FLOAT_MAX), value)
-    text = f"{value:.9g}"
+    text = f"{nearest_float(value):.9g}"
     return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+
+
+def nearest_float(value: float) -> float:
+    """`value` in the precision of a C float."""
+    single: float = struct.unpack("f", struct.pack("f", value))[0]
+    return single
 
 
 class Dialect:

@@ -36,7 +36,7 @@ def _program(
         name = identifier(routine.name)
         vectors = check_vectors(model, routine, options)
         if not vectors:
-            unchecked.append(f'printf("%-28s not checked: no well conditioned configuration found\\n", "{name}");')
+            unchecked.append(f'printf("%-32s not checked: no well conditioned configuration found\\n", "{name}");')
             continue
         inputs, outputs = len(vectors[0].given), len(vectors[0].expected)
         most_given, most_found = max(most_given, inputs), max(most_found, outputs)
@@ -46,7 +46,8 @@ def _program(
     driver = _DRIVER.substitute(
         real=options.real.value,
         std=dialect.namespace,
-        rows="\n".join(indented(rows)),
+        # C has no empty array: the last row is never run.
+        rows="\n".join(indented([*rows, '{"", 0, 0, 0, 0, 0, 0},'])),
         count=len(rows),
         most_given=most_given,
         most_found=most_found,
@@ -211,7 +212,7 @@ int main(void)
     for (int i = 0; i < CHECKS; i++) {
         const double worst = worst_difference(&checks[i]);
         const int refuses = refuses_not_finite(&checks[i]);
-        ${std}printf("%-28s worst difference %.1e%s\\n", checks[i].name, worst,
+        ${std}printf("%-32s worst difference %.1e%s\\n", checks[i].name, worst,
                     refuses ? "" : "; TAKES WHAT IS NOT FINITE");
         failed += !(worst <= $tolerance && refuses);
     }$unchecked

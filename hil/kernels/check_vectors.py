@@ -9,11 +9,10 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from hil.kernels.c_text import CONDITIONS, EXISTS, is_condition
+from hil.kernels.c_text import CONDITIONS, EXISTS, is_condition, nearest_float
 from hil.kernels.chain import chain_of, forward
 from hil.kernels.export_options import Options, Real
 from hil.kernels.quantities import frame_rows
@@ -107,8 +106,9 @@ def _draws(model: RobotModel, routine: Routine, generator: random.Random, real: 
             return list(frame_rows(forward(chain, coordinates(), FLOATS))[: argument.length])
         return [generator.uniform(-1.0, 1.0) for _ in range(argument.length)]
 
+    rounded = nearest_float if real is Real.FLOAT else float
     while True:
-        yield tuple(tuple(_rounded(value, real) for value in one(argument)) for argument in routine.arguments)
+        yield tuple(tuple(map(rounded, one(argument))) for argument in routine.arguments)
 
 
 _COORDINATES = frozenset({"q", "rest"})
@@ -120,11 +120,3 @@ def _coordinate(joint: Joint, generator: random.Random) -> float:
     lower = -far if joint.lower is None else max(joint.lower, -far)
     upper = far if joint.upper is None else min(joint.upper, far)
     return generator.uniform(lower, upper) if lower <= upper else 0.5 * (lower + upper)
-
-
-def _rounded(value: float, real: Real) -> float:
-    """`value` as the exported code gets it."""
-    if real is Real.DOUBLE:
-        return value
-    single: float = struct.unpack("f", struct.pack("f", value))[0]
-    return single
