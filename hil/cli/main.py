@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import typer
 
-from hil.cli import arms, calibrate, connect, fake, import_robot, jog, journal, kinematics, moving, plot
+from hil.cli import arms, calibrate, connect, derive, fake, import_robot, jog, journal, kinematics, moving, plot
 from hil.cli.output import complain
 from hil.errors import HilError
 
@@ -23,6 +23,7 @@ arms.add_to(app)
 connect.add_to(app)
 import_robot.add_to(app)
 kinematics.add_to(app)
+derive.add_to(app)
 moving.add_to(app)
 calibrate.add_to(app)
 jog.add_to(app)
