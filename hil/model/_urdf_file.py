@@ -21,6 +21,9 @@ KNOWN = (*MOVING, "fixed", "planar", "floating")
 NOISE = 1e-7
 """Parts of axes and angles smaller than this (rad) are the rounding of a program that wrote single precision."""
 
+LARGEST = 1e6
+"""Metres, kilograms and the like above this are a slip of the pen."""
+
 SHORTEST = 1e-9
 """An axis vector below this length has no direction."""
 
@@ -301,7 +304,7 @@ class _Reader:
     def _vector(self, element: Element, name: str, key: str, default: Vector) -> Vector:
         if name not in element.attributes:
             return default
-        x, y, z = (self._float(element, word, key) for word in self._words(element, name, key, ""))
+        x, y, z = (self._small(element, word, key) for word in self._words(element, name, key, ""))
         return (x, y, z)
 
     def _words(self, element: Element, name: str, key: str, default: str) -> list[str]:
@@ -314,7 +317,13 @@ class _Reader:
         word = element.attributes.get(name)
         if word is None and default is not None:
             return default
-        return self._float(element, word, key)
+        return self._small(element, word, key)
+
+    def _small(self, element: Element, word: str | None, key: str) -> float:
+        value = self._float(element, word, key)
+        if abs(value) > LARGEST:
+            self._fail(element, key, word, f"a number up to {LARGEST:g}")
+        return value
 
     def _float(self, element: Element, word: str | None, key: str) -> float:
         try:

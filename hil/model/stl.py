@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import struct
 from pathlib import Path
 from typing import Any, Literal
@@ -191,4 +192,6 @@ def _trimesh() -> Any:
         import trimesh
     except ImportError:
         raise MissingExtraError("STL files", "mesh") from None
+    # What it logs about a broken file, tracebacks included, is not for a user who has not asked for logs.
+    logging.getLogger("trimesh").addHandler(logging.NullHandler())
     return trimesh

@@ -249,12 +249,11 @@ def _compared(model: RobotModel, chain: Chain, file: str) -> float:
         ConfigError: it is above the tolerance, which rounding alone does not explain.
     """
     generator = np.random.default_rng(0)
-    worst, size = 0.0, 1.0
-    for q in [[0.0] * model.dof, *(random_q(model, generator) for _ in range(CHECKED))]:
-        wanted = _pose(chain, q)
-        worst = max(worst, float(np.max(np.abs(frames(model, q)[-1] - wanted))))
-        size = max(size, float(np.max(np.abs(wanted))))
-    if not worst <= TOLERANCE * size:
+    all_q = [[0.0] * model.dof, *(random_q(model, generator) for _ in range(CHECKED))]
+    wanted = np.array([_pose(chain, q) for q in all_q])
+    # numpy's maximum, unlike Python's, is NaN where anything is.
+    worst = float(np.max(np.abs(np.array([frames(model, q)[-1] for q in all_q]) - wanted)))
+    if not worst <= TOLERANCE * float(np.max(np.abs(wanted), initial=1.0)):
         raise ConfigError(
             file,
             "joint",

@@ -104,13 +104,14 @@ NAN = WHOLE[:96] + struct.pack("<f", float("nan")) + WHOLE[100:]
         (ascii_text(CUBE[FACES]).replace("vertex 0.0", "vertex zero").encode(), "an STL, binary or ASCII"),
     ],
 )
-def test_a_broken_file_is_named(tmp_path: Path, data: bytes, words: str) -> None:
+def test_a_broken_file_is_named(tmp_path: Path, data: bytes, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "broken.stl"
     path.write_bytes(data)
     with pytest.raises(ConfigError) as error:
         read_stl(path)
     assert error.value.file == str(path)
     assert words in str(error.value)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:

@@ -276,6 +276,7 @@ TWO_ENDS = '<link name="x"/><joint name="b" type="fixed"><parent link="three"/><
         ('<axis xyz="0 0 -1"/>', '<axis xyz="0 0 0"/>', "joint lift: axis", "of any length but 0"),
         ('<axis xyz="0 0 -1"/>', '<axis xyz="0 0 nan"/>', "joint lift: axis", "'nan' given; allowed: a finite number"),
         ('xyz="0.3 0 0"', 'xyz="0.3 0"', "joint lift: origin: xyz", "three numbers"),
+        ('xyz="0.3 0 0"', 'xyz="0.3 0 1e7"', "joint lift: origin: xyz", "a number up to 1e+06"),
         ('xyz="0.3 0 0"', 'xyz="0.3 0 1e999"', "joint lift: origin: xyz", "'1e999' given"),
         ('lower="-1.5"', 'lower="2.5"', "joint turn: limit: lower", "less than upper = 2"),
         ('velocity="1.25"', 'velocity="-1"', "joint turn: limit: velocity", "or 0 where it is not known"),
