@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -149,7 +150,7 @@ def _show(robot: str, folder: Path, exported: Exported, size: int | None, check:
     for name, reason in exported.left_out.items():
         out.print(f"left out: {name}: {reason}", markup=False)
     if check is not None:
-        out.print(f"to check it: cd {folder} && {check}", markup=False)
+        out.print(f"to check it: cd {shlex.quote(str(folder))} && {check}", markup=False)
 
 
 def _costly(operations: Mapping[str, int]) -> int:
