@@ -67,6 +67,11 @@ class PlaneReach(NamedTuple):
 class PlaneJoints(Protocol):
     """Joints 2 and 3, which move the wrist's centre in the plane."""
 
+    @property
+    def ring_m(self) -> tuple[float, float]:
+        """Least and greatest distance from the shoulder."""
+        ...
+
     def names(self, side: float, up: float) -> tuple[str, ...]:
         """Names of the postures: the plane in front (`side` +1) or turned back, its y axis up (`up` +1) or down."""
         ...
@@ -124,7 +129,7 @@ class SphericalWristArm(NamedTuple):
         first = self.chain.rows[0]
         y = first.sin_alpha * (frame[11] - first.d)
         axes = frame[0:3], frame[3:6], frame[6:9]
-        yaws, aside, free = self._yaws(frame[9], frame[10], rest[0], functions)
+        yaws, aside, free = self._yaws((frame[9], frame[10], y), rest[0], functions)
         rest4 = dh_value(self.chain.rows[3], rest[3])
         rest_direction = functions.cos(rest4), functions.sin(rest4)
         fifth = self.chain.rows[4]
@@ -148,12 +153,16 @@ class SphericalWristArm(NamedTuple):
         return branches
 
     def _yaws(
-        self, px: Scalar, py: Scalar, rest: Scalar, functions: Functions
+        self, point: Vector, rest: Scalar, functions: Functions
     ) -> tuple[list[Yaw], Scalar | None, Scalar | None]:
-        """Both ways to turn the plane onto a point; how far this falls short; where the turn is free."""
+        """Both ways to turn the plane onto a point; how far this falls short; where the turn is free.
+
+        The point: two coordinates in the base frame, then the plane's y.
+        """
         row = self.chain.rows[0]
-        distance = functions.sqrt(px * px + py * py)
+        px, py, y = point
         if self.across_m == 0.0:
+            distance = functions.sqrt(px * px + py * py)
             off_axis = distance - NEAR
             theta = dh_value(row, rest)
             px = functions.where(off_axis, px, functions.cos(theta))
@@ -162,14 +171,33 @@ class SphericalWristArm(NamedTuple):
             c, s, q = scale * px, scale * py, coordinate(row, functions.atan2(py, px))
             return [Yaw(q, c, s, distance), Yaw(q + math.pi, -c, -s, -distance)], None, -off_axis
         across = self.across_m
+        px, py, distance = directed(px, py, functions)
         reached = drawn_out(distance, abs(across), functions)
         length = functions.sqrt((reached - across) * (reached + across))
-        scale = 1.0 / (functions.maximum(distance, DIVISOR_M) * reached)
+        move = self._spare_move(y, reached, functions)
         yaws = []
-        for along in (length, -length):
-            x, y = px * along + py * across, py * along - px * across
-            yaws.append(Yaw(coordinate(row, functions.atan2(y, x)), scale * x, scale * y, along))
+        for along in (length + move, move - length):
+            c, s = px * along + py * across, py * along - px * across
+            scale = 1.0 / (distance * functions.sqrt(along * along + across * across))
+            yaws.append(Yaw(coordinate(row, functions.atan2(s, c)), scale * c, scale * s, along))
         return yaws, functions.maximum(reached - distance, 0.0), None
+
+    def _spare_move(self, y: Scalar, reached: Scalar, functions: Functions) -> Scalar:
+        """How far a point as near to the axis as the plane may be moved along it, so that joints 2 and 3 reach it.
+
+        There `BLUR_M` across the plane is some 1e-8 m along it, and so may decide about a straight elbow.
+        """
+        ahead = self.chain.rows[0].a
+        if ahead == 0.0:
+            return 0.0
+        least, most = self.plane.ring_m
+        squared = ahead * ahead + y * y
+        lacking = functions.maximum(least * least - squared, 0.0)
+        if math.isfinite(most):
+            lacking = lacking - functions.maximum(squared - most * most, 0.0)
+        spare = functions.where(abs(self.across_m) - reached, math.sqrt(2.0 * BLUR_M * abs(self.across_m)), 0.0)
+        move = functions.maximum(lacking / (-2.0 * ahead), -spare)
+        return -functions.maximum(-move, -spare)
 
     def _wrist(
         self, axes: Sequence[Vector], rest_direction: tuple[Scalar, Scalar], functions: Functions
@@ -213,6 +241,11 @@ class Elbow(NamedTuple):
     inner_m: float
     outer_m: float
 
+    @property
+    def ring_m(self) -> tuple[float, float]:
+        """Least and greatest distance from the shoulder."""
+        return abs(self.inner_m), self.outer_m
+
     def names(self, side: float, up: float) -> tuple[str, ...]:
         """Elbow up where it lies above the line from the shoulder to a wrist farther out than the shoulder."""
         first_is_up = -side * up * self.upper_m > 0.0
@@ -221,7 +254,7 @@ class Elbow(NamedTuple):
     def solve(self, x: Scalar, y: Scalar, rest: Sequence[Scalar], functions: Functions) -> PlaneReach:
         """Law of cosines, as `hil.kernels.yaw_pitch.pitch_angles`; a point out of reach is drawn to the ring."""
         upper, inner, outer = self.upper_m, self.inner_m, self.outer_m
-        distance = functions.sqrt(x * x + y * y)
+        x, y, distance = directed(x, y, functions)
         reached = drawn_out(distance, abs(inner), functions)
         reached = functions.where(outer - BLUR_M - reached, reached, outer)
         # The wrist's centre in the axes of the upper arm; its other posture is the mirror image.
@@ -232,7 +265,7 @@ class Elbow(NamedTuple):
         bend = functions.atan2(wrist_y, from_elbow)
         straight = math.atan2(self.fore[1], self.fore[0])
         fore_x, fore_y = (length / (self.fore_m * self.fore_m) for length in self.fore)
-        scale = 1.0 / (functions.maximum(distance, DIVISOR_M) * functions.maximum(reached, DIVISOR_M))
+        scale = 1.0 / (distance * functions.maximum(reached, DIVISOR_M))
         off_axis = distance - NEAR if inner == 0.0 else None
         postures = []
         for side in (1.0, -1.0):
@@ -339,6 +372,13 @@ def shoulder_turn(
         c = functions.where(off_axis, c, functions.cos(theta))
         s = functions.where(off_axis, s, functions.sin(theta))
     return coordinate(row, functions.atan2(s, c)), c, s
+
+
+def directed(x: Scalar, y: Scalar, functions: Functions) -> tuple[Scalar, Scalar, Scalar]:
+    """A vector and its length; one without a direction is given a short one along x."""
+    length = functions.sqrt(x * x + y * y)
+    x, y = functions.where(length - DIVISOR_M, x, DIVISOR_M), functions.where(length - DIVISOR_M, y, 0.0)
+    return x, y, functions.maximum(length, DIVISOR_M)
 
 
 def drawn_out(distance: Scalar, least: float, functions: Functions) -> Scalar:

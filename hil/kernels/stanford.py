@@ -6,6 +6,7 @@ never slides through its shoulder (the Stanford arm's own limits, 12 to 50 inche
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from hil.kernels.spherical_wrist import (
     SphericalWristArm,
     alpha_turn,
     arm_of,
+    directed,
     drawn_out,
     exact_length,
     has_wrist,
@@ -41,6 +43,11 @@ class Slide(NamedTuple):
     beside_m: float
     ahead_m: float
 
+    @property
+    def ring_m(self) -> tuple[float, float]:
+        """Least and greatest distance from the shoulder."""
+        return abs(self.beside_m), math.inf
+
     def names(self, side: float, up: float) -> tuple[str, ...]:
         """Out where the wrist's centre is on the positive side of the shoulder, along the boom."""
         return "boom out", "boom drawn through"
@@ -48,10 +55,10 @@ class Slide(NamedTuple):
     def solve(self, x: Scalar, y: Scalar, rest: Sequence[Scalar], functions: Functions) -> PlaneReach:
         """Pythagoras; a point too near the shoulder is drawn away from it."""
         beside = self.beside_m
-        distance = functions.sqrt(x * x + y * y)
+        x, y, distance = directed(x, y, functions)
         reached = drawn_out(distance, abs(beside), functions)
         length = functions.sqrt((reached - beside) * (reached + beside))
-        scale = 1.0 / (functions.maximum(distance, DIVISOR_M) * functions.maximum(reached, DIVISOR_M))
+        scale = 1.0 / (distance * functions.maximum(reached, DIVISOR_M))
         off_axis = distance - NEAR if beside == 0.0 else None
         postures = []
         for extension in (length, -length):
