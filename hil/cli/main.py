@@ -9,7 +9,20 @@ from typing import NoReturn
 
 import typer
 
-from hil.cli import arms, calibrate, connect, derive, fake, import_robot, jog, journal, kinematics, moving, plot
+from hil.cli import (
+    arms,
+    calibrate,
+    connect,
+    derive,
+    fake,
+    import_robot,
+    jog,
+    journal,
+    kinematics,
+    moving,
+    plot,
+    workspace,
+)
 from hil.cli.output import complain
 from hil.errors import HilError
 
@@ -23,6 +36,7 @@ arms.add_to(app)
 connect.add_to(app)
 import_robot.add_to(app)
 kinematics.add_to(app)
+workspace.add_to(app)
 derive.add_to(app)
 moving.add_to(app)
 calibrate.add_to(app)
