@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hil.dynamics.model import Dynamics
 from hil.errors import CommandError
-from hil.kernels import arrays
+from hil.kernels import arrays, families
 from hil.kernels.arrays import FloatArray
 from hil.kernels.build import fast_available
 from hil.kernels.chain import Chain, Frame, chain_of, frame_of_rows, link_frames
-from hil.kernels.compiled import contiguous
+from hil.kernels.closed_form import ClosedForm
+from hil.kernels.compiled import CompiledRoutine, contiguous
 from hil.kernels.emit_numba import OK
 from hil.kernels.evaluator import Evaluator
 from hil.kernels.quantities import derive
 from hil.kernels.scalar import FLOATS
-from hil.kinematics import numeric, pitch_target, yaw_pitch
+from hil.kinematics import certified, numeric, pitch_target, stepping, yaw_pitch
+from hil.kinematics.certified import AllSolutions
+from hil.kinematics.compiled_inverse import CompiledInverse
 from hil.kinematics.limits import range_of
 from hil.kinematics.pitch_target import ToolTarget
 from hil.kinematics.poses import checked_pose
@@ -29,9 +34,6 @@ from hil.model.robot import RobotModel
 from hil.units import MM
 
 REACH_TOLERANCE_M = 1e-9
-
-COMPILED = ("forward_kinematics", "jacobian")
-"""What `Robot.compile` makes when nothing is named."""
 
 WORTH_COMPILING = 4_000_000
 """Configurations in one call from which compiling on the spot costs less time than it saves."""
@@ -49,10 +51,14 @@ class Robot:
         self._model = model
         self._chain = chain_of(model)
         self._ranges = tuple(range_of(joint) for joint in model.joints)
-        self._family = yaw_pitch.recognise(self._chain, self._ranges)
+        self._form = families.recognise(self._chain)
+        self._yaw_pitch = yaw_pitch.recognise(self._chain, self._ranges)
         self._longest_m = _longest_reach(model, self._chain)
         self._evaluators: dict[str, Evaluator] = {}
-        self._compiled_calls: dict[str, Callable[..., int]] = {}
+        self._compiled: dict[str, CompiledRoutine] = {}
+        self._compiled_inverse: CompiledInverse | None = None
+        self._solver: numeric.Solver | None = None
+        self._dynamics: Dynamics | None = None
 
     @property
     def model(self) -> RobotModel:
@@ -72,7 +78,22 @@ class Robot:
     @property
     def has_closed_form(self) -> bool:
         """True if all inverse solutions can be given at once."""
-        return self._family is not None
+        return self._form is not None
+
+    @property
+    def closed_form_family(self) -> str:
+        """The family whose closed form this arm has, in words; empty if none."""
+        return "" if self._form is None else self._form.family
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """Names of the postures of the closed form, in the order of `inverse_kinematics_all`."""
+        return () if self._form is None else self._form.branches
+
+    @property
+    def has_pitch_and_roll(self) -> bool:
+        """True if the tool stays in a plane through the first axis, so that a pitch (and a roll) say all of it."""
+        return self._yaw_pitch is not None
 
     def compile(self, *quantities: str) -> Robot:
         """Make machine code for single calls and batches; without it single calls run as straight-line Python.
@@ -89,9 +110,21 @@ class Robot:
             MissingExtraError: the extra [fast] is not installed.
             CommandError: no such quantity.
         """
-        for quantity in quantities or COMPILED:
-            self._compiled_calls[quantity] = self._evaluator(quantity).compile().one
+        for quantity in quantities or self._compilable():
+            if quantity == "inverse_kinematics" and self._form is not None:
+                self._compiled_inverse = self._compiled_inverse or CompiledInverse(self._form)
+            elif quantity in ("inverse_kinematics", "inverse_kinematics_numeric"):
+                self._solver = self._solver or numeric.Solver(self._chain, self._ranges)
+            elif quantity not in self._compiled:
+                self._compiled[quantity] = CompiledRoutine(derive(self._model, quantity))
         return self
+
+    def _compilable(self) -> tuple[str, ...]:
+        kinematic = ("forward_kinematics", "jacobian", "inverse_kinematics", "inverse_kinematics_numeric")
+        inertia = self._model.inertia
+        if inertia is None or any(link.inertia_kg_m2 is None for link in inertia):
+            return kinematic
+        return (*kinematic, "inverse_dynamics", "mass_matrix", "gravity_torque", "forward_dynamics")
 
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, {self.dof} joints)"
@@ -106,15 +139,12 @@ class Robot:
         Raises:
             CommandError: wrong shape, or a value that is not finite.
         """
-        one = self._compiled_calls.get("forward_kinematics")
-        if one is not None and isinstance(q, np.ndarray) and q.ndim == 1:
-            pose = np.empty((4, 4)) if out is None else out
-            try:
-                if one(q, pose) == OK:
-                    return pose
-            except TypeError:
-                pass  # arrays, but not of contiguous floats
-        return self._evaluate("forward_kinematics", self._checked(q), out, arrays.forward_many)
+        found = self._compiled_call("forward_kinematics", (4, 4), out, q)
+        return (
+            found
+            if found is not None
+            else self._evaluate("forward_kinematics", self._checked(q), out, arrays.forward_many)
+        )
 
     def link_frames(self, q: npt.ArrayLike) -> FloatArray:
         """All frames in the world: base, DH frames 1 to n, tool.
@@ -143,15 +173,8 @@ class Robot:
         Raises:
             CommandError: wrong shape, or a value that is not finite.
         """
-        one = self._compiled_calls.get("jacobian")
-        if one is not None and isinstance(q, np.ndarray) and q.ndim == 1:
-            columns = np.empty((6, self.dof)) if out is None else out
-            try:
-                if one(q, columns) == OK:
-                    return columns
-            except TypeError:
-                pass  # arrays, but not of contiguous floats
-        return self._evaluate("jacobian", self._checked(q), out, arrays.jacobian_many)
+        found = self._compiled_call("jacobian", (6, self.dof), out, q)
+        return found if found is not None else self._evaluate("jacobian", self._checked(q), out, arrays.jacobian_many)
 
     def inverse_kinematics(self, pose: npt.ArrayLike, seed: Sequence[float] | None = None) -> IkResult:
         """Joint coordinates for a full pose: in closed form where the arm has one, else by iteration.
@@ -165,32 +188,44 @@ class Robot:
                 `IkResult.reason`.
         """
         wanted, start = frame_of_rows(checked_pose(pose).tolist()), self._seed(seed)
-        if self._family is not None:
-            return yaw_pitch.solve_pose(self._family, wanted, start)
+        if self._yaw_pitch is not None:  # it refuses in more words than the general form
+            return yaw_pitch.solve_pose(self._yaw_pitch, wanted, start)
+        if self._form is not None:
+            return certified.solve_pose(self._form, self._ranges, wanted, start)
         refusal = self._surely_out_of_reach(wanted[9:])
-        return refusal or numeric.solve_dls(self._chain, self._ranges, numeric.pose_task(wanted), start)
+        task = numeric.pose_task(wanted)
+        return refusal or numeric.solve_dls(self._chain, self._ranges, task, start, solver=self._solver)
 
-    def inverse_kinematics_all(self, pose: npt.ArrayLike) -> FloatArray:
-        """Every solution for a pose, angles in (-pi, pi], limits not applied.
+    def inverse_kinematics_all(self, pose: npt.ArrayLike) -> FloatArray | AllSolutions:
+        """Every solution, angles in (-pi, pi], limits not applied, in the order of `branches`.
 
         Args:
-            pose: shape (4, 4), metres.
+            pose: shape (4, 4), or (N, 4, 4), metres.
 
         Returns:
-            Shape (k, n); k is 0 where the pose is out of reach.
+            For one pose shape (k, n); k is 0 where it is out of reach. For N poses an `AllSolutions`: one slot per
+            branch, and which of them hold a solution.
 
         Raises:
             CommandError: not a rigid pose, or an arm without a closed form.
         """
-        if self._family is None:
+        form = self._form
+        if form is None:
             raise CommandError(
-                f"{self.name} is of no family that has a closed form here: use inverse_kinematics_numeric",
+                f"{self.name} is of no family that has a closed form: use inverse_kinematics_numeric",
                 value=self.name,
-                allowed="yaw, three parallel pitch axes, and a roll axis or none",
+                allowed="an arm with a closed form; hil robots NAME tells",
             )
+        if np.ndim(pose) == 3:
+            return self._inverse_many(form, np.asarray(pose, dtype=np.float64))
+        if self._compiled_inverse is not None:
+            found = self._compiled_inverse.one(pose)
+            if found is not None:
+                return found
         wanted = frame_of_rows(checked_pose(pose).tolist())
-        found = yaw_pitch.all_solutions(self._family, wanted, yaw_pitch.Rest())
-        return np.array([s.q for s in found]).reshape(len(found), self.dof)
+        solutions = certified.all_solutions(form, wanted, [0.0] * self.dof)
+        solutions.sort(key=lambda solution: form.branches.index(solution.branch))
+        return np.array([s.q for s in solutions]).reshape(len(solutions), self.dof)
 
     def inverse_kinematics_numeric(
         self,
@@ -212,7 +247,7 @@ class Robot:
             method: "dls", damped least squares with restarts, or "transpose", fixed-gain Jacobian transpose.
             gain: transpose only, K: one number, six, or 6x6 with linear rows first.
             tolerance: accepted error in metres and radians; 1e-9 for dls, 1e-6 for transpose.
-            iterations: steps per start; 20 for dls, 5000 for transpose.
+            iterations: steps per start; 40 for dls, 5000 for transpose.
             restarts: dls only, random starts after the first.
             generator: dls only, where they come from; a fixed one by default.
 
@@ -231,6 +266,7 @@ class Robot:
                 iterations=numeric.DLS_ITERATIONS if iterations is None else iterations,
                 restarts=restarts,
                 generator=generator,
+                solver=self._solver,
             )
         if method != "transpose":
             raise CommandError(f"unknown method {method!r}", value=method, allowed="dls, transpose")
@@ -274,13 +310,62 @@ class Robot:
             if not math.isfinite(value):
                 raise CommandError(f"{name}: {value!r} is not a finite number", axis=name, value=value)
         position, start = tuple(float(v) for v in position_m), self._seed(seed)
-        if self._family is not None:
-            return pitch_target.solve_target(self._family, position, pitch_rad, roll_rad, start)
+        if self._yaw_pitch is not None:
+            return pitch_target.solve_target(self._yaw_pitch, position, pitch_rad, roll_rad, start)
         if roll_rad is not None:
             return IkResult(reason=f"{self.name} takes a full pose: a roll alone has no meaning for it")
         refusal = self._surely_out_of_reach(position)
         task = numeric.point_task(position, pitch_rad)
-        return refusal or numeric.solve_dls(self._chain, self._ranges, task, start)
+        return refusal or numeric.solve_dls(self._chain, self._ranges, task, start, solver=self._solver)
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The arm's dynamics, with all their settings; the methods here are the usual ones, compiled after `compile`.
+
+        Raises:
+            CommandError: no source gives masses for this arm.
+        """
+        if self._dynamics is None:
+            self._dynamics = Dynamics(self._model)
+        return self._dynamics
+
+    def inverse_dynamics(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Torques that give accelerations `qdd`, motors included, friction not; as `Dynamics.inverse_dynamics`."""
+        found = self._compiled_call("inverse_dynamics", (self.dof,), out, q, qd, qdd)
+        return found if found is not None else self.dynamics.inverse_dynamics(q, qd, qdd, out)
+
+    def mass_matrix(self, q: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
+        """M, symmetric, motors included; as `Dynamics.mass_matrix`."""
+        found = self._compiled_call("mass_matrix", (self.dof, self.dof), out, q)
+        return found if found is not None else self.dynamics.mass_matrix(q, out)
+
+    def gravity_torque(self, q: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
+        """Torques that hold the arm at rest; as `Dynamics.gravity_torque`."""
+        found = self._compiled_call("gravity_torque", (self.dof,), out, q)
+        return found if found is not None else self.dynamics.gravity_torque(q, out)
+
+    def forward_dynamics(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Accelerations under torques `tau`, without friction; as `Dynamics.forward_dynamics`."""
+        found = self._compiled_call("forward_dynamics", (self.dof,), out, q, qd, tau)
+        return found if found is not None else self.dynamics.forward_dynamics(q, qd, tau, out)
+
+    def step_line(
+        self,
+        q: Sequence[float],
+        change: Sequence[float],
+        steps: int,
+        *,
+        closed_loop: bool = False,
+        digits: int | None = None,
+    ) -> stepping.SteppedLine:
+        """A straight line in small steps of the inverse Jacobian; as `hil.kinematics.stepping.step_line`."""
+        return stepping.step_line(
+            self._chain, self._configuration(q), change, steps, closed_loop=closed_loop, digits=digits
+        )
 
     def tool_target(self, q: Sequence[float]) -> ToolTarget:
         """Point, pitch and roll of a configuration, as `inverse_kinematics_target` takes them.
@@ -289,13 +374,42 @@ class Robot:
             CommandError: bad coordinates, or an arm of another family.
         """
         values = self._configuration(q)
-        if self._family is None:
+        if self._yaw_pitch is None:
             raise CommandError(
                 f"{self.name} has no pitch and roll of its own: read its full pose",
                 value=self.name,
                 allowed="yaw, three parallel pitch axes, and a roll axis or none",
             )
-        return pitch_target.target_of(self._family, values)
+        return pitch_target.target_of(self._yaw_pitch, values)
+
+    def _inverse_many(self, form: ClosedForm, poses: FloatArray) -> AllSolutions:
+        if poses.shape[1:] != (4, 4):
+            raise CommandError(
+                f"poses have to be 4x4 arrays, shape {poses.shape} was given", value=poses.shape, allowed="(N, 4, 4)"
+            )
+        if self._compiled_inverse is not None:
+            found = self._compiled_inverse.many(contiguous(poses))
+            if found is not None:
+                return found
+        exact = np.array([checked_pose(pose) for pose in poses]).reshape(len(poses), 4, 4)
+        return certified.all_solutions_many(form, exact)
+
+    def _compiled_call(
+        self, quantity: str, shape: tuple[int, ...], out: FloatArray | None, *arguments: Any
+    ) -> FloatArray | None:
+        """The quantity through machine code; None where there is none, or the arguments need a careful look."""
+        compiled = self._compiled.get(quantity)
+        first = arguments[0]
+        if compiled is None or not isinstance(first, np.ndarray):
+            return None
+        try:
+            if first.ndim == 1:
+                result = np.empty(shape) if out is None else out
+                return result if compiled.one(*arguments, result) == OK else None
+            result = np.empty((len(first), *shape)) if out is None else out
+            return result if compiled.many(*arguments, result) else None
+        except TypeError:  # arrays, but not of contiguous floats
+            return None
 
     def _evaluator(self, quantity: str) -> Evaluator:
         """The quantity's routine, derived when first asked for."""
@@ -317,11 +431,10 @@ class Robot:
         if values.ndim == 1:
             return evaluator.one(out, values.tolist())
         if len(values) >= WORTH_COMPILING and fast_available():
-            evaluator.compile()
-        if evaluator.compiled is not None:
-            result = np.empty((len(values), *evaluator.shape)) if out is None else out
-            if result.flags.c_contiguous and evaluator.compiled.many(contiguous(values), result):
-                return result
+            self.compile(quantity)
+            found = self._compiled_call(quantity, evaluator.shape, out, contiguous(values))
+            if found is not None:
+                return found
         return in_blocks(self._chain, values, out)
 
     def _checked(self, q: npt.ArrayLike) -> FloatArray:

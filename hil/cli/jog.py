@@ -200,7 +200,7 @@ class _Jogging:
         from hil.units import DEG, MM
 
         joints = self.pose.positions[: self.robot.dof]
-        if not self.robot.has_closed_form:
+        if not self.robot.has_pitch_and_roll:
             at = pose_to_xyzabc(self.robot.forward_kinematics(joints))
             return (
                 f"tool x {at.x_mm:.2f} y {at.y_mm:.2f} z {at.z_mm:.2f} mm, "

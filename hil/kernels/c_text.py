@@ -14,10 +14,7 @@ from typing import NamedTuple
 from hil.kernels.export_options import Real
 from hil.kernels.expression import Operation
 from hil.kernels.languages import identifier
-from hil.kernels.routine import Printer, Result, Routine, steps
-
-CONDITIONS: Mapping[str, float] = {"status": 0.0, "regular": 0.0, "smallest_pivot": 1e-12}
-"""Scalar results of these names are no outputs: below the number, the function reports a singular place."""
+from hil.kernels.routine import CONDITIONS, Printer, Result, Routine, is_condition, steps
 
 EXISTS = "exists"
 """A vector of this name tells for each branch whether it is there; none there is reported as out of reach."""
@@ -71,11 +68,6 @@ def parameters(routine: Routine) -> list[Parameter]:
 def outputs(routine: Routine) -> list[Result]:
     """Results that leave as numbers."""
     return [result for result in routine.results if not is_condition(result.name, result.shape)]
-
-
-def is_condition(name: str, shape: tuple[int, ...]) -> bool:
-    """True for a result that leaves as the function's status."""
-    return name in CONDITIONS and not shape
 
 
 class CPrinter(Printer):

@@ -12,11 +12,11 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from hil.kernels.c_text import CONDITIONS, EXISTS, is_condition, nearest_float
+from hil.kernels.c_text import EXISTS, nearest_float
 from hil.kernels.chain import chain_of, forward
 from hil.kernels.export_options import Options, Real
 from hil.kernels.quantities import frame_rows
-from hil.kernels.routine import Argument, Routine
+from hil.kernels.routine import CONDITIONS, Argument, Routine, is_condition
 from hil.kernels.scalar import FLOATS
 from hil.model.robot import Joint, JointType, RobotModel
 

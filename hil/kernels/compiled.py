@@ -48,6 +48,8 @@ class CompiledRoutine:
             False if something was not finite or of a wrong shape; the results are then not to be used.
         """
         count = len(arrays[0])
+        if any(len(array) != count for array in arrays):
+            return False
         workers = min(threads or os.cpu_count() or 1, max(1, count // WORTH_A_THREAD))
         if workers == 1:
             return self._many(*arrays) == OK

@@ -17,7 +17,7 @@ TILE = 64
 LARGEST_ANGLE = 1e5
 """Tiles with larger angles than this go through the exact library functions, one by one."""
 
-OK, NOT_FINITE, WRONG_SHAPE = 0, 1, 2
+OK, NOT_FINITE, WRONG_SHAPE, NEAR_SINGULAR = 0, 1, 2, 3
 """What a kernel returns; `one` leaves outputs untouched unless it is `OK`."""
 
 _HEAD = f'''\
@@ -51,10 +51,15 @@ def sincos(x):
 
 
 def numba_source(routine: Routine, *, many: bool = True) -> str:
-    """A module with ``one(arguments..., results...)`` and ``many(arguments..., results...)``, both giving a status.
+    """A module with ``one(arguments..., outputs...)`` and ``many(arguments..., outputs...)``, both giving a status.
 
-    Arguments of `one` are float64 vectors (a scalar argument is a float), results C-ordered float64 arrays of the
-    routine's shapes, written in place; those of `many` have one axis more in front. Without `many`, `one` only.
+    Arguments of `one` are float64 vectors (a scalar argument is a float), outputs C-ordered float64 arrays of the
+    routine's shapes, (1,) for a scalar, written in place. Those of `many` have one axis more in front, and a scalar
+    output has shape (N,). Where a condition of the routine fails the status is `NEAR_SINGULAR`.
+
+    Args:
+        routine: what to write.
+        many: False leaves `many` away.
     """
     return "\n\n".join([_HEAD, _one(routine), *([_many(routine)] if many else [])])
 
@@ -66,29 +71,31 @@ def is_vectorisable(routine: Routine) -> bool:
 
 def _one(routine: Routine) -> str:
     printer = Printer({})
-    types = [*(_type(a.length > 0) for a in routine.arguments), *(_array(len(r.shape)) for r in routine.results)]
-    names = [*(a.name for a in routine.arguments), *(r.name for r in routine.results)]
+    types = [*(_type(a.length > 0) for a in routine.arguments), *(_array(len(r.shape)) for r in routine.outputs)]
+    names = _names(routine)
     inputs = [name for argument in routine.arguments for name in _entries(argument)]
     shapes = [f"len({a.name}) != {a.length}" for a in routine.arguments if a.length]
-    shapes += [f"{r.name}.shape != {_shape_text(r.shape)}" for r in routine.results]
+    shapes += [f"{r.name}.shape != {_shape_text(r.shape)}" for r in routine.outputs]
     guard = [f"if {' or '.join(shapes)}:", f"    return {WRONG_SHAPE}"]
     body = [f"if not isfinite({' + '.join(_locals(routine))}):", f"    return {NOT_FINITE}"]
     unpacking = [f"{local} = {entry}" for local, entry in zip(_locals(routine), inputs, strict=True) if local != entry]
     body += [f"{name} = {text}" for name, text in lines(routine, printer)]
-    for result in routine.results:
+    for value, least in routine.conditions:
+        body += [f"if not {printer.operand(value)} >= {least!r}:", f"    return {NEAR_SINGULAR}"]
+    for result in routine.outputs:
         body += [f"{place} = {printer.operand(value)}" for place, value in _places(result, result.name)]
     body.append(f"return {OK}")
     return _function("one", names, types, [*guard, *unpacking, *body])
 
 
 def _many(routine: Routine) -> str:
-    names = [*(a.name for a in routine.arguments), *(r.name for r in routine.results)]
+    names = _names(routine)
     types = [
         *(_array(2 if a.length else 1) for a in routine.arguments),
-        *(_array(len(r.shape) + 1) for r in routine.results),
+        *(_array(len(r.shape) + 1) for r in routine.outputs),
     ]
     shapes = [f"{a.name}.shape != (count, {a.length})" for a in routine.arguments if a.length]
-    shapes += [f"{r.name}.shape != (count, {', '.join(map(str, r.shape))})" for r in routine.results]
+    shapes += [f"{r.name}.shape != (count, {', '.join(map(str, r.shape))})" for r in routine.outputs]
     guard = [f"count = len({names[0]})", f"if {' or '.join(shapes)}:", f"    return {WRONG_SHAPE}"]
     if not is_vectorisable(routine):
         return _function("many", names, types, [*guard, *_row_by_row(routine)])
@@ -96,19 +103,25 @@ def _many(routine: Routine) -> str:
 
 
 def _row_by_row(routine: Routine) -> list[str]:
-    call = ", ".join(f"{name}[i]" for name in _names(routine))
     return [
         "for i in range(count):",
-        f"    if one({call}) != {OK}:",
-        f"        return {NOT_FINITE}",
+        f"    status = one({_row_call(routine, 'i')})",
+        f"    if status != {OK}:",
+        "        return status",
         f"return {OK}",
     ]
 
 
+def _row_call(routine: Routine, row: str) -> str:
+    """Arguments and outputs of `one` for one row of those of `many`."""
+    inputs = [f"{a.name}[{row}]" for a in routine.arguments]
+    outputs = [f"{r.name}[{row}]" if r.shape else f"{r.name}[{row} : {row} + 1]" for r in routine.outputs]
+    return ", ".join([*inputs, *outputs])
+
+
 def _in_tiles(routine: Routine) -> list[str]:
     """Copy each tile in, work on it, copy it out; what does not fit, or is too large, goes one by one."""
-    names = _names(routine)
-    inputs, outputs = len(_locals(routine)), [math.prod(r.shape) for r in routine.results]
+    inputs, outputs = len(_locals(routine)), [math.prod(r.shape) for r in routine.outputs]
     copy_in, k = [], 0
     for argument in routine.arguments:
         if argument.length:
@@ -121,17 +134,19 @@ def _in_tiles(routine: Routine) -> list[str]:
             copy_in += ["        largest = max(largest, abs(value)) if value == value else np.inf"]
         k += argument.length or 1
     copy_out, k = [], 0
-    for result, size in zip(routine.results, outputs, strict=True):
+    for _, least in routine.conditions:
+        copy_out += [f"        if not tile_out[{k * TILE} + i] >= {least!r}:", f"            return {NEAR_SINGULAR}"]
+        k += 1
+    for result, size in zip(routine.outputs, outputs, strict=True):
         copy_out += [f"        for j in range({size}):"]
         copy_out += [f"            {result.name}_flat[first + i, j] = tile_out[({k} + j) * {TILE} + i]"]
         k += size
-    call = ", ".join(f"{name}[first + i]" for name in names)
     return [
         f"tile_in = np.empty({inputs * TILE})",
-        f"tile_out = np.empty({sum(outputs) * TILE})",
+        f"tile_out = np.empty({(sum(outputs) + len(routine.conditions)) * TILE})",
         *(
             f"{r.name}_flat = {r.name}.reshape((count, {size}))"
-            for r, size in zip(routine.results, outputs, strict=True)
+            for r, size in zip(routine.outputs, outputs, strict=True)
         ),
         f"for first in range(0, count, {TILE}):",
         f"    rows = min({TILE}, count - first)",
@@ -144,8 +159,9 @@ def _in_tiles(routine: Routine) -> list[str]:
         *("    " + line for line in copy_out),
         "    else:",
         "        for i in range(rows):",
-        f"            if one({call}) != {OK}:",
-        f"                return {NOT_FINITE}",
+        f"            status = one({_row_call(routine, '(first + i)')})",
+        f"            if status != {OK}:",
+        "                return status",
         f"return {OK}",
     ]
 
@@ -164,11 +180,8 @@ def _tile(routine: Routine) -> str:
             continue
         body.append(f"{name} = {printer.text(node)}")
         printer.names[node.index] = name
-    k = 0
-    for result in routine.results:
-        for value in result.values:
-            body.append(f"tile_out[{k * TILE} + i] = {printer.operand(value)}")
-            k += 1
+    values = [value for value, _ in routine.conditions] + [v for result in routine.outputs for v in result.values]
+    body += [f"tile_out[{k * TILE} + i] = {printer.operand(value)}" for k, value in enumerate(values)]
     loop = [f"for i in range({TILE}):", *(f"    {line}" for line in body)]
     return _function("tile", ["tile_in", "tile_out"], None, loop)
 
@@ -178,7 +191,7 @@ def _shape_text(shape: tuple[int, ...]) -> str:
 
 
 def _names(routine: Routine) -> list[str]:
-    return [*(a.name for a in routine.arguments), *(r.name for r in routine.results)]
+    return [*(a.name for a in routine.arguments), *(r.name for r in routine.outputs)]
 
 
 def _locals(routine: Routine) -> list[str]:

@@ -1,4 +1,4 @@
-"""One quantity of one arm, ready for single calls: straight-line Python at once, machine code once compiled."""
+"""One quantity of one arm, ready for single calls as straight-line Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from struct import Struct
 import numpy as np
 import numpy.typing as npt
 
-from hil.kernels.compiled import CompiledRoutine
 from hil.kernels.emit_python import python_function
 from hil.kernels.routine import Routine
 
@@ -20,27 +19,14 @@ class Evaluator:
 
     Attributes:
         shape: of the result.
-        compiled: machine code, or None until `compile`.
     """
 
     def __init__(self, routine: Routine) -> None:
         (result,) = routine.results
         self.shape = result.shape
-        self.compiled: CompiledRoutine | None = None
-        self._routine = routine
         self._values = python_function(routine, flat=True)
         # Packing a tuple into the array's memory takes a third of the time of an assignment.
         self._pack_into = Struct(f"{math.prod(result.shape)}d").pack_into
-
-    def compile(self) -> CompiledRoutine:
-        """Make machine code of it, once.
-
-        Raises:
-            MissingExtraError: Numba is not installed.
-        """
-        if self.compiled is None:
-            self.compiled = CompiledRoutine(self._routine)
-        return self.compiled
 
     def one(self, out: FloatArray | None, *arguments: list[float]) -> FloatArray:
         """The result for one set of finite arguments, in `out` (float64, of the right shape) if given."""
@@ -49,5 +35,5 @@ class Evaluator:
             out[...] = np.array(values).reshape(self.shape)
             return out
         array = np.empty(self.shape) if out is None else out
-        self._pack_into(array, 0, *values)
+        self._pack_into(array.data, 0, *values)
         return array

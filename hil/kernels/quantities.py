@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from hil.errors import CommandError
 from hil.kernels import chain as equations
+from hil.kernels import dynamics_routines, families, inverse, motion_routines
+from hil.kernels.bodies import Mechanism, mechanism_of
 from hil.kernels.chain import Chain, Frame, chain_of
+from hil.kernels.newton_euler import EARTH_M_S2, Gravity
 from hil.kernels.routine import Argument, Routine, draft
 from hil.kernels.scalar import Functions, Scalar
 from hil.model.robot import RobotModel
@@ -102,9 +105,63 @@ def _stack(frames: Sequence[Frame], meaning: str) -> Values:
     return (len(frames), 4, 4), [value for frame in frames for value in frame_rows(frame)], meaning
 
 
+def inverse_kinematics(model: RobotModel) -> Routine:
+    """All branches of the arm's closed form, each with what forward kinematics says of it.
+
+    Raises:
+        CommandError: the arm is of no family that has one.
+    """
+    form = families.recognise(chain_of(model))
+    if form is None:
+        raise CommandError(
+            f"{model.id} is of no family that has a closed form",
+            value=model.id,
+            allowed="an arm with a closed form; hil robots NAME tells",
+        )
+    return inverse.inverse_kinematics(form)
+
+
+def _of_chain(build: Callable[[Chain], Routine]) -> Callable[[RobotModel], Routine]:
+    return lambda model: build(chain_of(model))
+
+
+def _of_masses(build: Callable[[Mechanism, Gravity], Routine]) -> Callable[[RobotModel], Routine]:
+    return lambda model: build(mechanism_of(model), EARTH_M_S2)
+
+
 QUANTITIES: Mapping[str, Quantity] = {
     "link_transforms": Quantity("each link's transform, A_1 to A_n", link_transforms),
     "link_frames": Quantity("all frames in the world, T_01 to T_0n", link_frames),
     "forward_kinematics": Quantity("tool frame in the world", forward_kinematics),
     "jacobian": Quantity("geometric Jacobian", jacobian),
+    "inverse_kinematics": Quantity("all branches of the closed form", inverse_kinematics),
+    **{
+        name: Quantity(title, _of_chain(motion_routines.ROUTINES[name]))
+        for name, title in {
+            "jacobian_rate": "change of the Jacobian",
+            "inverse_jacobian": "inverse of the Jacobian",
+            "velocity": "velocity of the tool",
+            "acceleration": "acceleration of the tool",
+            "inverse_velocity": "joint speeds for a velocity of the tool",
+            "inverse_acceleration": "joint accelerations for one of the tool",
+            "cubic_trajectory": "cubic joint motion at a time",
+            "blended_trajectory": "constant speed between cubic blends, at a time",
+            "pd_step": "one step of PD control",
+        }.items()
+    },
+    **{
+        name: Quantity(title, _of_masses(dynamics_routines.ROUTINES[name]))
+        for name, title in {
+            "inverse_dynamics": "torques for wanted accelerations",
+            "inverse_dynamics_with_friction": "the same, friction included",
+            "mass_matrix": "mass matrix M",
+            "coriolis_torque": "Coriolis and centrifugal torques V",
+            "gravity_torque": "gravity torques G",
+            "friction_torque": "friction torques F",
+            "forward_dynamics": "accelerations under torques",
+            "forward_dynamics_with_friction": "the same, friction included",
+            "energy": "kinetic and potential energy",
+        }.items()
+    },
 }
+"""By name, in the order in which lists show them."""

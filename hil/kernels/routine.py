@@ -44,6 +44,15 @@ class Result(NamedTuple):
     meaning: str
 
 
+CONDITIONS: Mapping[str, float] = {"status": 0.0, "regular": 0.0, "smallest_pivot": 1e-12}
+"""Scalar results of these names are no outputs: below the number, the routine reports a singular place."""
+
+
+def is_condition(name: str, shape: tuple[int, ...]) -> bool:
+    """True for a result that leaves as the function's status."""
+    return name in CONDITIONS and not shape
+
+
 class Routine(NamedTuple):
     """One quantity of one arm, derived.
 
@@ -60,6 +69,16 @@ class Routine(NamedTuple):
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
     body: Body
+
+    @property
+    def outputs(self) -> tuple[Result, ...]:
+        """The results that leave as arrays."""
+        return tuple(result for result in self.results if not is_condition(result.name, result.shape))
+
+    @property
+    def conditions(self) -> tuple[tuple[Expression, float], ...]:
+        """Values that have to reach a number, or the outputs mean nothing."""
+        return tuple((r.values[0], CONDITIONS[r.name]) for r in self.results if is_condition(r.name, r.shape))
 
     @property
     def graph(self) -> Graph:

@@ -20,6 +20,9 @@ Matrix3: TypeAlias = tuple[tuple[float, float, float], tuple[float, float, float
 ROTATION_TOLERANCE = 1e-6
 """A matrix farther than this from a rotation is refused; a nearer one is made exact."""
 
+ROUNDING = 1e-15
+"""A rotation whose columns are this near to orthonormal is exact already."""
+
 POLE = 1e-10
 """Cosine of B below which A and C turn about the same axis as far as double precision can tell."""
 
@@ -82,6 +85,8 @@ def checked_pose(pose: npt.ArrayLike) -> FloatArray:
         raise CommandError(
             f"a pose has to be a 4x4 array, shape {array.shape} was given", value=pose, allowed="shape (4, 4)"
         )
+    if _is_exact(array.tolist()):
+        return array
     if not np.isfinite(array).all():
         raise CommandError("the pose holds a number that is not finite", value=pose, allowed="finite numbers")
     if np.abs(array[3] - (0.0, 0.0, 0.0, 1.0)).max() > ROTATION_TOLERANCE:
@@ -105,11 +110,26 @@ def checked_pose(pose: npt.ArrayLike) -> FloatArray:
             value=pose,
             allowed="determinant +1",
         )
-    if defect > 1e-15:
-        left, _, right = np.linalg.svd(rotation)
-        array[:3, :3] = left @ right
+    left, _, right = np.linalg.svd(rotation)
+    array[:3, :3] = left @ right
     array[3] = (0.0, 0.0, 0.0, 1.0)
     return array
+
+
+def _is_exact(rows: list[list[float]]) -> bool:
+    """True for a rigid transform that rounding alone keeps from being perfect; the usual case, told quickly."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), last = rows
+    return (
+        last == [0.0, 0.0, 0.0, 1.0]
+        and math.isfinite(x + y + z)
+        and abs(a * a + d * d + g * g - 1.0) <= ROUNDING
+        and abs(b * b + e * e + h * h - 1.0) <= ROUNDING
+        and abs(c * c + f * f + i * i - 1.0) <= ROUNDING
+        and abs(a * b + d * e + g * h) <= ROUNDING
+        and abs(a * c + d * f + g * i) <= ROUNDING
+        and abs(b * c + e * f + h * i) <= ROUNDING
+        and a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) > 0.0
+    )
 
 
 def rotation_rz_ry_rx(z_rad: float, y_rad: float, x_rad: float) -> Matrix3:

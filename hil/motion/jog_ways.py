@@ -107,7 +107,7 @@ class ToolWay:
         self._pose = pose
         turned = pose[:3, :3] if move.frame is JogFrame.TOOL else np.eye(3)
         self._line = turned @ np.array(move.linear) / size
-        self._inverse = self._by_pitch(move, size) if robot.has_closed_form else self._by_pose(move, turned, size)
+        self._inverse = self._by_pitch(move, size) if robot.has_pitch_and_roll else self._by_pose(move, turned, size)
 
     def _by_pitch(self, move: ToolJog, size: float) -> Callable[[float, list[float]], IkResult]:
         if any(move.turn):
@@ -291,7 +291,7 @@ def _directions(robot: Robot, frame: JogFrame) -> list[tuple[str, ToolJog]]:
     u, w = OUT_LINE_M, OUT_TURN_RAD
     lines = ((u, 0.0, 0.0), (0.0, u, 0.0), (0.0, 0.0, u))
     found = [(name, ToolJog(frame=frame, linear=line)) for name, line in zip("xyz", lines, strict=True)]
-    return [*found, ("pitch", ToolJog(frame=frame, pitch=w))] if robot.has_closed_form else found
+    return [*found, ("pitch", ToolJog(frame=frame, pitch=w))] if robot.has_pitch_and_roll else found
 
 
 def _reversed(move: ToolJog) -> ToolJog:

@@ -324,13 +324,13 @@ class _Planner:
         """The pitch asked for; if none is, the present one, and any if that cannot be."""
         if step.pitch_deg is not None:
             return [step.pitch_deg * DEG]
-        if not self._robot.has_closed_form:
+        if not self._robot.has_pitch_and_roll:
             return [None]
         return [self._robot.tool_target(self._joints()).pitch_rad, None]
 
     def _other_pitches(self, point: Sequence[float], roll: float | None) -> Iterator[IkResult]:
         """Solutions at pitches all round, nearest to the present one first: this rig may allow few of them."""
-        if not self._robot.has_closed_form:
+        if not self._robot.has_pitch_and_roll:
             return
         present = self._robot.tool_target(self._joints()).pitch_rad
         for k in range(1, math.ceil(math.pi / PITCH_STEP_RAD)):
@@ -419,7 +419,7 @@ class _Planner:
 
     def _pitching(self, step: LineStep, start: FloatArray, end: FloatArray) -> tuple[Inverse, float]:
         robot, way = self._robot, end - start
-        if not robot.has_closed_form:
+        if not robot.has_pitch_and_roll:
             # No present pitch and roll to go on from: what the file gives holds for the whole line.
             pitch_rad, roll_rad = _radians(step.pitch_deg), _radians(step.roll_deg)
             return lambda fraction, seed: robot.inverse_kinematics_target(

@@ -16,7 +16,7 @@ from hil.kernels.chain import Chain, Frame, compose, forward
 from hil.kernels.closed_form import Branch, ClosedForm
 from hil.kernels.scalar import FLOATS, Functions, Scalar
 from hil.kinematics.certified import all_solutions, all_solutions_many, solve_pose
-from hil.kinematics.families import recognise
+from hil.kernels.families import recognise
 from hil.kinematics.limits import Range, range_of
 
 NAMES = ["ur5", "adept-cobra600", "planar-2r", "planar-3r", "puma560", "stanford", "lynx6"]

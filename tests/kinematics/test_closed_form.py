@@ -31,13 +31,13 @@ def turned_apart(q: np.ndarray, other: np.ndarray) -> float:
 
 
 def test_the_family_is_recognised_from_its_dh_table_and_nothing_else_is() -> None:
-    assert all(hil.load_robot(name).has_closed_form for name in FAMILY)
-    assert not any(hil.load_robot(name).has_closed_form for name in OTHERS)
+    assert all(hil.load_robot(name).has_pitch_and_roll for name in FAMILY)
+    assert not any(hil.load_robot(name).has_pitch_and_roll for name in OTHERS)
 
 
 def test_an_arm_without_a_closed_form_says_what_to_use_instead() -> None:
     with pytest.raises(CommandError, match="inverse_kinematics_numeric"):
-        hil.load_robot("puma560").inverse_kinematics_all(np.eye(4))
+        hil.load_robot("panda").inverse_kinematics_all(np.eye(4))
 
 
 @pytest.mark.parametrize(

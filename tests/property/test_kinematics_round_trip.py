@@ -72,7 +72,7 @@ def apart(q: np.ndarray, other: np.ndarray) -> float:
 def check_round_trip(robot: hil.Robot, q: np.ndarray) -> None:
     pose = robot.forward_kinematics(q)
     solutions = robot.inverse_kinematics_all(pose)
-    assert 1 <= len(solutions) <= (4 if robot.dof == 5 else 2)
+    assert 1 <= len(solutions) <= len(robot.branches)
     assert np.abs(robot.forward_kinematics(solutions) - pose).max() < 1e-9
     for i, solution in enumerate(solutions):
         assert all(apart(solution, other) > 1e-7 for other in solutions[i + 1 :])

@@ -9,7 +9,7 @@ import hil
 from hil.kernels.chain import forward
 from hil.kernels.scalar import FLOATS
 from hil.kinematics.certified import all_solutions
-from hil.kinematics.families import recognise
+from hil.kernels.families import recognise
 
 FAMILIES = {
     "planar-2r": "planar 2R",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hil.kernels import parallel_axes, planar, scara, spherical_wrist, stanford, yaw_pitch_form
+from hil.kernels import parallel_axes, pitch_wrist, planar, scara, spherical_wrist, stanford, yaw_pitch_form
 from hil.kernels.chain import Chain
 from hil.kernels.closed_form import ClosedForm
 
@@ -15,6 +15,7 @@ RECOGNISERS: tuple[Callable[[Chain], ClosedForm | None], ...] = (
     spherical_wrist.recognise,
     stanford.recognise,
     parallel_axes.recognise,
+    pitch_wrist.recognise,
 )
 """One line per family, asked in this order."""
 
