@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 from hil.piecewise import PiecewiseLinear
 from hil.types import Record
+from sim.faults import Event, FaultKind
 from sim.servo import Servo
 from sim.ssc32 import CHANNELS, Ssc32Board
 
@@ -45,6 +47,8 @@ class ServoBench:
     Raises:
         ValueError: a channel outside 0 to 31 or given twice, or points that are no calibration.
     """
+
+    FAULTS: ClassVar[frozenset[FaultKind]] = frozenset({FaultKind.STALL, FaultKind.NO_SERVO_POWER})
 
     def __init__(self, board: Ssc32Board, servos: Sequence[BenchServo], *, start_s: float = 0.0) -> None:
         self.first_moves: list[FirstMove] = []
@@ -108,6 +112,13 @@ class ServoBench:
         for channel in self._servos:
             if channel // 16 + 1 in banks:
                 self._drive(channel, at_s)
+
+    def meet(self, event: Event) -> None:
+        """A joint is blocked, or the servo supply fails; or that is over."""
+        if event.fault.kind is FaultKind.NO_SERVO_POWER:
+            self.supply(not event.begins, event.time_s)
+        elif event.fault.channel is not None:
+            self.stall(event.fault.channel, event.time_s, event.begins)
 
     def _on_pulses(self, time_s: float, changes: Sequence[tuple[int, float]]) -> None:
         for channel, pulse_us in changes:

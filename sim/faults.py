@@ -15,6 +15,7 @@ import msgspec
 from hil.errors import ConfigError
 from hil.tables import convert
 from hil.types import Record
+from sim.uart import FRAMINGS
 
 
 class FaultKind(Enum):
@@ -32,6 +33,12 @@ class FaultKind(Enum):
     NO_POWER = "no_power"
     NO_SERVO_POWER = "no_servo_power"
     STALE_TEXT = "stale_text"
+    WRONG_LINE = "wrong_line"
+    KEY_TURNED = "key_turned"
+    TEACH_BOX = "teach_box"
+    EMERGENCY_STOP = "emergency_stop"
+    SERVO_ALARM = "servo_alarm"
+    RIGHT_TAKEN = "right_taken"
 
 
 class Direction(Enum):
@@ -42,12 +49,24 @@ class Direction(Enum):
 
 
 BYTE_KINDS = frozenset({FaultKind.LOST, FaultKind.GARBLED, FaultKind.DOUBLED, FaultKind.LATE})
+ANY_CONTROLLER = BYTE_KINDS | {
+    FaultKind.UNPLUG,
+    FaultKind.RESET,
+    FaultKind.HUNG,
+    FaultKind.NO_POWER,
+    FaultKind.STALE_TEXT,
+    FaultKind.WRONG_LINE,
+}
+"""Faults that the line brings about, whatever hangs on it."""
+
 _USUAL = Direction.REPLIES
 _EXTRA = {
     FaultKind.LATE: "delay_ms",
     FaultKind.STALL: "channel",
     FaultKind.BROWN_OUT: "channels_starting",
     FaultKind.STALE_TEXT: "text",
+    FaultKind.WRONG_LINE: "framing",
+    FaultKind.SERVO_ALARM: "number",
 }
 
 Seconds = Annotated[float, msgspec.Meta(ge=0.0)]
@@ -65,6 +84,8 @@ class Fault(Record, frozen=True):
         channel: whose joint stalls.
         channels_starting: a brown-out happens once so many servos get their first pulse in one frame.
         text: what an earlier client left in the board, without CR.
+        framing: how the host's port wraps a byte, such as 8N1 where the controller expects 8E2.
+        number: of the servo alarm, four digits as the controller's list has them.
     """
 
     kind: FaultKind
@@ -77,6 +98,8 @@ class Fault(Record, frozen=True):
     channel: Annotated[int, msgspec.Meta(ge=0, le=31)] | None = None
     channels_starting: Annotated[int, msgspec.Meta(ge=1, le=32)] | None = None
     text: str | None = None
+    framing: str | None = None
+    number: Annotated[int, msgspec.Meta(ge=1, le=9999)] | None = None
 
     @property
     def end_s(self) -> float:
@@ -136,6 +159,8 @@ def _check(fault: Fault, key: str, file: str) -> None:
             raise ConfigError(file, f"{key}.{name}", None, f"kind {kind.value} needs {name}")
         if kind is not owner and given is not None:
             raise ConfigError(file, f"{key}.{name}", given, f"{name} goes only with kind {owner.value}")
+    if fault.framing is not None and fault.framing not in FRAMINGS:
+        raise ConfigError(file, f"{key}.framing", fault.framing, ", ".join(FRAMINGS))
     if fault.text is not None and any(not " " <= letter <= "~" for letter in fault.text):
         raise ConfigError(file, f"{key}.text", fault.text, "printable ASCII, no CR")
 
@@ -158,6 +183,7 @@ class FaultScript:
 
     Attributes:
         channels: whose joints stall some time.
+        kinds: what happens some time.
     """
 
     def __init__(self, faults: FaultFile, rng: random.Random, start_s: float = 0.0) -> None:
@@ -170,6 +196,7 @@ class FaultScript:
         self._met: dict[int, int] = {}
         self._unplugs = [f for f in faults.fault if f.kind is FaultKind.UNPLUG]
         self.channels = frozenset(f.channel for f in faults.fault if f.channel is not None)
+        self.kinds = frozenset(fault.kind for fault in faults.fault)
         moments = []
         for fault in faults.fault:
             if fault.kind not in BYTE_KINDS:

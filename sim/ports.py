@@ -1,4 +1,4 @@
-"""The line between a host and an emulated board, paced by its baud rate, and the port at its host end."""
+"""The line between a host and an emulated controller, paced by its baud rate, and the port at its host end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 from collections import deque
 
 from hil.errors import LinkClosed, LinkOverrun
-from sim.bench import ServoBench
-from sim.faults import Direction, Event, FaultKind, FaultScript
-from sim.ssc32 import Ssc32Board
-from sim.uart import mishear, same_speed
+from sim.controllers import Controller, Plant
+from sim.faults import ANY_CONTROLLER, Direction, Event, FaultKind, FaultScript
+from sim.uart import FRAMINGS, Framing, mishear, same_speed
 
 
 class Line:
@@ -20,21 +19,25 @@ class Line:
         baud: speed of the host's end.
         faults: what goes wrong, or None.
         bench: the arm behind the board, needed by faults that stall a joint or cut the servo supply.
+        framing: how the host's end wraps a byte; None for as the board does.
 
     Raises:
-        ValueError: `baud` is not positive, or a fault needs a servo that is not there.
+        ValueError: `baud` is not positive, a fault needs a servo that is not there, or cannot happen to this kind of
+            controller.
     """
 
     def __init__(
         self,
-        board: Ssc32Board,
+        board: Controller,
         baud: int,
         faults: FaultScript | None = None,
-        bench: ServoBench | None = None,
+        bench: Plant | None = None,
+        framing: Framing | None = None,
     ) -> None:
-        if faults is not None and not faults.channels <= set(bench.channels if bench else ()):
-            raise ValueError(f"a fault stalls a joint on channel {sorted(faults.channels)}: no servo is there")
+        if faults is not None:
+            check_faults(faults, board, bench)
         self.board = board
+        self._framing = self._usual_framing = framing or board.framing
         self._faults = faults
         self._bench = bench
         self._free_s = -math.inf
@@ -43,14 +46,15 @@ class Line:
 
     @property
     def byte_s(self) -> float:
-        """Ten bit times at the host's end."""
+        """Time of one byte at the host's end."""
         return self._byte_s
 
     def set_baud(self, baud: int) -> None:
         """Change the speed of the host's end."""
         if baud <= 0:
             raise ValueError(f"baud {baud}: a positive number allowed")
-        self._byte_s = 10.0 / baud
+        self._baud = baud
+        self._byte_s = self._framing.bits / baud
 
     def backlog(self, now_s: float) -> int:
         """Bytes handed over that have not left yet."""
@@ -61,13 +65,13 @@ class Line:
         self._apply_faults(now_s)
         start_s = max(now_s, self._free_s)
         if self._faults is None:
-            self.board.receive(data, start_s, self._byte_s)
+            self.board.receive(data, start_s, self._byte_s, self._framing)
             self._free_s = start_s + len(data) * self._byte_s
             return
         for value in data:
             arriving, delay_s = self._faults.strike(value, start_s, Direction.COMMANDS)
             start_s += delay_s
-            self.board.receive(arriving, start_s, self._byte_s)
+            self.board.receive(arriving, start_s, self._byte_s, self._framing)
             start_s += self._byte_s * max(len(arriving), 1)
         self._free_s = start_s
 
@@ -98,9 +102,10 @@ class Line:
 
     def _bring(self, end_s: float, data: bytes) -> None:
         """One reply byte comes down the line."""
-        if not same_speed(self.board.byte_s, self._byte_s):
-            start_s = end_s - self.board.byte_s
-            heard = mishear(data, start_s, self.board.byte_s, self._byte_s)
+        board = self.board
+        if board.framing != self._framing or not same_speed(board.byte_s, self._byte_s):
+            start_s = end_s - board.byte_s
+            heard = mishear(data, start_s, board.byte_s, self._byte_s, board.framing, self._framing)
             data = bytes(value for _, value, _ in heard)
         if self._faults is not None:
             arriving = b""
@@ -129,8 +134,6 @@ class Line:
             self.cut(at_s)
         elif kind is FaultKind.RESET and begins:
             board.power_cycle(at_s)
-        elif kind is FaultKind.BROWN_OUT:
-            board.brown_out_channels = fault.channels_starting if begins else None
         elif kind is FaultKind.HUNG:
             board.hang(at_s, begins)
         elif kind is FaultKind.NO_POWER and begins:
@@ -140,10 +143,28 @@ class Line:
         elif kind is FaultKind.STALE_TEXT and begins:
             text = (fault.text or "").encode("ascii")
             board.receive(text, at_s - len(text) * board.byte_s, board.byte_s)
-        elif self._bench is not None and kind is FaultKind.STALL and fault.channel is not None:
-            self._bench.stall(fault.channel, at_s, begins)
-        elif self._bench is not None and kind is FaultKind.NO_SERVO_POWER:
-            self._bench.supply(not begins, at_s)
+        elif kind is FaultKind.WRONG_LINE:
+            self._framing = FRAMINGS[fault.framing or ""] if begins else self._usual_framing
+            self.set_baud(self._baud)
+        elif kind in board.FAULTS:
+            board.meet(event)
+        elif self._bench is not None and kind in self._bench.FAULTS:
+            self._bench.meet(event)
+
+
+def check_faults(faults: FaultScript, board: Controller, bench: Plant | None) -> None:
+    """Make sure that a script's faults can happen here.
+
+    Raises:
+        ValueError: one needs a servo that is not there, or another kind of controller.
+    """
+    if not faults.channels <= set(bench.channels if bench else ()):
+        raise ValueError(f"a fault stalls a joint on channel {sorted(faults.channels)}: no servo is there")
+    possible = ANY_CONTROLLER | board.FAULTS | (bench.FAULTS if bench else frozenset())
+    impossible = sorted(kind.value for kind in faults.kinds - possible)
+    if impossible:
+        allowed = ", ".join(sorted(kind.value for kind in possible))
+        raise ValueError(f"{', '.join(impossible)} cannot happen to this fake {board.NAME}; these can: {allowed}")
 
 
 class MemoryPort:
@@ -155,20 +176,21 @@ class MemoryPort:
         faults: scripted faults; hand the same script to the next port when a cable is plugged in again.
         bench: the arm behind the board, see `Line`.
         buffer_bytes: how much the operating system takes before it says no.
+        framing: how this end wraps a byte; None for as the board does.
     """
-
-    NAME = "memory://ssc32"
 
     def __init__(
         self,
-        board: Ssc32Board,
+        board: Controller,
         baud: int,
         faults: FaultScript | None = None,
-        bench: ServoBench | None = None,
+        bench: Plant | None = None,
         *,
         buffer_bytes: int = 4096,
+        framing: Framing | None = None,
     ) -> None:
-        self.line = Line(board, baud, faults, bench)
+        self.name = f"memory://{board.NAME}"
+        self.line = Line(board, baud, faults, bench, framing)
         self._faults = faults
         self._buffer_bytes = buffer_bytes
         self._gone = ""
@@ -186,7 +208,7 @@ class MemoryPort:
         if waiting + len(data) > self._buffer_bytes:
             raise LinkOverrun(
                 f"{waiting} bytes still wait to leave, {len(data)} more do not fit into {self._buffer_bytes}",
-                self.NAME,
+                self.name,
             )
         self.line.send(data, now_s)
 
@@ -216,4 +238,4 @@ class MemoryPort:
                 self.line.poll(now_s)
                 self._gone = "the cable was pulled"
         if self._gone:
-            raise LinkClosed(f"{self.NAME}: {self._gone}", self.NAME)
+            raise LinkClosed(f"{self.name}: {self._gone}", self.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import random
 import select
@@ -13,15 +12,14 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from hil.errors import ConfigError
 from hil.types import Record
-from sim.bench import BenchServo, ServoBench
+from sim.controllers import Controller, Plant
 from sim.faults import FaultScript, load_faults
-from sim.ports import Line
-from sim.ssc32 import CHANNELS, FRAME_S, BoardSettings, Ssc32Board
+from sim.ports import Line, check_faults
 
 if sys.platform != "win32":
     from sim.pty_end import PtyEnd
@@ -37,77 +35,117 @@ Heard = Callable[[bytes, float], None]
 """Is told what a client sent, before any fault of the line, and when it came."""
 
 
-class FakeOptions(Record, frozen=True):
-    """What `hil fake ssc32` takes.
+class Recorder(Protocol):
+    """Writes down what really moved.
+
+    Attributes:
+        due_s: when it has something to write by itself; infinity if it has not.
+    """
+
+    due_s: float
+
+    def tick(self, now_s: float) -> None:
+        """Write what happened up to `now_s`."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+class TraceFile:
+    """Appends JSON lines to a file, each written out at once.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise ConfigError("fake options", "trace", path, f"a file that can be written ({error})") from None
+
+    def write(self, line: dict[str, object]) -> None:
+        """Append one line."""
+        os.write(self._file, json.dumps(line).encode("ascii") + b"\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+class Service(Record, frozen=True):
+    """Where a fake serves, and what goes wrong.
 
     Attributes:
         link: where to put a symbolic link to the pseudo-terminal; None for none.
         tcp_port: serve on 127.0.0.1 at this port instead, 0 for any free one.
-        board: kind of board; by default a 2.x board at 115200 baud.
-        powered: False for a board without logic supply: it takes bytes and never answers.
         faults: path of a fault file.
         seed: of the faults' chance; None for the file's own.
-        servos: the arm behind the board; channels that are not named carry a generic servo.
-        trace: path of a file that gets one JSON line per frame in which something moved.
+        trace: path of a file that gets one JSON line per step in which something moved.
         parent_pid: end when this process is gone.
     """
 
     link: str | None = None
     tcp_port: int | None = None
-    board: BoardSettings = BoardSettings()
-    powered: bool = True
     faults: str | None = None
     seed: int | None = None
-    servos: tuple[BenchServo, ...] = ()
     trace: str | None = None
     parent_pid: int | None = None
 
 
-def run_fake_ssc32(options: FakeOptions, ready: Ready) -> None:
-    """Run a fake SSC-32 until SIGTERM, SIGINT, or the parent's end. Prints nothing.
+def serve_fake(
+    board: Controller,
+    service: Service,
+    ready: Ready,
+    start_s: float,
+    *,
+    bench: Plant | None = None,
+    trace: Recorder | None = None,
+) -> None:
+    """Serve a controller until SIGTERM, SIGINT, or the parent's end. Prints nothing.
 
     Args:
-        options: what to run.
+        board: what answers.
+        service: where and with which faults.
         ready: called once with the URL or path to open, when clients may come.
+        start_s: from when the faults' times count.
+        bench: the arm behind it, of a controller that does not hold one itself.
+        trace: the record of what moved.
 
     Raises:
-        ConfigError: a fault file is wrong, two servos share a channel, the link's place is taken, the port is
+        ConfigError: a fault file is wrong or asks for what cannot happen here, the link's place is taken, the port is
             busy, or the system has no pseudo-terminals.
     """
-    start_s = time.monotonic()
-    board = Ssc32Board(options.board, start_s=start_s, powered=options.powered)
-    named = {servo.channel for servo in options.servos}
-    generic = [BenchServo(channel=number) for number in range(CHANNELS) if number not in named]
-    try:
-        servos = sorted([*options.servos, *generic], key=lambda servo: servo.channel)
-        bench = ServoBench(board, servos, start_s=start_s)
-    except ValueError as error:
-        raise ConfigError("fake options", "servos", sorted(named), str(error)) from None
     script = None
-    if options.faults is not None:
-        faults = load_faults(options.faults)
-        seed = faults.seed if options.seed is None else options.seed
+    if service.faults is not None:
+        faults = load_faults(service.faults)
+        seed = faults.seed if service.seed is None else service.seed
         script = FaultScript(faults, random.Random(seed), start_s)
-    trace = None if options.trace is None else Trace(options.trace, board, bench)
-    parent_gone = _watch_parent(options.parent_pid)
-    if options.tcp_port is not None:
-        serve_tcp(board, options.tcp_port, ready, bench=bench, faults=script, trace=trace, stop=parent_gone)
+        try:
+            check_faults(script, board, bench)
+        except ValueError as error:
+            raise ConfigError(service.faults, "fault", sorted(k.value for k in script.kinds), str(error)) from None
+    parent_gone = watch_parent(service.parent_pid)
+    if service.tcp_port is not None:
+        serve_tcp(board, service.tcp_port, ready, bench=bench, faults=script, trace=trace, stop=parent_gone)
     else:
-        serve_pty(board, options.link, ready, bench=bench, faults=script, trace=trace, stop=parent_gone)
+        serve_pty(board, service.link, ready, bench=bench, faults=script, trace=trace, stop=parent_gone)
 
 
 def serve_pty(
-    board: Ssc32Board,
+    board: Controller,
     link: str | None,
     ready: Ready,
     *,
-    bench: ServoBench | None = None,
+    bench: Plant | None = None,
     faults: FaultScript | None = None,
-    trace: Trace | None = None,
+    trace: Recorder | None = None,
     heard: Heard = lambda data, now_s: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Serve a board on a raw pseudo-terminal until `stop()`, SIGTERM or SIGINT; clients may come and go.
+    """Serve a controller on a raw pseudo-terminal until `stop()`, SIGTERM or SIGINT; clients may come and go.
 
     Args:
         board: what answers.
@@ -129,62 +167,22 @@ def serve_pty(
 
 
 def serve_tcp(
-    board: Ssc32Board,
+    board: Controller,
     port: int,
     ready: Ready,
     *,
-    bench: ServoBench | None = None,
+    bench: Plant | None = None,
     faults: FaultScript | None = None,
-    trace: Trace | None = None,
+    trace: Recorder | None = None,
     heard: Heard = lambda data, now_s: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Serve a board on 127.0.0.1 to one client at a time; otherwise as `serve_pty`. No baud rate can differ.
+    """Serve a controller on 127.0.0.1 to one client at a time; otherwise as `serve_pty`. No baud rate can differ.
 
     Raises:
         ConfigError: the port is taken.
     """
     _serve(board, _TcpEnd(port), ready, bench, faults, trace, heard, stop)
-
-
-class Trace:
-    """Appends what really moved to a file, flushed line by line, for tests that kill processes.
-
-    A line is ``{"time_s", "pulses_us", "positions"}``: the machine's monotonic clock, 32 widths, and the
-    servos' positions in the order of the bench. One per frame in which a pulse changed, then one per frame
-    until the servos have settled.
-    """
-
-    def __init__(self, path: str, board: Ssc32Board, bench: ServoBench) -> None:
-        try:
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as error:
-            raise ConfigError("fake options", "trace", path, f"a file that can be written ({error})") from None
-        self._board, self._bench = board, bench
-        self.due_s = math.inf
-        board.watch(self._on_pulses)
-
-    def tick(self, now_s: float) -> None:
-        """Write the frames up to `now_s` in which only servos moved."""
-        while self.due_s <= now_s:
-            self._write(self.due_s)
-            self.due_s = math.inf if self._bench.settled() else self.due_s + FRAME_S
-
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._file)
-
-    def _on_pulses(self, time_s: float, changes: Sequence[tuple[int, float]]) -> None:
-        self._write(time_s)
-        self.due_s = time_s + FRAME_S
-
-    def _write(self, time_s: float) -> None:
-        line = {
-            "time_s": time_s,
-            "pulses_us": self._board.pulses_us(),
-            "positions": self._bench.positions(time_s),
-        }
-        os.write(self._file, json.dumps(line).encode("ascii") + b"\n")
 
 
 class _End(Protocol):
@@ -293,12 +291,12 @@ class _TcpEnd:
 
 
 def _serve(
-    board: Ssc32Board,
+    board: Controller,
     end: _End,
     ready: Ready,
-    bench: ServoBench | None,
+    bench: Plant | None,
     faults: FaultScript | None,
-    trace: Trace | None,
+    trace: Recorder | None,
     heard: Heard,
     stop: Callable[[], bool],
 ) -> None:
@@ -318,7 +316,7 @@ def _loop(
     line: Line,
     end: _End,
     faults: FaultScript | None,
-    trace: Trace | None,
+    trace: Recorder | None,
     heard: Heard,
     stop: Callable[[], bool],
 ) -> None:
@@ -368,7 +366,7 @@ def _signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _watch_parent(pid: int | None) -> Callable[[], bool]:
+def watch_parent(pid: int | None) -> Callable[[], bool]:
     """A question: is the process gone? A dead parent that nobody has reaped counts as gone."""
     if pid is None:
         return lambda: False

@@ -12,9 +12,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 from hil.types import Record
-from sim.uart import mishear, same_speed
+from sim.faults import Event, FaultKind
+from sim.uart import EIGHT_N_ONE, Chunk, Framing, mishear, same_speed
 
 CHANNELS = 32
 FRAME_S = 0.02
@@ -195,19 +197,6 @@ class _Input:
 
 
 @dataclass
-class _Chunk:
-    """Bytes on their way in; byte i is complete at start_s + (i + 1) * byte_s."""
-
-    data: bytes
-    start_s: float
-    byte_s: float
-    taken: int = 0
-
-    def end_s(self, count: int) -> float:
-        return self.start_s + count * self.byte_s
-
-
-@dataclass
 class _Servo:
     """One `# P S` of a line."""
 
@@ -236,6 +225,9 @@ class Ssc32Board:
         startup: the stored startup string.
     """
 
+    NAME: ClassVar[str] = "ssc32"
+    FAULTS: ClassVar[frozenset[FaultKind]] = frozenset({FaultKind.BROWN_OUT})
+
     def __init__(
         self,
         settings: BoardSettings | None = None,
@@ -260,12 +252,13 @@ class Ssc32Board:
         }
         self._startup = startup[:STARTUP_LIMIT]
         self.baud = settings.baud or _BAUDS[self._firmware]
+        self.framing = EIGHT_N_ONE
         self._channels = [_Channel(number) for number in range(CHANNELS)]
         self._active: list[_Channel] = []
         self._watchers: list[Watcher] = []
         names = "ABCDEFGH" if self._firmware is Firmware.U else "ABCD"
         self._inputs = {name: _Input() for name in names}
-        self._inbox: deque[_Chunk] = deque()
+        self._inbox: deque[Chunk] = deque()
         self._outbox: deque[tuple[float, int]] = deque()
         self._now_s = self._origin_s = self._ready_s = start_s
         self._frame = 0
@@ -336,34 +329,32 @@ class Ssc32Board:
 
     # What the world does to the board.
 
-    def receive(self, data: bytes, start_s: float, byte_s: float) -> None:
+    def receive(self, data: bytes, start_s: float, byte_s: float, framing: Framing = EIGHT_N_ONE) -> None:
         """Put bytes on the board's input.
 
         Args:
             data: what is sent, back to back.
             start_s: when the first byte begins; byte i is complete at start_s + (i + 1) * byte_s.
-            byte_s: ten bit times of the sender. More than 4 % off the board's own, and it hears garbage.
+            byte_s: time of a byte of the sender. More than 4 % off the board's own, and it hears garbage.
+            framing: the sender's; with any other than 8N1 it hears garbage too.
         """
         if not data:
             return
-        if same_speed(byte_s, self.byte_s):
-            self._inbox.append(_Chunk(data, start_s, byte_s))
+        if framing == self.framing and same_speed(byte_s, self.byte_s):
+            self._inbox.append(Chunk(data, start_s, byte_s))
             return
-        for end_s, value, broken in mishear(data, start_s, byte_s, self.byte_s):
+        for end_s, value, broken in mishear(data, start_s, byte_s, self.byte_s, framing, self.framing):
             self.counts.framing_errors += broken
-            self._inbox.append(_Chunk(bytes((value,)), end_s - self.byte_s, self.byte_s))
+            self._inbox.append(Chunk(bytes((value,)), end_s - self.byte_s, self.byte_s))
 
     def advance(self, until_s: float) -> None:
         """Let everything happen that happens up to and including `until_s`; never goes back."""
         while self._inbox:
             chunk = self._inbox[0]
-            size = len(chunk.data)
-            complete = size
-            if chunk.end_s(size) > until_s:
-                complete = min(size, int((until_s - chunk.start_s) / chunk.byte_s + 1e-9))
+            complete = chunk.complete(until_s)
             if complete > chunk.taken:
                 self._take(chunk, complete)
-            if chunk.taken < size:
+            if chunk.taken < len(chunk.data):
                 break
             self._inbox.popleft()
         self._run_to(until_s)
@@ -405,6 +396,10 @@ class Ssc32Board:
             self._outbox.clear()
         elif not hung and self.state is BoardState.HUNG:
             self.state = BoardState.RUNNING
+
+    def meet(self, event: Event) -> None:
+        """A brown-out by many servos at once becomes possible, or impossible again."""
+        self.brown_out_channels = event.fault.channels_starting if event.begins else None
 
     def set_input(self, name: str, high: bool, at_s: float) -> None:
         """Drive a digital input; it counts once it has been stable for 15 ms."""
@@ -538,7 +533,7 @@ class Ssc32Board:
 
     # Bytes in.
 
-    def _take(self, chunk: _Chunk, complete: int) -> None:
+    def _take(self, chunk: Chunk, complete: int) -> None:
         """Take the bytes of `chunk` up to number `complete`, each at its time."""
         data, index = chunk.data, chunk.taken
         while index < complete:

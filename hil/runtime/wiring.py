@@ -35,9 +35,10 @@ from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
+from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.faults import FaultScript, faults_from_table, load_faults
 from sim.ports import MemoryPort
-from sim.serving import FakeOptions, run_fake_ssc32, serve_pty, serve_tcp
+from sim.serving import serve_pty, serve_tcp
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 
 FAKE_READY_S = 20.0

@@ -17,7 +17,7 @@ import pytest
 
 from hil.errors import ConfigError
 from sim.bench import BenchServo
-from sim.serving import FakeOptions, run_fake_ssc32
+from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.ssc32 import BoardSettings, Firmware
 
 termios = pytest.importorskip("termios")
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.processes
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import sys, msgspec
-from sim.serving import FakeOptions, run_fake_ssc32
+from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 options = msgspec.json.decode(sys.argv[1], type=FakeOptions)
 run_fake_ssc32(options, lambda url: print(url, flush=True))
 print("ended", flush=True)
@@ -175,9 +175,9 @@ def test_it_ends_with_its_parent(tmp_path):
     program = """
 import subprocess, sys, os, time
 import msgspec
-from sim.serving import FakeOptions
+from sim.fake_ssc32 import FakeOptions
 options = msgspec.structs.replace(msgspec.json.decode(sys.argv[1], type=FakeOptions), parent_pid=os.getpid())
-code = "import sys, msgspec; from sim.serving import *; run_fake_ssc32(msgspec.json.decode(sys.argv[1], " \\
+code = "import sys, msgspec; from sim.fake_ssc32 import *; run_fake_ssc32(msgspec.json.decode(sys.argv[1], " \\
     "type=FakeOptions), lambda url: print(url, flush=True))"
 subprocess.Popen([sys.executable, "-c", code, msgspec.json.encode(options).decode()])
 time.sleep(60)
