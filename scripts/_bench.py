@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 
-BENCHES = ("loop", "preview", "tick", "kinematics")
+BENCHES = ("loop", "preview", "tick", "kinematics", "peers")
 
 
 def main() -> int:

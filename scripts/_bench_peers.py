@@ -1,0 +1,188 @@
+"""The arm core beside public packages, each in an environment of its own, in one run; see docs/performance.md.
+
+Every round runs ours, then each peer, on the same configurations; a ratio is ours over the peer's of the same round,
+and the median round counts. CPU time of one thread, unless the case says wall time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from _bench_common import show, verdict
+
+import hil
+from hil.model.files import cache_dir
+
+HERE = Path(__file__).parent / "peers"
+PEERS = {"pinocchio": ("pin",), "eaik": ("eaik",), "toolbox": ("roboticstoolbox-python",)}
+ROUNDS, QUICK_ROUNDS = 3, 1
+MANY, QUICK_MANY = 1_000_000, 200_000
+POSES, QUICK_POSES = 100_000, 20_000
+SEED = 20
+
+
+class Case(NamedTuple):
+    """One line of the table: ours has to take at most `most` times the peer's time."""
+
+    title: str
+    key: str
+    peer: str
+    peer_key: str
+    most: float
+    without_fast: bool = False
+
+
+CASES = (
+    Case("forward kinematics, new array", "fk_new", "pinocchio", "fk_new", 1.0),
+    Case("forward kinematics, into out", "fk_out", "pinocchio", "fk_out", 1.0),
+    Case("Jacobian, into out", "jacobian_out", "pinocchio", "jacobian_out", 1.0),
+    Case("forward kinematics, 1e6", "fk_many", "toolbox", "fk_many", 1 / 15),
+    Case("forward kinematics, 1e6", "fk_many", "pinocchio", "fk_many", 1 / 15),
+    Case("Jacobian, 1e6", "jacobian_many", "toolbox", "jacobian_many", 1 / 15),
+    Case("Jacobian, 1e6", "jacobian_many", "pinocchio", "jacobian_many", 1 / 15),
+    Case("forward kinematics, 1e6, without [fast]", "fk_many", "toolbox", "fk_many", 1 / 3, True),
+    Case("forward kinematics, 1e6, without [fast]", "fk_many", "pinocchio", "fk_many", 1 / 3, True),
+    Case("Jacobian, 1e6, without [fast]", "jacobian_many", "toolbox", "jacobian_many", 1 / 3, True),
+    Case("Jacobian, 1e6, without [fast]", "jacobian_many", "pinocchio", "jacobian_many", 1 / 3, True),
+    Case("all inverse solutions, 6R", "ik_all_puma", "eaik", "ik_all_puma", 1.0),
+    Case("all inverse solutions, 5R", "ik_all_rv2aj", "eaik", "ik_all_rv2aj", 1.0),
+    Case("all inverse solutions, batch, 6R (wall)", "ik_batch_puma", "eaik", "ik_batch_puma", 1 / 3),
+    Case("all inverse solutions, batch, 5R (wall)", "ik_batch_rv2aj", "eaik", "ik_batch_rv2aj", 1 / 3),
+    Case("numeric inverse, PUMA 560, median", "ik_numeric_puma560", "toolbox", "ik_numeric_puma560", 1.0),
+    Case("numeric inverse, UR5, median", "ik_numeric_ur5", "toolbox", "ik_numeric_ur5", 1.0),
+    Case("numeric inverse, Panda, median", "ik_numeric_panda", "toolbox", "ik_numeric_panda", 1.0),
+    Case("inverse dynamics, into out", "inverse_dynamics", "pinocchio", "inverse_dynamics", 1.0),
+    Case("mass matrix, into out", "mass_matrix", "pinocchio", "mass_matrix", 1.0),
+    Case("forward dynamics, into out", "forward_dynamics", "pinocchio", "forward_dynamics", 1.0),
+    Case("cloud of four joints, 17.5 million points (wall)", "cloud", "toolbox", "cloud", 1 / 15),
+)
+
+
+def run(quick: bool) -> bool:
+    """True if every case is within its mark."""
+    with tempfile.TemporaryDirectory() as folder:
+        stored = Path(folder) / "job.npz"
+        np.savez(stored, **_job(QUICK_MANY if quick else MANY, QUICK_POSES if quick else POSES))
+        pythons = {name: _environment(name, packages) for name, packages in PEERS.items()}
+        rounds = []
+        for _ in range(QUICK_ROUNDS if quick else ROUNDS):
+            results = {"ours": _run("ours", Path(sys.executable), stored)}
+            results["plain"] = _run("ours", Path(sys.executable), stored, HIL_WITHOUT_FAST="1")
+            results |= {name: _run(f"{name}_peer", python, stored) for name, python in pythons.items()}
+            rounds.append(results)
+    _tell_versions(rounds[0])
+    rows, met = [], True
+    for case in CASES:
+        ours = [r["plain" if case.without_fast else "ours"]["seconds"][case.key] for r in rounds]
+        theirs = [r[case.peer]["seconds"][case.peer_key] for r in rounds]
+        ratio = float(np.median(np.divide(ours, theirs)))
+        met = met and ratio <= case.most
+        rows.append(
+            [case.title, case.peer, _time(ours), _time(theirs), f"{ratio:.3g}", f"{case.most:.3g}", _passed(ratio, case)]
+        )
+    show("ours over the peer's", ["", "peer", "ours", "peer's", "ratio", "at most", ""], rows)
+    first = [r["ours"]["seconds"]["first_call"] for r in rounds]
+    met = verdict(max(first) < 0.020, f"first forward kinematics of a process: {max(first) * 1e3:.1f} ms, allowed 20") and met
+    cloud = [r["ours"]["seconds"]["cloud"] for r in rounds]
+    met = verdict(max(cloud) < 1.0, f"cloud of 17.5 million points: {max(cloud):.3f} s, allowed 1 s") and met
+    for name in ("puma560", "ur5", "panda"):
+        share = min(r["ours"]["worst"][f"{name} share right to 1e-6"] for r in rounds)
+        met = verdict(share >= 0.999, f"numeric inverse of {name}: {share:.2%} right to 1e-6, at least 99.9 %") and met
+    return verdict(met, "every case is within its mark")
+
+
+def _job(many: int, poses: int) -> dict[str, np.ndarray]:
+    """What all sides work on: the arms' constants, configurations, poses."""
+    rng = np.random.default_rng(SEED)
+    puma = hil.load_robot("puma560")
+    links = puma.model.inertia or ()
+    q, qd, qdd = rng.uniform(-1.5, 1.5, (3, 6))
+    data: dict[str, Any] = {
+        "puma_dh": _dh(puma),
+        "puma_mass": [link.mass_kg for link in links],
+        "puma_com": [link.com_m for link in links],
+        "puma_inertia": [link.inertia_kg_m2 for link in links],
+        "puma_rotor": [(link.motor_inertia_kg_m2 or 0.0) * (link.gear_ratio or 1.0) ** 2 for link in links],
+        "puma_q": q,
+        "puma_qd": qd,
+        "puma_qdd": qdd,
+        "puma_tau": puma.inverse_dynamics(q, qd, qdd),
+        "puma_pose": puma.forward_kinematics(q),
+        "puma_jacobian": puma.jacobian(q),
+        "puma_many": rng.uniform(-np.pi, np.pi, (many, 6)),
+        "four_dh": _dh(hil.load_robot("lynx6-4axis")),
+        "four_grid": _grid(),
+    }
+    for arm, name in {"puma": "puma560", "rv2aj": "rv2aj"}.items():
+        robot = hil.load_robot(name)
+        data[f"{arm}_dh"] = _dh(robot)
+        data[f"{arm}_poses"] = robot.forward_kinematics(rng.uniform(-1.5, 1.5, (poses, robot.dof)))
+        if name == "rv2aj":
+            # EAIK takes no angle offsets: the same arm, seen from the angles of the table.
+            data["rv2aj_poses"] = robot.forward_kinematics(rng.uniform(-1.5, 1.5, (poses, robot.dof)))
+    for name in ("puma560", "ur5", "panda"):
+        robot = hil.load_robot(name)
+        data[f"{name}_numeric_dh"] = _dh(robot)
+        data[f"{name}_numeric_poses"] = robot.forward_kinematics(rng.uniform(-np.pi, np.pi, (1000, robot.dof)))
+        data[f"{name}_numeric_seeds"] = rng.uniform(-np.pi, np.pi, (1000, robot.dof))
+    return {key: np.asarray(value, dtype=np.float64) for key, value in data.items()}
+
+
+def _dh(robot: hil.Robot) -> np.ndarray:
+    return np.array([(j.theta_rad, j.d_m, j.a_m, j.alpha_rad) for j in robot.model.joints])
+
+
+def _grid() -> np.ndarray:
+    """Four joints in steps of 2 degrees, both ends included: 181 * 91 * 91 * ... as in the table of peers."""
+    degrees = ((-90, 90), (0, 180), (-90, 90), (-90, 90))
+    spans = [(low, high, (high - low) / 2 + 1) for low, high in degrees]
+    return np.array([(np.radians(low), np.radians(high), count) for low, high, count in spans])
+
+
+def _environment(name: str, packages: tuple[str, ...]) -> Path:
+    """The peer's own interpreter, installed once."""
+    folder = cache_dir() / "peers" / name
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    done = folder / "installed"
+    if not done.exists():
+        print(f"installing {', '.join(packages)} into {folder} (first time only)")
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "numpy", *packages], check=True)
+        done.touch()
+    return python
+
+
+def _run(script: str, python: Path, stored: Path, **settings: str) -> dict[str, Any]:
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    done = subprocess.run(
+        [python, HERE / f"{script}.py", stored],
+        env={**os.environ, **threads, **settings},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def _tell_versions(results: dict[str, dict[str, Any]]) -> None:
+    for name, result in results.items():
+        worst = ", ".join(f"{key} {value:.3g}" for key, value in result["worst"].items())
+        print(f"{name} {result['version']}: {worst}")
+
+
+def _time(seconds: list[float]) -> str:
+    value = float(np.median(seconds))
+    return f"{value * 1e6:.2f} us" if value < 1e-3 else f"{value * 1e3:.1f} ms"
+
+
+def _passed(ratio: float, case: Case) -> str:
+    return "PASS" if ratio <= case.most else "FAIL"
