@@ -23,7 +23,7 @@ from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
 from hil.runtime.lock import RigLock
-from hil.runtime.loop_process import LoopSpec, run_loop
+from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
@@ -51,6 +51,8 @@ class Host:
         url: real port, or None for a fake controller of its own, placed in the park pose.
         journal: file to write.
         command: what the user typed, for whoever finds the rig taken.
+        address: where the owner can be talked to, or empty.
+        slot: the loop's share of the machine, where the owner has several; None for the last core.
         on_record: called with every tick record, in order.
 
     Raises:
@@ -65,12 +67,15 @@ class Host:
         url: str | None,
         journal: Path,
         command: str,
+        address: str = "",
+        slot: LoopSlot | None = None,
         on_record: Callable[[TickRecord], None] = lambda record: None,
     ) -> None:
         self.rig, self.journal = rig, journal
         self.last: TickRecord | None = None
         self.events: list[str] = []
         self._url, self._command, self._on_record = url, command, on_record
+        self._address, self._slot = address, slot or LoopSlot()
         self._stack = contextlib.ExitStack()
         self._loop: BaseProcess | None = None
         self._recorder: BaseProcess | None = None
@@ -80,7 +85,7 @@ class Host:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
-            stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command))
+            stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
             memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
             _clear_up_after_the_dead(memory, time.time())
             folder = Path(
@@ -105,7 +110,7 @@ class Host:
         self._mailbox.beat(time.monotonic())
         self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
         session = wiring.session_record(self.rig, url=url, fake=self._url is None)
-        spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=session)
+        spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=session, slot=self._slot)
         self._recorder = spawn.Process(target=record, args=(ring_path, self.journal, session), name="hil-recorder")
         self._recorder.start()
         self._loop = spawn.Process(target=run_loop, args=(spec,), name="hil-loop")
@@ -118,7 +123,7 @@ class Host:
         try:
             self.send(Disconnect(reason="the session ends"))
             self.until(lambda: not self.alive, within_s=self.rig.period_s + 10.0)
-            self._poll()
+            self.poll()
         finally:
             for process in (self._loop, self._recorder):
                 if process is not None:
@@ -222,17 +227,17 @@ class Host:
     def until(self, reached: Callable[[], bool], within_s: float) -> None:
         """Follow the loop until something is reached, the time is over, or the loop has ended."""
         deadline_s = time.monotonic() + within_s
-        self._poll()
+        self.poll()
         while not reached() and self.alive and time.monotonic() < deadline_s:
             time.sleep(POLL_S)
-            self._poll()
+            self.poll()
 
     @property
     def alive(self) -> bool:
         """True while the loop's process runs."""
         return self._loop is not None and self._loop.is_alive()
 
-    def _poll(self) -> None:
+    def poll(self) -> None:
         """Give a sign of life and take what the loop has published."""
         self._mailbox.beat(time.monotonic())
         if self._recorder is not None and not self._recorder.is_alive() and not self._stopping and self.alive:

@@ -23,6 +23,18 @@ from hil.types import Disconnect, Record, Request, TickRecord
 RECORDER_START_S = 10.0
 
 
+class LoopSlot(Record, frozen=True):
+    """Which share of the machine a loop gets from an owner of several.
+
+    Attributes:
+        core: to run on; None for the last one.
+        phase_s: when in a period of the clock its tick begins; None for any time.
+    """
+
+    core: int | None = None
+    phase_s: float | None = None
+
+
 class LoopSpec(Record, frozen=True):
     """All that the loop's process needs, handed over when it is started."""
 
@@ -30,6 +42,7 @@ class LoopSpec(Record, frozen=True):
     ring: Path
     mailbox: Path
     session: SessionRecord
+    slot: LoopSlot = LoopSlot()
 
 
 def run_loop(spec: LoopSpec) -> None:
@@ -57,7 +70,7 @@ def run_loop(spec: LoopSpec) -> None:
             encode(record)
 
     clock = RealClock(warm_up)
-    prepare_realtime()
+    prepare_realtime(spec.slot.core)
 
     def take(now_s: float) -> tuple[Request, ...]:
         requests = mailbox.take() + watch.requests(now_s)
@@ -71,7 +84,7 @@ def run_loop(spec: LoopSpec) -> None:
         newest.append(record)
 
     try:
-        run_paced(bridge, clock, spec.rig.period_s, take, publish)
+        run_paced(bridge, clock, spec.rig.period_s, take, publish, spec.slot.phase_s)
     except Exception as error:
         bridge.give_up(clock.now_s())
         raise SystemExit(f"loop: fault in the program itself, the arm was frozen where it was: {error!r}") from error

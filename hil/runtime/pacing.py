@@ -78,6 +78,7 @@ def run_paced(
     period_s: float,
     take: Callable[[float], tuple[Request, ...]],
     publish: Callable[[R], None],
+    phase_s: float | None = None,
 ) -> None:
     """Tick until the ticker has finished.
 
@@ -87,8 +88,12 @@ def run_paced(
         period_s: distance of the deadlines.
         take: requests that have come in, given the time now.
         publish: takes each record; must not block.
+        phase_s: deadlines are this much after whole periods of the clock, so that loops that share a core take turns;
+            None to begin at once.
     """
     deadline_s = clock.now_s()
+    if phase_s is not None:
+        deadline_s = math.ceil((deadline_s - phase_s) / period_s) * period_s + phase_s
     missed, work_s = 0, 0.0
     while not ticker.finished:
         clock.sleep_until(deadline_s)

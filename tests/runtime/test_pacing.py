@@ -184,3 +184,13 @@ def test_a_recorder_that_stays_away_is_said_again_every_second() -> None:
     silent = watch(recorder_age_s=5.0)
     asked = [bool(silent.requests(1.0 + 0.02 * tick)) for tick in range(101)]
     assert sum(asked) == 3
+
+
+def test_loops_that_share_a_core_begin_their_ticks_in_turn() -> None:
+    begun = []
+    for phase_s in (0.0, 0.25 * PERIOD_S):
+        clock = VirtualClock(3.3 * PERIOD_S)
+        worker = Worker(clock, [0.001] * 3)
+        run_paced(worker, clock, PERIOD_S, lambda now_s: (), lambda record: None, phase_s)
+        begun.append([now_s / PERIOD_S for now_s, *_ in worker.seen])
+    assert begun == [pytest.approx([4.0, 5.0, 6.0]), pytest.approx([4.25, 5.25, 6.25])]

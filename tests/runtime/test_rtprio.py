@@ -50,3 +50,13 @@ def test_the_loop_has_a_core_that_recorder_and_fake_stay_off() -> None:
     (others,) = _lines(code.format("leave_the_loops_core"))
     assert len(loop.split()) == 1
     assert loop not in others.split()
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux" or os.cpu_count() == 1, reason="needs Linux and two cores")
+def test_an_owner_of_several_loops_leaves_them_cores_that_each_then_takes() -> None:
+    owner = "from hil.runtime.rtprio import hand_out_cores, prepare_realtime; cores = hand_out_cores(3); "
+    left, handed = _lines("import os; " + owner + "print(*os.sched_getaffinity(0)); print(*cores)")
+    (loop,) = _lines("import os; " + owner + "prepare_realtime(cores[0]); print(*os.sched_getaffinity(0))")
+    assert loop == handed.split()[0]
+    assert not set(left.split()) & set(handed.split())
