@@ -1,0 +1,892 @@
+"""What server and clients say to each other: every message a typed record, as JSON, one message a frame.
+
+Numbers are SI: radians, metres, seconds. Times called `..._s` are readings of the server's monotonic clock, which
+clients learn from what the server sends; `..._epoch_s` are seconds since 1970-01-01 UTC. What clients send is read
+strictly: unknown fields, control characters, sizes beyond the bounds are refused. The one exception is a stop, which
+counts however it is dressed. What the server sends is read leniently, so that a newer server may say more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+import msgspec
+
+from hil.errors import CommandError
+from hil.service.rights import Role
+from hil.types import AxisJog, Mode, Record, Refusal, StateSource, ToolJog
+
+VERSION = 1
+"""Of the protocol. Raised by any change that a client of the version before could not live with."""
+
+SPOKEN = (VERSION,)
+"""Versions that this software can speak, newest last."""
+
+MAX_FRAME_BYTES = 16 << 10
+"""Largest frame that a client may send on the channel."""
+
+MAX_UPLOAD_BYTES = 1 << 20
+"""Largest body that a client may send over HTTP."""
+
+MAX_ANSWER_BYTES = 16 << 20
+"""Largest message that a client reads; a pulled rig with its meshes and a preview of an hour fit."""
+
+MAX_AXES = 16
+MAX_TOKEN_CHARACTERS = 4096
+MAX_RATE_HZ = 50.0
+
+ROOT = "/v1"
+"""Every path begins with it, behind whatever prefix a proxy adds."""
+
+PICTURE_HEADER = "Picture-Taken-S"
+"""HTTP header of a camera's picture: when the server received it, by the clock of `now_s`."""
+
+_PLAIN = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*\Z"
+_MAX_WORDS = 200
+_MOST_AMOUNT = 100.0
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
+"""Of an arm, a file, a booking."""
+
+Text = Annotated[str, msgspec.Meta(max_length=_MAX_WORDS, pattern=_PLAIN)]
+"""A line for people, without control characters, which could take a terminal over."""
+
+Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Share = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
+Seconds = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+Position = Annotated[float, msgspec.Meta(ge=-_MOST_AMOUNT, le=_MOST_AMOUNT)]
+Positions = Annotated[tuple[Position, ...], msgspec.Meta(min_length=1, max_length=MAX_AXES)]
+
+
+# -- from clients ----------------------------------------------------------------------------------------------------
+
+
+class FromClient(Record, frozen=True, kw_only=True, tag_field="type"):
+    """Base of what clients send on a channel.
+
+    Attributes:
+        v: version of the protocol; of a hello always 1.
+        seq: rises with every message of a channel, from 1; answers name it. A stop may leave it out.
+    """
+
+    v: Literal[1] = 1
+    seq: Count = 0
+
+
+class Hello(FromClient, frozen=True, kw_only=True, tag="hello"):
+    """The first message of a channel; its form is the same in all versions.
+
+    Attributes:
+        speaks: versions of the protocol that the client can speak.
+        arm: which arm the channel is about.
+        token: who the client is and what it may do; empty where the server asks for none (loopback).
+        name: display name where there is no token; a token brings its own.
+        client: name and version of the client's software, for the log.
+        on_site: the person stands beside the arm. Believed only if the server's settings or the token allow it.
+    """
+
+    speaks: Annotated[tuple[Count, ...], msgspec.Meta(min_length=1, max_length=16)]
+    arm: Name
+    token: Annotated[str, msgspec.Meta(max_length=MAX_TOKEN_CHARACTERS, pattern=r"^[\x21-\x7e]*\Z")] = ""
+    name: Text = ""
+    client: Text = ""
+    on_site: bool = False
+
+    def __repr__(self) -> str:
+        """Without the token, since whatever has a representation ends in a log."""
+        return f"Hello(arm={self.arm!r}, client={self.client!r}, token={'given' if self.token else 'none'})"
+
+
+class Watch(FromClient, frozen=True, kw_only=True, tag="watch"):
+    """How often telemetry is wanted; 0 for not at all."""
+
+    rate_hz: Annotated[float, msgspec.Meta(ge=0.0, le=MAX_RATE_HZ)]
+
+
+class Stop(FromClient, frozen=True, kw_only=True, tag="stop"):
+    """Slow down within limits and hold. From anyone, at any time; from anyone but the driver it latches."""
+
+    reason: Text = ""
+
+
+class EmergencyStop(FromClient, frozen=True, kw_only=True, tag="emergency_stop"):
+    """Freeze the controller now and latch. A software stop: not an emergency stop in the sense of a standard."""
+
+    reason: Text = ""
+
+
+class Claim(FromClient, frozen=True, kw_only=True, tag="claim"):
+    """Ask for the lease, or for one's own suspended lease back; the motion does not come back with it.
+
+    Attributes:
+        wait: stand in the queue if the arm is taken.
+    """
+
+    wait: bool = False
+
+
+class Beat(FromClient, frozen=True, kw_only=True, tag="beat"):
+    """The driver's sign of life, 5 to 10 times a second; renews the lease, and says whether the dead-man is held.
+
+    Attributes:
+        held: a person holds the dead-man right now; released, out of focus, hidden or unplugged all count as False.
+        issued_s: as for a `Command`.
+    """
+
+    arm: Name
+    epoch: Count
+    held: bool
+    issued_s: Seconds
+
+
+class Renew(FromClient, frozen=True, kw_only=True, tag="renew"):
+    """Ask for more time; granted by `minutes` or less, if nobody waits and nothing is booked."""
+
+    arm: Name
+    epoch: Count
+    minutes: Annotated[float, msgspec.Meta(gt=0.0, le=240.0)]
+
+
+class Release(FromClient, frozen=True, kw_only=True, tag="release"):
+    """Give the lease back. The arm holds."""
+
+    arm: Name
+    epoch: Count
+
+
+class TakeOver(FromClient, frozen=True, kw_only=True, tag="take_over"):
+    """A teacher becomes the driver: the arm holds, then the lease changes, and the former driver's channel is cut."""
+
+    reason: Text = ""
+
+
+class Freeze(FromClient, frozen=True, kw_only=True, tag="freeze"):
+    """Hold the arm, and refuse motion until it is thawed.
+
+    Attributes:
+        everywhere: all arms of the server.
+    """
+
+    everywhere: bool = False
+    reason: Text = ""
+
+
+class Thaw(FromClient, frozen=True, kw_only=True, tag="thaw"):
+    """Allow motion again. Nothing moves by it.
+
+    Attributes:
+        everywhere: all arms of the server.
+    """
+
+    everywhere: bool = False
+
+
+class Command(FromClient, frozen=True, kw_only=True):
+    """Base of whatever may move the arm or lead to it; each one is checked anew.
+
+    Attributes:
+        arm: which one is meant.
+        epoch: of the lease under which this is asked. One from before a change of driver is refused.
+        issued_s: the server's clock as the client reckons it: `now_s` of the newest message received and the time
+            since. Late by the way here, never early, so old commands show. One from the future counts as of now.
+        picture_s: when the picture was taken that the person looked at, as its header says; None without one.
+    """
+
+    arm: Name
+    epoch: Count
+    issued_s: Seconds
+    picture_s: Seconds | None = None
+
+
+class Reset(Command, frozen=True, kw_only=True, tag="reset"):
+    """Leave FAULT, ESTOP or a latched stop. An arm without feedback is in UNKNOWN_POSE then."""
+
+
+class Confirm(Command, frozen=True, kw_only=True, tag="confirm"):
+    """Vouch for where the limp arm is; its axes are then driven one by one.
+
+    Attributes:
+        positions: per axis, rad or m; None for the park pose.
+    """
+
+    positions: Positions | None = None
+
+
+class ArmJog(Command, frozen=True, kw_only=True, tag="arm_jog"):
+    """Ask for ARMED, for jogging at a part of the rig's speeds; the token and the picture may make it less."""
+
+    speed_share: Share
+
+
+class JogHold(Command, frozen=True, kw_only=True, tag="jog_hold"):
+    """Move like this while it is held; to be repeated every 50 ms or so.
+
+    Attributes:
+        move: rates, rad/s or m/s.
+    """
+
+    move: AxisJog | ToolJog
+
+
+class JogRelease(Command, frozen=True, kw_only=True, tag="jog_release"):
+    """Let go: slow down and hold."""
+
+
+class JogStep(Command, frozen=True, kw_only=True, tag="jog_step"):
+    """One increment, from rest to rest; refused once it is old.
+
+    Attributes:
+        move: amounts, rad or m.
+    """
+
+    move: AxisJog | ToolJog
+
+
+class ArmMotion(Command, frozen=True, kw_only=True, tag="arm_motion"):
+    """Ask for ARMED, for a motion that was previewed on this server for the same person.
+
+    Attributes:
+        digest: of the motion, as `Previewed` gave it.
+    """
+
+    digest: Digest
+
+
+class Start(Command, frozen=True, kw_only=True, tag="start"):
+    """Begin the armed motion; it goes on while the dead-man is held.
+
+    Attributes:
+        digest: of the motion.
+    """
+
+    digest: Digest
+
+
+class Go(Command, frozen=True, kw_only=True, tag="go"):
+    """Plan, preview and make a move to a named pose, while the dead-man is held."""
+
+    to: Literal["home", "park"]
+    speed_share: Share
+
+
+class Gripper(Command, frozen=True, kw_only=True, tag="gripper"):
+    """Plan, preview and make a move of the gripper alone, while the dead-man is held.
+
+    Attributes:
+        opening_m: between the jaws.
+    """
+
+    opening_m: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+    speed_share: Share
+
+
+ClientMessage = (
+    Hello
+    | Watch
+    | Stop
+    | EmergencyStop
+    | Claim
+    | Beat
+    | Renew
+    | Release
+    | TakeOver
+    | Freeze
+    | Thaw
+    | Reset
+    | Confirm
+    | ArmJog
+    | JogHold
+    | JogRelease
+    | JogStep
+    | ArmMotion
+    | Start
+    | Go
+    | Gripper
+)
+
+CLIENT_MESSAGES: tuple[type[FromClient], ...] = get_args(ClientMessage)
+
+
+# -- from the server -------------------------------------------------------------------------------------------------
+
+
+class FromServer(Record, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=False):
+    """Base of what the server sends; readers pass over fields that they do not know."""
+
+    v: int = 1
+
+
+class Part(Record, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """Base of records inside what the server sends."""
+
+
+class AxisInfo(Part, frozen=True, kw_only=True):
+    """One axis of the arm, in the order of all positions.
+
+    Attributes:
+        kind: ``revolute`` (rad), ``prismatic`` (m) or ``gripper`` (m of opening).
+        lower, upper: soft limits.
+        speed: at a speed share of 1.
+    """
+
+    name: str
+    kind: str
+    lower: float
+    upper: float
+    speed: float
+    home: float
+    park: float
+
+
+class Rules(Part, frozen=True, kw_only=True):
+    """What this server asks of a driver; the client keeps to it without guessing."""
+
+    beat_every_s: float
+    stop_after_s: float
+    suspend_after_s: float
+    hold_every_s: float
+    command_age_s: float
+    picture_age_s: float
+    picture_needed: bool
+    max_frame_bytes: int = MAX_FRAME_BYTES
+
+
+class Welcome(FromServer, frozen=True, kw_only=True, tag="welcome"):
+    """The answer to a hello that was accepted.
+
+    Attributes:
+        speaks: the version that is spoken from here on.
+        real: False for a fake controller; displays say FAKE or REAL.
+        name: the person's display name; may be empty.
+        speed_share: part of the rig's speeds that the token allows.
+        on_site: whether the server believes that the person stands beside the arm.
+        until_epoch_s: when the token ends; None without a token.
+        camera: whether there are pictures.
+    """
+
+    speaks: int
+    server: str
+    now_s: float
+    now_epoch_s: float
+    arm: str
+    title: str
+    robot: str
+    real: bool
+    axes: tuple[AxisInfo, ...]
+    period_s: float
+    rules: Rules
+    role: Role
+    name: str
+    speed_share: float
+    on_site: bool = False
+    until_epoch_s: float | None = None
+    camera: bool = False
+
+
+class Code(Enum):
+    """Why something was refused, for programs; people read the reason."""
+
+    MALFORMED = "malformed"
+    VERSION = "version"
+    TOKEN = "token"
+    ROLE = "role"
+    ARM = "arm"
+    LEASE = "lease"
+    EPOCH = "epoch"
+    REPLAY = "replay"
+    TOO_OLD = "too_old"
+    DEADMAN = "deadman"
+    FROZEN = "frozen"
+    LATCHED = "latched"
+    SPEED = "speed"
+    BOX = "box"
+    PICTURE = "picture"
+    MODE = "mode"
+    PREVIEW = "preview"
+    BUSY = "busy"
+    RATE = "rate"
+    SIZE = "size"
+    UNAVAILABLE = "unavailable"
+
+
+class Accepted(FromServer, frozen=True, kw_only=True, tag="accepted"):
+    """A request was passed on.
+
+    Attributes:
+        to: `seq` of the request.
+        speed_share: for motion, the part of the rig's speeds that it was granted.
+    """
+
+    to: int
+    now_s: float
+    speed_share: float | None = None
+    text: str = ""
+
+
+class Refused(FromServer, frozen=True, kw_only=True, tag="refused"):
+    """A request was not passed on; nothing moved by it.
+
+    Attributes:
+        to: `seq` of the request; 0 if it could not be read.
+        reason: one line: what was given, what is allowed, what to do next.
+        missing: what has to be true first, one thing each.
+        findings: of a preview or a jog, in detail.
+    """
+
+    to: int
+    now_s: float
+    code: Code
+    reason: str
+    missing: tuple[str, ...] = ()
+    findings: tuple[Refusal, ...] = ()
+
+
+class BeatSeen(FromServer, frozen=True, kw_only=True, tag="beat_seen"):
+    """The answer to a beat; the time between the two is the way there and back.
+
+    Attributes:
+        held: the dead-man counts as held.
+    """
+
+    to: int
+    now_s: float
+    held: bool
+
+
+class LeasePhase(Enum):
+    """Who may drive."""
+
+    FREE = "free"
+    HELD = "held"
+    SUSPENDED = "suspended"
+    CHANGING = "changing"
+    CLEARING = "clearing"
+
+
+class LeaseBrief(Part, frozen=True, kw_only=True):
+    """The lease as everybody sees it.
+
+    Attributes:
+        holder: display name; empty if there is none, or it is kept private.
+        slot_left_s: until the slot ends; None where nothing ends it.
+        waiting: how many stand in the queue.
+        frozen: a teacher has frozen the arm.
+        latched: who stopped the arm, in words; empty if no stop is latched.
+    """
+
+    phase: LeasePhase
+    epoch: int
+    holder: str = ""
+    slot_left_s: float | None = None
+    waiting: int = 0
+    frozen: bool = False
+    latched: str = ""
+
+
+class LeaseNews(FromServer, frozen=True, kw_only=True, tag="lease"):
+    """The lease as it concerns the receiver; sent when that changes.
+
+    Attributes:
+        yours: the receiver is the driver; `epoch` goes into every command from now on.
+        place: in the queue, from 1; 0 for not in it.
+    """
+
+    now_s: float
+    lease: LeaseBrief
+    yours: bool
+    place: int = 0
+    reason: str = ""
+
+
+class NoticeKind(Enum):
+    """What a notice is about."""
+
+    SLOT_ENDS = "slot_ends"
+    SLOT_OVER = "slot_over"
+    TOKEN_ENDS = "token_ends"
+    HEARTBEAT_LOST = "heartbeat_lost"
+    DEADMAN_RELEASED = "deadman_released"
+    SUSPENDED = "suspended"
+    RESUMED = "resumed"
+    TAKEN_OVER = "taken_over"
+    FROZEN = "frozen"
+    THAWED = "thawed"
+    STOPPED = "stopped"
+    PICTURE_STALE = "picture_stale"
+    PICTURE_BACK = "picture_back"
+    PARKING = "parking"
+    LOOP = "loop"
+    ARM_LOST = "arm_lost"
+    SERVER_ENDS = "server_ends"
+
+
+class Notice(FromServer, frozen=True, kw_only=True, tag="notice"):
+    """Something that people should know.
+
+    Attributes:
+        left_s: of a slot or token, until it ends.
+    """
+
+    now_s: float
+    kind: NoticeKind
+    text: str
+    left_s: float | None = None
+
+
+class Bye(FromServer, frozen=True, kw_only=True, tag="bye"):
+    """The last message before the server closes the channel."""
+
+    now_s: float
+    code: Code
+    reason: str
+
+
+class Timing(Part, frozen=True, kw_only=True):
+    """How the loop keeps its time, over the last second.
+
+    Attributes:
+        late_ms, work_ms: largest lateness and work of a tick.
+        missed: ticks missed since the start.
+    """
+
+    late_ms: float
+    work_ms: float
+    missed: int
+
+
+class StopBudget(Part, frozen=True, kw_only=True):
+    """How long, and how far, the arm goes on after its driver lets go, now; see `stop_budget`.
+
+    Attributes:
+        input_ms: age of what the driver says, heartbeat included.
+        loop_ms: until the loop takes it.
+        queue_ms: motion already given to the controller, its look-ahead.
+        wire_ms: bytes on their way.
+        ramp_ms: slowing down within limits.
+        servo_ms: lag of the servos behind the controller.
+        total_ms: all of them.
+        distance_mm: way of the tool point in that time.
+        clearance_mm: to the nearest thing that the arm may not touch; None if not known.
+        speed_share: part of the rig's speeds at which the way stays inside the clearance, pictures considered.
+    """
+
+    input_ms: float
+    loop_ms: float
+    queue_ms: float
+    wire_ms: float
+    ramp_ms: float
+    servo_ms: float
+    total_ms: float
+    distance_mm: float
+    clearance_mm: float | None
+    speed_share: float
+
+
+class Telemetry(FromServer, frozen=True, kw_only=True, tag="telemetry"):
+    """The arm as it is; the same for all who watch. Who is slow misses some, as `frame` shows.
+
+    Attributes:
+        frame: running number of the arm's telemetry; gaps are what was dropped.
+        now_s: when this was sent.
+        t_s: the newest tick's time, same clock.
+        commanded: per axis what was sent last, as the controller sees it; None for nothing yet.
+        simulated: the shadow.
+        reported: by the controller; None for an axis of which nothing is known.
+        source: how `reported` is known; None without a report.
+        reported_s: age of the report.
+        tool_m: tool point of the commanded pose, base frame; None while not known.
+        speed_share: part of the rig's speeds now allowed to the driver.
+        wire_share: part of the line's capacity in use over the last second.
+        picture_age_s: of the newest picture; None without a camera.
+        progress: part of the running motion that is done; None for no motion.
+        refusal: the last one, in words.
+    """
+
+    frame: int
+    now_s: float
+    tick: int
+    t_s: float
+    mode: Mode
+    commanded: tuple[float | None, ...]
+    simulated: tuple[float | None, ...]
+    reported: tuple[float | None, ...]
+    source: StateSource | None
+    reported_s: float | None
+    tool_m: tuple[float, float, float] | None
+    speed_share: float
+    wire_share: float
+    timing: Timing
+    stop: StopBudget | None
+    lease: LeaseBrief
+    picture_age_s: float | None = None
+    progress: float | None = None
+    refusal: str = ""
+
+
+ServerMessage = Welcome | Accepted | Refused | BeatSeen | LeaseNews | Notice | Bye | Telemetry
+
+SERVER_MESSAGES: tuple[type[FromServer], ...] = get_args(ServerMessage)
+
+
+# -- bodies over HTTP: from clients ----------------------------------------------------------------------------------
+
+
+class BookingWish(Record, frozen=True, kw_only=True):
+    """A slot that somebody asks for.
+
+    Attributes:
+        begin_epoch_s: when; None for the next free one.
+    """
+
+    v: Literal[1] = 1
+    arm: Name
+    begin_epoch_s: Seconds | None
+    minutes: Annotated[float, msgspec.Meta(ge=1.0, le=240.0)]
+
+
+class Upload(Record, frozen=True, kw_only=True):
+    """A task or program to be previewed for an arm; never executed but as what it says it is.
+
+    Attributes:
+        language: ``task`` (TOML), ``curve`` (TOML) or ``melfa`` (MELFA-BASIC IV).
+        text: the file.
+        points: positions of a MELFA program, as their file.
+        start: pose in which the motion begins, per axis; None for where the arm stands.
+    """
+
+    v: Literal[1] = 1
+    arm: Name
+    language: Literal["task", "curve", "melfa"]
+    name: Name
+    text: Annotated[str, msgspec.Meta(max_length=MAX_UPLOAD_BYTES)]
+    points: Annotated[str, msgspec.Meta(max_length=MAX_UPLOAD_BYTES)] = ""
+    start: Positions | None = None
+
+
+# -- bodies over HTTP: from the server -------------------------------------------------------------------------------
+
+
+class ArmSummary(Part, frozen=True, kw_only=True):
+    """One arm of a lab.
+
+    Attributes:
+        bookable: False with the reason in `why_not`.
+        watchers: how many channels are open.
+    """
+
+    arm: str
+    title: str
+    robot: str
+    real: bool
+    mode: Mode
+    lease: LeaseBrief
+    bookable: bool
+    why_not: str = ""
+    camera: bool = False
+    watchers: int = 0
+
+
+class Lab(FromServer, frozen=True, kw_only=True, tag="lab"):
+    """All arms that the asker may see."""
+
+    server: str
+    now_s: float
+    now_epoch_s: float
+    arms: tuple[ArmSummary, ...]
+
+
+class Booking(Part, frozen=True, kw_only=True):
+    """A slot.
+
+    Attributes:
+        name: display name of who booked it; empty if kept private.
+        yours: the asker booked it.
+    """
+
+    id: str
+    arm: str
+    begin_epoch_s: float
+    end_epoch_s: float
+    name: str = ""
+    yours: bool = False
+
+
+class Bookings(FromServer, frozen=True, kw_only=True, tag="bookings"):
+    """Slots of an arm that are not over, in order; after a wish that was granted, the new one among them."""
+
+    arm: str
+    bookable: bool
+    bookings: tuple[Booking, ...]
+    why_not: str = ""
+    granted: str = ""
+
+
+class Previewed(FromServer, frozen=True, kw_only=True, tag="previewed"):
+    """What became of an upload.
+
+    Attributes:
+        digest: of the motion, for `ArmMotion` and `Start`; empty if it was refused.
+        certificate: its bytes (base64 in JSON); only its holder may run it.
+        peak_share: largest part of the rig's speeds that the motion uses.
+        notes: warnings and tight places, in words.
+    """
+
+    arm: str
+    ok: bool
+    refusals: tuple[Refusal, ...] = ()
+    digest: str = ""
+    certificate: bytes = b""
+    duration_s: float = 0.0
+    peak_share: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+class RigFile(Part, frozen=True, kw_only=True):
+    """One file of a pulled rig, its name below the folder of its kind, for example ``rigs/lynx6.toml``."""
+
+    name: str
+    text: str
+
+
+class PulledRig(FromServer, frozen=True, kw_only=True, tag="pulled_rig"):
+    """An arm's rig, so that previews elsewhere match it."""
+
+    arm: str
+    digest: str
+    files: tuple[RigFile, ...]
+
+
+# -- bytes -----------------------------------------------------------------------------------------------------------
+
+R = TypeVar("R")
+
+_from_client: msgspec.json.Decoder[Any] = msgspec.json.Decoder(ClientMessage)
+_from_server: msgspec.json.Decoder[Any] = msgspec.json.Decoder(ServerMessage)
+_encoder = msgspec.json.Encoder()
+
+
+class _AnyStop(msgspec.Struct):
+    """The least that has to be there for a stop to be known as one."""
+
+    type: Literal["stop", "emergency_stop"]
+
+
+_stop = msgspec.json.Decoder(_AnyStop)
+
+
+def encode(message: FromClient | FromServer | Record) -> bytes:
+    """A message as JSON."""
+    return _encoder.encode(message)
+
+
+def decode_client(data: bytes | str) -> ClientMessage:
+    """Read what a client sent on its channel. A stop with anything wrong about it is still a stop.
+
+    Raises:
+        CommandError: it is too long or not a message; the text says where and quotes no value.
+    """
+    raw = _bytes(data)
+    _refuse_long(raw, MAX_FRAME_BYTES)
+    try:
+        return _strict(raw)
+    except CommandError:
+        stop = _as_stop(raw)
+        if stop is None:
+            raise
+        return stop
+
+
+def decode_server(data: bytes | str) -> ServerMessage:
+    """Read what the server sent on a channel.
+
+    Raises:
+        CommandError: it is too long or not a message.
+    """
+    raw = _bytes(data)
+    _refuse_long(raw, MAX_ANSWER_BYTES)
+    message: ServerMessage = _decoded(_from_server, raw)
+    return message
+
+
+def decode_body(data: bytes, kind: type[R], limit_bytes: int = MAX_ANSWER_BYTES) -> R:
+    """Read a body that came over HTTP.
+
+    Args:
+        data: the body.
+        kind: what it has to be.
+        limit_bytes: what is longer is refused unread; `MAX_UPLOAD_BYTES` for what clients send.
+
+    Raises:
+        CommandError: it is too long or not of that kind.
+    """
+    _refuse_long(data, limit_bytes)
+    body: R = _decoded(msgspec.json.Decoder(kind), data)
+    return body
+
+
+def agree(theirs: Iterable[int]) -> int | None:
+    """The newest version that both sides speak; None if there is none."""
+    return max(set(SPOKEN).intersection(theirs), default=None)
+
+
+def _strict(raw: bytes) -> ClientMessage:
+    message: ClientMessage = _decoded(_from_client, raw)
+    if isinstance(message, JogHold | JogStep):
+        _refuse_far(message.move)
+    return message
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
+    try:
+        return decoder.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise CommandError(f"message refused: {_without_values(error)}") from None
+
+
+def _as_stop(raw: bytes) -> Stop | EmergencyStop | None:
+    try:
+        kind = _stop.decode(raw).type
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return EmergencyStop(reason=_UNREADABLE) if kind == "emergency_stop" else Stop(reason=_UNREADABLE)
+
+
+_UNREADABLE = "its reason could not be read"
+
+
+def _refuse_far(move: AxisJog | ToolJog) -> None:
+    """Amounts that no arm has, and more of them than any arm has axes."""
+    amounts = move.amounts if isinstance(move, AxisJog) else (*move.linear, move.pitch, move.roll, *move.turn)
+    if not amounts or len(amounts) > MAX_AXES or any(abs(amount) > _MOST_AMOUNT for amount in amounts):
+        raise CommandError(
+            f"message refused: a jog takes 1 to {MAX_AXES} amounts, each of at most {_MOST_AMOUNT:g} rad or m",
+            allowed=f"1 to {MAX_AXES} amounts up to {_MOST_AMOUNT:g}",
+        )
+
+
+def _refuse_long(raw: bytes, limit_bytes: int) -> None:
+    if len(raw) > limit_bytes:
+        raise CommandError(
+            f"message refused: {len(raw)} bytes given; allowed: {limit_bytes}",
+            value=len(raw),
+            allowed=f"up to {limit_bytes} bytes",
+        )
+
+
+def _bytes(data: bytes | str) -> bytes:
+    # Lone surrogates cannot be encoded; what becomes of them is refused by the reader.
+    return data.encode("utf-8", "replace") if isinstance(data, str) else data
+
+
+def _without_values(error: Exception) -> str:
+    """Where a message is wrong, fit for a log: what strangers write does not get there."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    words = str(error)
+    where = words[words.rfind(" - at `") :] if " - at `" in words else ""
+    what = words.removesuffix(where).split("'")[0].strip()
+    line = f"{what or type(error).__name__}{where}"
+    return "".join(character for character in line if character.isprintable())[:_MAX_WORDS]
