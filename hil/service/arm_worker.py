@@ -1,0 +1,231 @@
+"""One arm's worker: a process that owns the rig's host and answers to the server, and to nothing else."""
+
+from __future__ import annotations
+
+import select
+import signal
+import socket
+import time
+from datetime import datetime
+from pathlib import Path
+
+from hil.errors import ConfigError, HilError, InterlockError, LinkClosed
+from hil.model.rig import Rig
+from hil.runtime.host import Host
+from hil.runtime.loop_process import LoopSlot
+from hil.runtime.rtprio import go_before_others
+from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, WorkerEnd
+from hil.types import (
+    WRITING,
+    Confirm,
+    EnergiseCommand,
+    JointCommand,
+    LimitHit,
+    Mode,
+    Record,
+    Request,
+    Stop,
+    TickRecord,
+)
+
+POLL_S = 0.02
+MOVING_REPORT_S = 0.04
+RESTING_REPORT_S = 0.1
+SERVER_SILENT_S = 0.25
+"""A server that gives no sign of life for so long counts as a lost driver."""
+
+_MOVING = WRITING | {Mode.ARMED}
+_MOST_EVENTS = 200
+"""Events kept while the server takes no reports."""
+
+
+class ArmSpec(Record, frozen=True):
+    """All that a worker needs, handed over when it is started.
+
+    Attributes:
+        url: real port, or None for a fake of the worker's own, in the park pose.
+        journals: folder for the motion's journals.
+        vouched: whether the wiring confirms the pose, which it can for a fake that it has just made.
+        slot: the loop's share of the machine.
+    """
+
+    rig: Rig
+    url: str | None
+    journals: Path
+    command: str
+    address: str
+    vouched: bool
+    slot: LoopSlot
+
+
+def run_arm(spec: ArmSpec, end: socket.socket) -> None:
+    """Own the arm until told to leave, the server is gone, or the loop has ended."""
+    # Ctrl-C and a closed terminal reach the whole group: the server decides what they mean, or is gone, which is seen.
+    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    told: list[str] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: told.append("the worker was told to end"))
+    channel = WorkerEnd(end)
+    watcher = _Watcher(len(spec.rig.axes))
+    try:
+        with Host(
+            spec.rig,
+            url=spec.url,
+            journal=_journal(spec),
+            command=spec.command,
+            address=spec.address,
+            slot=spec.slot,
+            on_record=watcher.take,
+        ) as host:
+            # Behind a busy server its sign of life to the loop must not be late.
+            go_before_others()
+            words = _Worker(spec, host, channel, watcher).serve(told)
+        channel.send(Ended(words=words, again=True))
+    except (InterlockError, ConfigError) as error:
+        channel.send(Ended(words=str(error), again=False))
+    except HilError as error:
+        channel.send(Ended(words=str(error), again=True))
+    finally:
+        channel.close()
+
+
+def _journal(spec: ArmSpec) -> Path:
+    spec.journals.mkdir(parents=True, exist_ok=True)
+    return spec.journals / f"{spec.rig.id}-{datetime.now():%Y%m%d-%H%M%S-%f}.mcap"
+
+
+class _Watcher:
+    """Follows the loop's records, and joins them into reports."""
+
+    def __init__(self, axes: int) -> None:
+        self._last: TickRecord | None = None
+        self._commanded: list[float | None] = [None] * axes
+        self._ticks, self._late_s, self._work_s = 0, 0.0, 0.0
+        self._hits: dict[tuple[str, str], LimitHit] = {}
+        self.events: list[str] = []
+
+    @property
+    def mode(self) -> Mode:
+        return self._last.mode if self._last is not None else Mode.DISCONNECTED
+
+    def take(self, record: TickRecord) -> None:
+        """A tick has come."""
+        self._last = record
+        self._ticks += 1
+        self._late_s, self._work_s = max(self._late_s, record.late_s), max(self._work_s, record.work_s)
+        if record.sent is not None:
+            if isinstance(record.wanted, JointCommand):
+                self._commanded[:] = record.wanted.positions
+            elif isinstance(record.wanted, EnergiseCommand):
+                self._commanded[record.wanted.axis] = record.wanted.position
+        for hit in record.hits:
+            self._hits[hit.check, hit.axis] = hit
+        self.say(*record.events)
+
+    def say(self, *events: str) -> None:
+        """Words for the next report; the oldest are dropped if it never comes."""
+        self.events.extend(events)
+        del self.events[:-_MOST_EVENTS]
+
+    def report(self, now_s: float) -> ArmReport | None:
+        """What became of the arm since the report before; None before the first tick."""
+        last = self._last
+        if last is None:
+            return None
+        reported = last.reported
+        report = ArmReport(
+            tick=last.tick,
+            t_s=last.t_s,
+            sent_s=now_s,
+            mode=last.mode,
+            sample=last.sample,
+            commanded=tuple(self._commanded),
+            setpoint=last.setpoint,
+            simulated=last.simulated.positions,
+            reported=None if reported is None else reported.positions,
+            source=None if reported is None else reported.source,
+            wire_s=None if reported is None else max(0.0, last.t_s - reported.t_s),
+            ticks=self._ticks,
+            late_s=self._late_s,
+            work_s=self._work_s,
+            missed=last.missed,
+            hits=tuple(self._hits.values()),
+            events=tuple(self.events),
+        )
+        self._ticks, self._late_s, self._work_s = 0, 0.0, 0.0
+        self._hits.clear()
+        self.events.clear()
+        return report
+
+
+class _Worker:
+    """Goes round between server and loop."""
+
+    def __init__(self, spec: ArmSpec, host: Host, channel: WorkerEnd, watcher: _Watcher) -> None:
+        self._spec, self._host, self._channel, self._watcher = spec, host, channel, watcher
+        self._heard_s = time.monotonic()
+        self._alone = False
+        self._reported_s, self._reported_mode = 0.0, Mode.DISCONNECTED
+        self._vouched = not spec.vouched
+        self._leave = ""
+
+    def serve(self, told: list[str]) -> str:
+        """Serve until there is a reason to end; returns it."""
+        host = self._host
+        while not (self._leave or told):
+            # A socket that has been given up would be ready for ever.
+            select.select([self._channel], [], [], POLL_S)
+            now_s = time.monotonic()
+            self._listen(now_s)
+            host.poll()
+            host.events.clear()  # they have come with the records
+            if not host.alive:
+                return self._watcher.events[-1] if self._watcher.events else "the loop has ended"
+            self._watch(now_s)
+            self._report(now_s)
+        return self._leave or told[0]
+
+    def _listen(self, now_s: float) -> None:
+        try:
+            messages = self._channel.receive()
+        except LinkClosed as error:
+            self._leave = str(error)
+            self._send(Stop(reason=self._leave))
+            return
+        if messages:
+            self._heard_s, self._alone = now_s, False
+        for message in messages:
+            if isinstance(message, Ask):
+                self._send(*message.requests)
+            elif isinstance(message, Leave):
+                self._leave = message.reason
+
+    def _watch(self, now_s: float) -> None:
+        if not self._alone and now_s - self._heard_s > SERVER_SILENT_S:
+            self._alone = True
+            if self._watcher.mode in _MOVING:
+                self._send(Stop(reason=f"no sign of life from the server for {SERVER_SILENT_S * 1e3:.0f} ms"))
+        if not self._vouched and self._watcher.mode is Mode.UNKNOWN_POSE:
+            self._vouched = True
+            self._send(
+                Confirm(positions=self._spec.rig.park, by="the wiring, which placed its own fake in the park pose")
+            )
+
+    def _send(self, *requests: Request) -> None:
+        try:
+            self._host.send(*requests)
+        except HilError as error:
+            self._watcher.say(f"refused: {error}")
+
+    def _report(self, now_s: float) -> None:
+        mode = self._watcher.mode
+        every_s = MOVING_REPORT_S if mode in _MOVING else RESTING_REPORT_S
+        news = bool(self._watcher.events) or mode is not self._reported_mode
+        # Half a poll early rather than a whole one late.
+        if not (news or now_s - self._reported_s > every_s - POLL_S / 2) or not self._channel.clear:
+            return
+        report = self._watcher.report(now_s)
+        if report is not None:
+            self._channel.send(report)
+            self._reported_s, self._reported_mode = now_s, mode

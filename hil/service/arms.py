@@ -1,0 +1,219 @@
+"""The server's side of its arms: a worker process for each, started, heard, told, and started again when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import socket
+from collections.abc import Callable, Sequence
+from multiprocessing.process import BaseProcess
+
+import msgspec
+
+from hil.errors import InterlockError, LinkError
+from hil.runtime.loop_process import LoopSlot
+from hil.runtime.rtprio import hand_out_cores
+from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, decode_to_server, frame
+from hil.service.arm_worker import ArmSpec, run_arm
+from hil.types import Disconnect, EmergencyStop, Request, Stop
+
+BEAT_S = 0.05
+START_S = 30.0
+"""A worker that has not reported by then counts as one that does not come up."""
+
+END_S = 15.0
+"""Time for a stop within limits, the journal's end, and the processes."""
+
+AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Pauses before a worker is started again, the last one from then on."""
+
+_STOPPING = (Stop, EmergencyStop, Disconnect)
+_MOST_UNSENT_BYTES = 64 << 10
+"""What a worker has not taken by then; beyond it only what stops the arm is sent."""
+
+_BEAT = frame(Beat())
+
+
+def slots(periods_s: Sequence[float]) -> tuple[LoopSlot, ...]:
+    """The machine's cores and the turns on them, for loops with these periods; keeps this process off their cores."""
+    cores = hand_out_cores(len(periods_s))
+    sharing = {core: [i for i, other in enumerate(cores) if other == core] for core in cores}
+    return tuple(
+        LoopSlot(core=core, phase_s=period_s * sharing[core].index(i) / len(sharing[core]))
+        for i, (core, period_s) in enumerate(zip(cores, periods_s, strict=True))
+    )
+
+
+class ArmProcess:
+    """One arm's worker, for as long as the server runs.
+
+    Args:
+        spec: which arm, and how.
+        on_report: called with every report, in the event loop.
+        on_away: called with words when the worker is gone, expected or not.
+        turn: held while the worker starts, so that not all of them start at once.
+    """
+
+    def __init__(
+        self,
+        spec: ArmSpec,
+        *,
+        on_report: Callable[[ArmReport], None],
+        on_away: Callable[[str], None],
+        turn: asyncio.Semaphore,
+    ) -> None:
+        self.spec = spec
+        self.away = "not started yet"
+        """Why there is no arm at the moment; empty while there is one."""
+        self._on_report, self._on_away, self._turn = on_report, on_away, turn
+        self._transport: asyncio.WriteTransport | None = None
+        self._process: BaseProcess | None = None
+        self._first: asyncio.Event = asyncio.Event()
+        self._gone: asyncio.Event = asyncio.Event()
+        self._ended: Ended | None = None
+        self._leaving = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The worker's process."""
+        return self._process.pid if self._process is not None else None
+
+    def start(self) -> None:
+        """Begin to keep a worker running."""
+        self._task = asyncio.get_running_loop().create_task(self._keep(), name=f"arm {self.spec.rig.id}")
+
+    async def close(self, reason: str) -> None:
+        """Have the arm stopped and let go of, and wait until the worker has ended."""
+        self._leaving = True
+        self._write(frame(Leave(reason=reason)))
+        if self._task is not None:
+            if self._transport is None:
+                self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    # -- talking -----------------------------------------------------------------------------------------
+
+    def send(self, *requests: Request) -> None:
+        """Hand requests to the loop, in this order; returns at once.
+
+        Raises:
+            InterlockError: there is no worker, or it does not take what it is sent; nothing was sent. What stops the
+                arm is sent whatever lies before it.
+        """
+        if self._transport is None or self.away:
+            raise InterlockError(f"{self.spec.rig.id} is not there: {self.away}", ["the arm"])
+        urgent = all(isinstance(request, _STOPPING) for request in requests)
+        if not urgent and self._transport.get_write_buffer_size() > _MOST_UNSENT_BYTES:
+            raise InterlockError(f"{self.spec.rig.id}: not sent, its worker does not take the requests before it", [])
+        self._write(frame(Ask(requests=requests)))
+
+    def beat(self) -> None:
+        """A sign of life."""
+        self._write(_BEAT)
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    # -- keeping it up -----------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        tries = 0
+        while not self._leaving:
+            came_up = await self._live()
+            if self._leaving:
+                return
+            words = self._ended.words if self._ended is not None else "its worker has ended without a word"
+            again = self._ended is None or self._ended.again
+            tries = 1 if came_up else tries + 1
+            pause_s = AGAIN_S[min(tries, len(AGAIN_S)) - 1] if again else AGAIN_S[-1]
+            self._lose(words)
+            await asyncio.sleep(pause_s)
+
+    async def _live(self) -> bool:
+        """One life of a worker, to its end; True if it ever reported."""
+        loop = asyncio.get_running_loop()
+        self._first, self._gone, self._ended = asyncio.Event(), asyncio.Event(), None
+        async with self._turn:
+            ours, theirs = socket.socketpair()
+            ours.setblocking(False)
+            await loop.create_connection(lambda: _ServerEnd(self._opened, self._heard, self._closed), sock=ours)
+            spawn = multiprocessing.get_context("spawn")
+            self._process = spawn.Process(target=run_arm, args=(self.spec, theirs), name=f"hil-arm-{self.spec.rig.id}")
+            self._process.start()
+            theirs.close()
+            waits = [loop.create_task(self._first.wait()), loop.create_task(self._gone.wait())]
+            await asyncio.wait(waits, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
+            for wait in waits:
+                wait.cancel()
+            if not self._first.is_set() and self._ended is None:
+                self._process.terminate()
+        await self._gone.wait()
+        await loop.run_in_executor(None, self._bury, self._process)
+        return self._first.is_set()
+
+    @staticmethod
+    def _bury(process: BaseProcess) -> None:
+        process.join(END_S)
+        if process.is_alive():
+            process.kill()
+            process.join()
+
+    # -- what comes from it ------------------------------------------------------------------------------
+
+    def _opened(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._write(_BEAT)
+
+    def _heard(self, payload: bytes) -> None:
+        message = decode_to_server(payload)
+        if isinstance(message, Ended):
+            self._ended = message
+            self._lose(message.words)
+            return
+        self.away = ""
+        self._first.set()
+        self._on_report(message)
+
+    def _closed(self) -> None:
+        self._transport = None
+        self._lose(self._ended.words if self._ended is not None else "its worker has ended without a word")
+        self._gone.set()
+
+    def _lose(self, words: str) -> None:
+        if self.away != words:
+            self.away = words
+            self._on_away(words)
+
+
+class _ServerEnd(asyncio.Protocol):
+    """Hands over what comes from a worker."""
+
+    def __init__(
+        self,
+        opened: Callable[[asyncio.Transport], None],
+        heard: Callable[[bytes], None],
+        closed: Callable[[], None],
+    ) -> None:
+        self._opened, self._heard, self._closed = opened, heard, closed
+        self._frames = Frames()
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._opened(transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for payload in self._frames.feed(data):
+                self._heard(payload)
+        except (LinkError, msgspec.MsgspecError):
+            assert self._transport is not None
+            self._transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._closed()
