@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from hil.errors import CommandError
 from hil.kernels import quantities
+from hil.kernels.documents import latex_files, text_files
 from hil.kernels.emit_c import c_check_command, c_files
 from hil.kernels.emit_cpp import cpp_check_command, cpp_files
+from hil.kernels.emit_mathematica import mathematica_check_command, mathematica_files
 from hil.kernels.export_options import Layout, Options, Real
 from hil.kernels.languages import Compiler, Language
 from hil.kernels.python_export import python_check_command, python_files
@@ -40,6 +42,13 @@ LANGUAGES: Mapping[str, Language] = MappingProxyType(
             write=python_files,
             check_command=python_check_command,
         ),
+        "mathematica": Language(
+            title="Mathematica: a package of functions that take numbers or symbols",
+            write=mathematica_files,
+            check_command=mathematica_check_command,
+        ),
+        "latex": Language(title="LaTeX: a document to print, kinematics simplified", write=latex_files),
+        "text": Language(title="text: the same for terminals", write=text_files),
     }
 )
 """Every language that `export` writes, by the name that `hil derive --to` takes."""
