@@ -1,0 +1,322 @@
+"""What people send to be run: planned and previewed in a process of its own, with limits, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from hil.errors import CommandError, HilError, InterlockError, RefusedError
+from hil.model.rig import AxisKind, Rig
+from hil.types import Record, Refusal
+from hil.units import DEG, MM
+
+if TYPE_CHECKING:
+    from hil.motion.motion import Motion
+
+PREVIEW_S = 30.0
+"""A preview that takes longer is given up, and its process with it."""
+
+LONGEST_MOTION_S = 900.0
+MOST_WAITING = 8
+MOST_MEMORY_BYTES = 4 << 30
+"""Address space of the process: numpy's libraries alone claim a good part of one."""
+
+_NICE = 10
+_KEPT_EACH = 8
+_KEPT_BYTES = 64 << 20
+
+Point = tuple[float, float, float]
+
+
+class Job(Record, frozen=True):
+    """Something to plan and preview.
+
+    Attributes:
+        arm: whose rig.
+        language: ``task``, or ``move`` for a single move of all axes.
+        text: the task file.
+        name: of the file, for messages.
+        start: pose in which the motion begins, rad or m per axis; None for the task's own.
+        goal: of a move.
+        speed_percent: of a move.
+        box: where the tool point has to stay: lower and upper corner, m; None for the rig's own fences.
+        most_share: part of the rig's speeds that may be used.
+    """
+
+    arm: str
+    language: Literal["task", "move"]
+    name: str = ""
+    text: str = ""
+    start: tuple[float, ...] | None = None
+    goal: tuple[float, ...] = ()
+    speed_percent: float = 100.0
+    box: tuple[Point, Point] | None = None
+    most_share: float = 1.0
+
+
+class Verdict(Record, frozen=True):
+    """What came of it.
+
+    Attributes:
+        words: why nothing could be planned, or the headline of the refusals; empty if all is well.
+        motion, certificate: their bytes; empty if refused.
+        digest: of the motion.
+        peak_share: largest part of the rig's speeds that the motion uses.
+        start: pose in which it begins.
+        tool_lower_m, tool_upper_m: corners of the box that holds the tool's path.
+        notes: tight places, in words.
+    """
+
+    words: str = ""
+    refusals: tuple[Refusal, ...] = ()
+    motion: bytes = b""
+    certificate: bytes = b""
+    digest: str = ""
+    duration_s: float = 0.0
+    peak_share: float = 0.0
+    start: tuple[float, ...] = ()
+    tool_lower_m: Point = (0.0, 0.0, 0.0)
+    tool_upper_m: Point = (0.0, 0.0, 0.0)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a certificate."""
+        return bool(self.certificate)
+
+
+_decode_job = msgspec.msgpack.Decoder(Job).decode
+_decode_verdict = msgspec.msgpack.Decoder(Verdict).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class PreviewDesk:
+    """Takes jobs in turn; the process behind it is started with the first and anew after one that had to be ended.
+
+    Args:
+        rigs: by the arm's name.
+    """
+
+    def __init__(self, rigs: Mapping[str, Rig]) -> None:
+        self._rigs = dict(rigs)
+        self._process: BaseProcess | None = None
+        self._connection: Connection | None = None
+        self._waiting = 0
+        # One thread: it waits for the answer, so that the event loop need not.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preview")
+
+    async def preview(self, job: Job) -> Verdict:
+        """Plan, check and rehearse.
+
+        Raises:
+            InterlockError: too many wait already.
+            CommandError: it took too long, or needed more than there is.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise InterlockError(
+                f"{self._waiting} previews wait already; allowed: {MOST_WAITING}. Try again in a moment", ["a turn"]
+            )
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, job)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        """End the process; what still runs is given up."""
+        if self._process is not None:
+            self._process.kill()
+        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._drop()
+
+    # -- in the thread -----------------------------------------------------------------------------------
+
+    def _ask(self, job: Job) -> Verdict:
+        if self._process is None or not self._process.is_alive():
+            self._begin()
+        assert self._connection is not None
+        try:
+            self._connection.send_bytes(_encode(job))
+            if self._connection.poll(PREVIEW_S):
+                return _decode_verdict(self._connection.recv_bytes())
+            words = f"took longer than {PREVIEW_S:g} s; allowed: less. Split it into shorter ones"
+        except (OSError, EOFError, msgspec.MsgspecError):
+            words = "needed more memory than there is for one. Split it into shorter ones"
+        self._drop()
+        raise CommandError(f"the preview of {job.name or 'the move'} {words}")
+
+    def _begin(self) -> None:
+        self._drop()
+        spawn = multiprocessing.get_context("spawn")
+        self._connection, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=serve_previews, args=(self._rigs, theirs), name="hil-preview", daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def _drop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+        if self._connection is not None:
+            self._connection.close()
+        self._process = self._connection = None
+
+
+class Shelf:
+    """Previewed motions of one arm, until they are run; the oldest make room, each holder's own first."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
+
+    def keep(self, holder: str, verdict: Verdict) -> None:
+        """Keep a motion for whoever had it previewed."""
+        self._kept.pop((holder, verdict.digest), None)
+        self._kept[holder, verdict.digest] = verdict
+        own = [key for key in self._kept if key[0] == holder]
+        for key in own[:-_KEPT_EACH]:
+            del self._kept[key]
+        while len(self._kept) > 1 and sum(len(verdict.motion) for verdict in self._kept.values()) > _KEPT_BYTES:
+            self._kept.popitem(last=False)
+
+    def find(self, holder: str, digest: str) -> Verdict | None:
+        """The motion with this digest, if this holder had it previewed."""
+        return self._kept.get((holder, digest))
+
+
+# -- the process -----------------------------------------------------------------------------------------
+
+
+def serve_previews(rigs: Mapping[str, Rig], connection: Connection) -> None:
+    """Answer jobs until the server is gone."""
+    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    _limit()
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            connection.send_bytes(_encode(judge(rigs, _decode_job(connection.recv_bytes()))))
+
+
+def _limit() -> None:
+    if sys.platform != "win32":
+        import resource
+
+        os.nice(_NICE)
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = MOST_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MOST_MEMORY_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
+    """Plan and preview one job; never raises for what stands in it."""
+    from hil.runtime.preview import preview
+
+    rig = rigs[job.arm]
+    try:
+        motion = _motion(rig, job)
+        if motion.duration_s > LONGEST_MOTION_S:
+            return Verdict(
+                words=f"a motion of {motion.duration_s:.0f} s given; allowed: {LONGEST_MOTION_S:.0f}. "
+                "Split it into shorter ones"
+            )
+        peak_share, lower_m, upper_m = _extent(rig, motion)
+        if words := _beyond_the_token(job, peak_share, lower_m, upper_m):
+            return Verdict(words=words, peak_share=peak_share, duration_s=motion.duration_s)
+        report = preview(rig, motion)
+    except RefusedError as error:
+        return Verdict(words=str(error).partition("\n")[0], refusals=error.refusals)
+    except HilError as error:
+        return Verdict(words=str(error))
+    except (MemoryError, RecursionError) as error:
+        return Verdict(words=f"the preview needs more than there is: {type(error).__name__}")
+    if report.certificate is None:
+        return Verdict(words="refused", refusals=report.refusals, duration_s=motion.duration_s, peak_share=peak_share)
+    tightest = sorted(report.worst_margins, key=lambda margin: margin.margin)[:3]
+    return Verdict(
+        motion=motion.to_bytes(),
+        certificate=report.certificate.to_bytes(),
+        digest=motion.digest,
+        duration_s=motion.duration_s,
+        peak_share=peak_share,
+        start=tuple(float(value) for value in motion.start),
+        tool_lower_m=lower_m,
+        tool_upper_m=upper_m,
+        notes=tuple(f"[{m.check}] {m.subject}: {m.limit}, margin {m.margin:.3g} {m.unit}" for m in tightest),
+    )
+
+
+def _motion(rig: Rig, job: Job) -> Motion:
+    from hil.model.files import parse_toml
+    from hil.motion.planning import plan_joint_move, plan_task
+    from hil.motion.tasks import task_from_table
+    from hil.robot import Robot
+
+    if job.language == "move":
+        assert job.start is not None
+        return plan_joint_move(rig, job.start, job.goal, speed_percent=job.speed_percent)
+    task = task_from_table(parse_toml(job.text.encode(), job.name), job.name)
+    if job.start is not None:
+        task = msgspec.structs.replace(task, start=_start(rig, job.start))
+    return plan_task(rig, Robot(rig.robot), task)
+
+
+def _start(rig: Rig, positions: tuple[float, ...]) -> object:
+    """A pose as a task says it, in degrees and millimetres."""
+    from hil.motion.tasks import Start
+
+    if len(positions) != len(rig.axes):
+        raise CommandError(f"start: {len(positions)} positions given; allowed: {len(rig.axes)}, one per axis")
+    of_kind: dict[AxisKind, dict[str, float]] = {kind: {} for kind in AxisKind}
+    for axis, position in zip(rig.axes, positions, strict=True):
+        of_kind[axis.kind][axis.name] = position / (DEG if axis.kind is AxisKind.REVOLUTE else MM)
+    return Start(
+        joints_deg=of_kind[AxisKind.REVOLUTE] or None,
+        joints_mm=of_kind[AxisKind.PRISMATIC] or None,
+        opening_mm=next(iter(of_kind[AxisKind.GRIPPER].values()), None),
+    )
+
+
+def _extent(rig: Rig, motion: Motion) -> tuple[float, Point, Point]:
+    """Peak of the rig's speeds as a part of them, and the box that holds the tool's path."""
+    import numpy as np
+
+    from hil.robot import Robot
+
+    robot = Robot(rig.robot)
+    samples = np.asarray(motion.samples, dtype=np.float64)
+    tool = robot.forward_kinematics(samples[:, : robot.dof])[:, :3, 3]
+    share = 0.0
+    if len(samples) > 1:
+        axes = np.abs(np.diff(samples, axis=0)) / rig.period_s / np.array([axis.speed for axis in rig.axes])
+        tool_m_s = np.linalg.norm(np.diff(tool, axis=0), axis=1) / rig.period_s
+        share = max(float(axes.max()), float(tool_m_s.max()) / rig.tool_speed_m_s)
+    lower, upper = tool.min(axis=0).tolist(), tool.max(axis=0).tolist()
+    return share, (lower[0], lower[1], lower[2]), (upper[0], upper[1], upper[2])
+
+
+def _beyond_the_token(job: Job, peak_share: float, lower_m: Point, upper_m: Point) -> str:
+    """Why the token does not allow it; empty if it does."""
+    if peak_share > job.most_share + 1e-9:
+        return (
+            f"the motion uses {100.0 * peak_share:.0f} % of the rig's speeds; the token allows "
+            f"{100.0 * job.most_share:.0f} %. Add speed_percent to its steps"
+        )
+    if job.box is not None and not all(
+        low <= least and most <= high for low, high, least, most in zip(*job.box, lower_m, upper_m, strict=True)
+    ):
+        seen = ", ".join(f"{least / MM:.0f} to {most / MM:.0f}" for least, most in zip(lower_m, upper_m, strict=True))
+        fits = ", ".join(f"{low / MM:.0f} to {high / MM:.0f}" for low, high in zip(*job.box, strict=True))
+        return f"the tool's path spans {seen} mm in x, y, z; the token allows {fits} mm"
+    return ""
