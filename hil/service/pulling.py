@@ -1,4 +1,4 @@
-"""An arm's rig as files, so that previews at home match it: the rig with whatever it inherits, its robot, its calibration."""
+"""An arm's rig as files: with what it inherits, its robot and its calibration, so that previews at home match it."""
 
 from __future__ import annotations
 
