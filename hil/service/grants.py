@@ -175,8 +175,11 @@ def check_user(name: str) -> None:
 
 
 def clock_text(epoch_s: float) -> str:
-    """A moment as people of this lab read it."""
-    return f"{datetime.datetime.fromtimestamp(epoch_s).astimezone():%Y-%m-%d %H:%M %Z}"
+    """A moment as people of this lab read it; any number at all gives some text."""
+    try:
+        return f"{datetime.datetime.fromtimestamp(epoch_s).astimezone():%Y-%m-%d %H:%M %Z}"
+    except (ValueError, OverflowError, OSError):
+        return f"{epoch_s:g} s after 1970"
 
 
 def _refuse(what: str, value: object, allowed: str) -> None:

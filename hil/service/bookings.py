@@ -1,0 +1,425 @@
+"""Who may drive an arm when: slots in a calendar, and a queue for the time between them, in SQLite.
+
+A slot lets its owner ask for the lease; it is not the lease. Arms count as not ready until the service has
+said otherwise, so nothing is lent after a restart that has not been looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from hil.errors import ConfigError, HilError
+from hil.service.grants import clock_text
+from hil.types import Record
+
+IN_MEMORY = ":memory:"
+_VERSION = 1
+_MINUTE_S = 60.0
+_DAY_S = 86_400.0
+
+_SCHEMA = f"""
+CREATE TABLE slots (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    arm TEXT NOT NULL,
+    user TEXT NOT NULL,
+    begin_s REAL NOT NULL,
+    end_s REAL NOT NULL CHECK (end_s >= begin_s),
+    claimed INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX slots_of_arm ON slots (arm, end_s);
+CREATE TABLE waiting (
+    place INTEGER PRIMARY KEY AUTOINCREMENT,
+    arm TEXT NOT NULL,
+    user TEXT NOT NULL,
+    minutes REAL NOT NULL,
+    until_s REAL NOT NULL,
+    UNIQUE (arm, user)
+);
+PRAGMA user_version = {_VERSION};
+"""
+
+
+class BookingError(HilError):
+    """A slot or a place in the queue cannot be had; the text says why and what can."""
+
+
+class Condition(Enum):
+    """What the service says about an arm."""
+
+    UNCHECKED = "not checked yet since the service began"
+    READY = "ready"
+    CLEARING = "being parked after the last user"
+    FAULT = "in fault"
+    AWAY = "not connected"
+
+
+_BOOKABLE = (Condition.READY, Condition.CLEARING)
+
+
+class BookingRules(Record, frozen=True):
+    """How much of an arm one person can have.
+
+    Attributes:
+        longest_min: of one slot.
+        shortest_min: of one slot; a shorter gap in the calendar is given to nobody.
+        days_ahead: how far the calendar goes.
+        open_slots: that one person may have on one arm, those that are not over.
+        claim_min: a slot whose owner has not come by then is free for others.
+    """
+
+    longest_min: float = 60.0
+    shortest_min: float = 5.0
+    days_ahead: float = 14.0
+    open_slots: int = 2
+    claim_min: float = 5.0
+
+
+class Slot(Record, frozen=True):
+    """A time in which one person may have an arm; seconds since 1970.
+
+    Attributes:
+        claimed: its owner has come.
+    """
+
+    id: int
+    arm: str
+    user: str
+    begin_s: float
+    end_s: float
+    claimed: bool
+
+
+class Waiting(Record, frozen=True):
+    """One person in an arm's queue.
+
+    Attributes:
+        minutes: how long a slot is wanted.
+        until_s: when the person's right to wait ends, for example the token's end; seconds since 1970.
+    """
+
+    user: str
+    minutes: float
+    until_s: float
+
+
+class Bookings:
+    """Calendar and queue of all arms. Every call takes the time; nothing here reads a clock.
+
+    Args:
+        path: the file, made if it is not there, or `IN_MEMORY`.
+        rules: how much one person can have.
+
+    Raises:
+        ConfigError: the file cannot be used.
+    """
+
+    def __init__(self, path: Path | str, rules: BookingRules) -> None:
+        self._path, self._rules = str(path), rules
+        self._conditions: dict[str, tuple[Condition, str]] = {}
+        with self._errors():
+            if self._path != IN_MEMORY:
+                # Names of people are in it, so that nobody else reads it.
+                os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
+            self._base = sqlite3.connect(self._path, isolation_level=None)
+            # A power failure may lose the last slot, never the file; and the service waits for no disk.
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.execute("PRAGMA synchronous = NORMAL")
+            self._base.execute("PRAGMA secure_delete = ON")
+            (version,) = self._base.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                self._base.executescript(_SCHEMA)
+            elif version != _VERSION:
+                raise ConfigError(
+                    self._path, "version", version, str(_VERSION), "Move the file away: a new one is made"
+                )
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._base.close()
+
+    def set_condition(self, arm: str, condition: Condition, reason: str = "") -> None:
+        """The service says how an arm is."""
+        self._conditions[arm] = (condition, reason)
+
+    def why_not(self, arm: str) -> str:
+        """Why an arm cannot be booked, in words; empty if it can."""
+        condition, reason = self._conditions.get(arm, (Condition.UNCHECKED, ""))
+        if condition in _BOOKABLE:
+            return ""
+        return f"{arm} is {condition.value}" + (f": {reason}" if reason else "")
+
+    # -- the calendar ------------------------------------------------------------------------------------------------
+
+    def book(
+        self,
+        arm: str,
+        user: str,
+        begin_s: float | None,
+        minutes: float,
+        now_s: float,
+        *,
+        allowed_until_s: float = float("inf"),
+    ) -> Slot:
+        """Put a slot into the calendar.
+
+        Args:
+            arm: which one.
+            user: whose slot.
+            begin_s: when, seconds since 1970; None for the next free time.
+            minutes: how long.
+            now_s: seconds since 1970.
+            allowed_until_s: when the person's token ends.
+
+        Raises:
+            BookingError: it cannot be had; says what is in the way.
+        """
+        self._check_can_be_had(arm, minutes)
+        with self._change():
+            open_slots = self._rows("SELECT 1 FROM slots WHERE arm = ? AND user = ? AND end_s > ?", arm, user, now_s)
+            if len(open_slots) >= self._rules.open_slots:
+                raise BookingError(
+                    f"{user} has {len(open_slots)} slots on {arm} that are not over; "
+                    f"allowed: {self._rules.open_slots}. Cancel one first"
+                )
+            begin_s = self._next_free(arm, minutes, now_s) if begin_s is None else begin_s
+            self._check_time(arm, user, begin_s, begin_s + minutes * _MINUTE_S, now_s, allowed_until_s)
+            return self._add(arm, user, begin_s, begin_s + minutes * _MINUTE_S)
+
+    def cancel(self, slot_id: int, now_s: float, *, by: str | None) -> Slot:
+        """Take a slot out, or end it now if it has begun.
+
+        Args:
+            slot_id: which one.
+            now_s: seconds since 1970.
+            by: whose slots may be cancelled; None for anybody's, as teachers can.
+
+        Raises:
+            BookingError: there is no such slot, or it is somebody else's.
+        """
+        with self._change():
+            slot = self._one("SELECT * FROM slots WHERE id = ? AND end_s > ?", slot_id, now_s)
+            # Whether it is another person's is not told: slots of others are their own affair.
+            if slot is None or by not in (None, slot.user):
+                raise BookingError(f"there is no slot {slot_id} that could be cancelled")
+            self._end(slot, now_s)
+            return slot
+
+    def slots(self, arm: str, now_s: float) -> tuple[Slot, ...]:
+        """All slots that are not over, in order."""
+        return self._slots("SELECT * FROM slots WHERE arm = ? AND end_s > ? ORDER BY begin_s", arm, now_s)
+
+    def current(self, arm: str, now_s: float) -> Slot | None:
+        """The slot that counts now."""
+        return self._one("SELECT * FROM slots WHERE arm = ? AND begin_s <= ? AND end_s > ?", arm, now_s, now_s)
+
+    # -- coming and going --------------------------------------------------------------------------------------------
+
+    def turn(self, arm: str, now_s: float) -> Slot | None:
+        """Whose turn it is: the slot that counts now, else a new one for whoever waits first.
+
+        A slot that nobody came for ends here. Nobody new gets an arm that is not ready.
+        """
+        with self._change():
+            slot = self.current(arm, now_s)
+            if slot is not None and not slot.claimed and now_s >= slot.begin_s + self._rules.claim_min * _MINUTE_S:
+                self._end(slot, now_s)
+                slot = None
+            ready = self._conditions.get(arm, (Condition.UNCHECKED, ""))[0] is Condition.READY
+            return slot if slot is not None or not ready else self._call_next(arm, now_s)
+
+    def claim(self, slot_id: int, user: str, now_s: float) -> Slot:
+        """The owner of the slot that counts now has come.
+
+        Raises:
+            BookingError: it is not this person's, or not now.
+        """
+        with self._change():
+            slot = self._one("SELECT * FROM slots WHERE id = ?", slot_id)
+            if slot is None or slot.user != user or not slot.begin_s <= now_s < slot.end_s:
+                raise BookingError(f"slot {slot_id} is not {user}'s now")
+            self._base.execute("UPDATE slots SET claimed = 1 WHERE id = ?", (slot_id,))
+        return self._must(slot_id)
+
+    def extend(self, slot_id: int, minutes: float, now_s: float, *, allowed_until_s: float = float("inf")) -> Slot:
+        """Make the slot that counts now end later, by as much as is free and allowed; never earlier.
+
+        Raises:
+            BookingError: somebody waits, the next slot follows at once, or the slot is not now.
+        """
+        with self._change():
+            slot = self._one("SELECT * FROM slots WHERE id = ? AND begin_s <= ? AND end_s > ?", slot_id, now_s, now_s)
+            if slot is None:
+                raise BookingError(f"slot {slot_id} is not now")
+            if waiting := self.waiting(slot.arm, now_s):
+                raise BookingError(f"{len(waiting)} are waiting for {slot.arm}; stand in the queue again afterwards")
+            limit_s = min(
+                slot.end_s + minutes * _MINUTE_S,
+                now_s + self._rules.longest_min * _MINUTE_S,
+                self._next_begin(slot.arm, slot.end_s),
+                allowed_until_s,
+            )
+            if limit_s <= slot.end_s:
+                raise BookingError(f"slot {slot_id} cannot end later than {clock_text(slot.end_s)}")
+            self._base.execute("UPDATE slots SET end_s = ? WHERE id = ?", (limit_s, slot_id))
+        return self._must(slot_id)
+
+    def dismiss(self, arm: str, user: str, now_s: float) -> None:
+        """Send somebody away from an arm: the slot that counts now ends, and the place in the queue is gone."""
+        with self._change():
+            slot = self.current(arm, now_s)
+            if slot is not None and slot.user == user:
+                self._end(slot, now_s)
+            self._base.execute("DELETE FROM waiting WHERE arm = ? AND user = ?", (arm, user))
+
+    # -- the queue ---------------------------------------------------------------------------------------------------
+
+    def wait(self, arm: str, user: str, minutes: float, now_s: float, *, allowed_until_s: float = float("inf")) -> int:
+        """Stand in an arm's queue; who stands there already keeps the place. Gives the place, from 1.
+
+        Raises:
+            BookingError: the arm cannot be had.
+        """
+        self._check_can_be_had(arm, minutes)
+        with self._change():
+            self._base.execute(
+                "INSERT INTO waiting (arm, user, minutes, until_s) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (arm, user) DO UPDATE SET minutes = excluded.minutes, until_s = excluded.until_s",
+                (arm, user, minutes, allowed_until_s),
+            )
+            return [waiting.user for waiting in self.waiting(arm, now_s)].index(user) + 1
+
+    def leave(self, arm: str, user: str) -> None:
+        """Leave an arm's queue; nothing to do for who is not in it."""
+        with self._change():
+            self._base.execute("DELETE FROM waiting WHERE arm = ? AND user = ?", (arm, user))
+
+    def waiting(self, arm: str, now_s: float) -> tuple[Waiting, ...]:
+        """All who wait, first come first; who may wait no longer is left out."""
+        rows = self._rows(
+            "SELECT user, minutes, until_s FROM waiting WHERE arm = ? AND until_s > ? ORDER BY place", arm, now_s
+        )
+        return tuple(Waiting(user=user, minutes=minutes, until_s=until_s) for user, minutes, until_s in rows)
+
+    # -- what is kept about people -----------------------------------------------------------------------------------
+
+    def forget_before(self, epoch_s: float) -> int:
+        """Delete slots that ended before then; gives how many."""
+        with self._change():
+            self._base.execute("DELETE FROM waiting WHERE until_s < ?", (epoch_s,))
+            return self._base.execute("DELETE FROM slots WHERE end_s < ?", (epoch_s,)).rowcount
+
+    def forget_user(self, user: str) -> int:
+        """Delete everything about one person, slots to come included; gives how many rows."""
+        with self._change():
+            slots = self._base.execute("DELETE FROM slots WHERE user = ?", (user,)).rowcount
+            return slots + self._base.execute("DELETE FROM waiting WHERE user = ?", (user,)).rowcount
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _check_can_be_had(self, arm: str, minutes: float) -> None:
+        if why_not := self.why_not(arm):
+            raise BookingError(f"{why_not}. It can be booked once that is mended")
+        if not self._rules.shortest_min <= minutes <= self._rules.longest_min:
+            raise BookingError(
+                f"{minutes:g} minutes wanted; allowed: {self._rules.shortest_min:g} to {self._rules.longest_min:g}"
+            )
+
+    def _check_time(
+        self, arm: str, user: str, begin_s: float, end_s: float, now_s: float, allowed_until_s: float
+    ) -> None:
+        latest_s = now_s + self._rules.days_ahead * _DAY_S
+        if not now_s <= begin_s <= latest_s:
+            raise BookingError(f"{clock_text(begin_s)} wanted; allowed: now to {clock_text(latest_s)}")
+        if end_s > allowed_until_s:
+            raise BookingError(f"the token of {user} ends at {clock_text(allowed_until_s)}, before the slot does")
+        taken = self._one(
+            "SELECT * FROM slots WHERE arm = ? AND begin_s < ? AND end_s > ? ORDER BY begin_s", arm, end_s, begin_s
+        )
+        if taken is not None:
+            raise BookingError(
+                f"{arm} is taken from {clock_text(taken.begin_s)} to {clock_text(taken.end_s)}. "
+                "Ask for another time, or for the next free one"
+            )
+        if begin_s < (queue_s := self._queue_end(arm, now_s)):
+            raise BookingError(f"others wait for {arm} until about {clock_text(queue_s)}. Ask for a later time")
+
+    def _next_free(self, arm: str, minutes: float, now_s: float) -> float:
+        free_s = self._queue_end(arm, now_s)
+        for slot in self.slots(arm, now_s):
+            if slot.begin_s - free_s >= minutes * _MINUTE_S:
+                break
+            free_s = max(free_s, slot.end_s)
+        return free_s
+
+    def _queue_end(self, arm: str, now_s: float) -> float:
+        """Those who wait come before those who book, so that nobody books past a queue."""
+        return now_s + sum(waiting.minutes for waiting in self.waiting(arm, now_s)) * _MINUTE_S
+
+    def _call_next(self, arm: str, now_s: float) -> Slot | None:
+        gap_s = self._next_begin(arm, now_s) - now_s
+        if gap_s < self._rules.shortest_min * _MINUTE_S:
+            return None
+        for waiting in self.waiting(arm, now_s):
+            self._base.execute("DELETE FROM waiting WHERE arm = ? AND user = ?", (arm, waiting.user))
+            end_s = min(now_s + min(gap_s, waiting.minutes * _MINUTE_S), waiting.until_s)
+            return self._add(arm, waiting.user, now_s, end_s)
+        return None
+
+    def _next_begin(self, arm: str, after_s: float) -> float:
+        (begin_s,) = self._rows("SELECT MIN(begin_s) FROM slots WHERE arm = ? AND begin_s >= ?", arm, after_s)[0]
+        return float("inf") if begin_s is None else float(begin_s)
+
+    def _add(self, arm: str, user: str, begin_s: float, end_s: float) -> Slot:
+        row = self._base.execute(
+            "INSERT INTO slots (arm, user, begin_s, end_s) VALUES (?, ?, ?, ?)", (arm, user, begin_s, end_s)
+        )
+        return self._must(row.lastrowid or 0)
+
+    def _end(self, slot: Slot, now_s: float) -> None:
+        if slot.begin_s >= now_s:
+            self._base.execute("DELETE FROM slots WHERE id = ?", (slot.id,))
+        else:
+            self._base.execute("UPDATE slots SET end_s = ? WHERE id = ?", (now_s, slot.id))
+
+    def _must(self, slot_id: int) -> Slot:
+        return self._slots("SELECT * FROM slots WHERE id = ?", slot_id)[0]
+
+    def _one(self, statement: str, *values: Any) -> Slot | None:
+        return next(iter(self._slots(statement, *values)), None)
+
+    def _slots(self, statement: str, *values: Any) -> tuple[Slot, ...]:
+        return tuple(
+            Slot(id=id_, arm=arm, user=user, begin_s=begin_s, end_s=end_s, claimed=bool(claimed))
+            for id_, arm, user, begin_s, end_s, claimed in self._rows(statement, *values)
+        )
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        with self._errors():
+            return self._base.execute(statement, values).fetchall()
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[None]:
+        """All of it or nothing."""
+        with self._errors():
+            self._base.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._base.execute("ROLLBACK")
+                raise
+            self._base.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            allowed = "a file of bookings that can be written to"
+            advice = "If it is damaged, move it away: a new one is made"
+            raise ConfigError(self._path, "file", str(error), allowed, advice) from None
