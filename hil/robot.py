@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +15,10 @@ from hil.kernels.arrays import FloatArray
 from hil.kernels.build import fast_available
 from hil.kernels.chain import Chain, Frame, chain_of, frame_of_rows, link_frames
 from hil.kernels.closed_form import ClosedForm
-from hil.kernels.compiled import CompiledRoutine, contiguous
-from hil.kernels.emit_numba import OK
+from hil.kernels.compiled import CompiledRoutine, contiguous, direct
 from hil.kernels.evaluator import Evaluator
 from hil.kernels.quantities import derive
+from hil.kernels.readable import Formula, JointNames, formula
 from hil.kernels.scalar import FLOATS
 from hil.kinematics import certified, numeric, pitch_target, stepping, yaw_pitch
 from hil.kinematics.certified import AllSolutions
@@ -34,6 +33,16 @@ from hil.model.robot import RobotModel
 from hil.units import MM
 
 REACH_TOLERANCE_M = 1e-9
+
+METHODS = (
+    "forward_kinematics",
+    "jacobian",
+    "inverse_dynamics",
+    "mass_matrix",
+    "gravity_torque",
+    "forward_dynamics",
+)
+"""Methods that are one routine; `Robot.compile` puts a quicker one in their place."""
 
 WORTH_COMPILING = 4_000_000
 """Configurations in one call from which compiling on the spot costs less time than it saves."""
@@ -115,16 +124,20 @@ class Robot:
                 self._compiled_inverse = self._compiled_inverse or CompiledInverse(self._form)
             elif quantity in ("inverse_kinematics", "inverse_kinematics_numeric"):
                 self._solver = self._solver or numeric.Solver(self._chain, self._ranges)
+            elif quantity not in METHODS:
+                allowed = ", ".join(self._compilable())
+                raise CommandError(f"{quantity!r} cannot be compiled", value=quantity, allowed=allowed)
             elif quantity not in self._compiled:
-                self._compiled[quantity] = CompiledRoutine(derive(self._model, quantity))
+                compiled = self._compiled[quantity] = CompiledRoutine(derive(self._model, quantity))
+                setattr(self, quantity, direct(compiled, getattr(self, quantity)))
         return self
 
     def _compilable(self) -> tuple[str, ...]:
-        kinematic = ("forward_kinematics", "jacobian", "inverse_kinematics", "inverse_kinematics_numeric")
+        kinematic = (*METHODS[:2], "inverse_kinematics", "inverse_kinematics_numeric")
         inertia = self._model.inertia
         if inertia is None or any(link.inertia_kg_m2 is None for link in inertia):
             return kinematic
-        return (*kinematic, "inverse_dynamics", "mass_matrix", "gravity_torque", "forward_dynamics")
+        return (*kinematic, *METHODS[2:])
 
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, {self.dof} joints)"
@@ -139,12 +152,7 @@ class Robot:
         Raises:
             CommandError: wrong shape, or a value that is not finite.
         """
-        found = self._compiled_call("forward_kinematics", (4, 4), out, q)
-        return (
-            found
-            if found is not None
-            else self._evaluate("forward_kinematics", self._checked(q), out, arrays.forward_many)
-        )
+        return self._evaluate("forward_kinematics", self._checked(q), out)
 
     def link_frames(self, q: npt.ArrayLike) -> FloatArray:
         """All frames in the world: base, DH frames 1 to n, tool.
@@ -173,8 +181,7 @@ class Robot:
         Raises:
             CommandError: wrong shape, or a value that is not finite.
         """
-        found = self._compiled_call("jacobian", (6, self.dof), out, q)
-        return found if found is not None else self._evaluate("jacobian", self._checked(q), out, arrays.jacobian_many)
+        return self._evaluate("jacobian", self._checked(q), out)
 
     def inverse_kinematics(self, pose: npt.ArrayLike, seed: Sequence[float] | None = None) -> IkResult:
         """Joint coordinates for a full pose: in closed form where the arm has one, else by iteration.
@@ -333,24 +340,24 @@ class Robot:
         self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, out: FloatArray | None = None
     ) -> FloatArray:
         """Torques that give accelerations `qdd`, motors included, friction not; as `Dynamics.inverse_dynamics`."""
-        found = self._compiled_call("inverse_dynamics", (self.dof,), out, q, qd, qdd)
+        found = self._compiled_many("inverse_dynamics", out, q, qd, qdd)
         return found if found is not None else self.dynamics.inverse_dynamics(q, qd, qdd, out)
 
     def mass_matrix(self, q: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
         """M, symmetric, motors included; as `Dynamics.mass_matrix`."""
-        found = self._compiled_call("mass_matrix", (self.dof, self.dof), out, q)
+        found = self._compiled_many("mass_matrix", out, q)
         return found if found is not None else self.dynamics.mass_matrix(q, out)
 
     def gravity_torque(self, q: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
         """Torques that hold the arm at rest; as `Dynamics.gravity_torque`."""
-        found = self._compiled_call("gravity_torque", (self.dof,), out, q)
+        found = self._compiled_many("gravity_torque", out, q)
         return found if found is not None else self.dynamics.gravity_torque(q, out)
 
     def forward_dynamics(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, out: FloatArray | None = None
     ) -> FloatArray:
         """Accelerations under torques `tau`, without friction; as `Dynamics.forward_dynamics`."""
-        found = self._compiled_call("forward_dynamics", (self.dof,), out, q, qd, tau)
+        found = self._compiled_many("forward_dynamics", out, q, qd, tau)
         return found if found is not None else self.dynamics.forward_dynamics(q, qd, tau, out)
 
     def step_line(
@@ -366,6 +373,22 @@ class Robot:
         return stepping.step_line(
             self._chain, self._configuration(q), change, steps, closed_loop=closed_loop, digits=digits
         )
+
+    def show(
+        self,
+        quantity: str,
+        *,
+        simplified: bool | None = None,
+        joints: JointNames = JointNames.Q,
+        symbolic_lengths: bool = False,
+    ) -> Formula:
+        """A quantity as a formula that notebooks set in type; as `hil.kernels.readable.formula`.
+
+        Raises:
+            CommandError: no such quantity for this arm.
+            MissingExtraError: the simplified form needs the extra [symbolic].
+        """
+        return formula(self._model, quantity, simplified=simplified, joints=joints, symbolic_lengths=symbolic_lengths)
 
     def tool_target(self, q: Sequence[float]) -> ToolTarget:
         """Point, pitch and roll of a configuration, as `inverse_kinematics_target` takes them.
@@ -394,21 +417,16 @@ class Robot:
         exact = np.array([checked_pose(pose) for pose in poses]).reshape(len(poses), 4, 4)
         return certified.all_solutions_many(form, exact)
 
-    def _compiled_call(
-        self, quantity: str, shape: tuple[int, ...], out: FloatArray | None, *arguments: Any
-    ) -> FloatArray | None:
-        """The quantity through machine code; None where there is none, or the arguments need a careful look."""
+    def _compiled_many(self, quantity: str, out: FloatArray | None, *arguments: npt.ArrayLike) -> FloatArray | None:
+        """Many configurations through machine code; None where there is none, or they need a careful look."""
         compiled = self._compiled.get(quantity)
-        first = arguments[0]
-        if compiled is None or not isinstance(first, np.ndarray):
+        if compiled is None or np.ndim(arguments[0]) != 2:
             return None
+        vectors = [contiguous(values) for values in arguments]
+        result = np.empty((len(vectors[0]), *compiled.shape)) if out is None else out
         try:
-            if first.ndim == 1:
-                result = np.empty(shape) if out is None else out
-                return result if compiled.one(*arguments, result) == OK else None
-            result = np.empty((len(first), *shape)) if out is None else out
-            return result if compiled.many(*arguments, result) else None
-        except TypeError:  # arrays, but not of contiguous floats
+            return result if compiled.many(*vectors, result) else None
+        except TypeError:  # an `out` that is not of contiguous floats
             return None
 
     def _evaluator(self, quantity: str) -> Evaluator:
@@ -418,13 +436,7 @@ class Robot:
             evaluator = self._evaluators[quantity] = Evaluator(derive(self._model, quantity))
         return evaluator
 
-    def _evaluate(
-        self,
-        quantity: str,
-        values: FloatArray,
-        out: FloatArray | None,
-        in_blocks: Callable[[Chain, FloatArray, FloatArray | None], FloatArray],
-    ) -> FloatArray:
+    def _evaluate(self, quantity: str, values: FloatArray, out: FloatArray | None) -> FloatArray:
         """One call in straight-line Python, many in machine code if there is some or they are worth it, else numpy."""
         evaluator = self._evaluator(quantity)
         _check_out(out, (*values.shape[:-1], *evaluator.shape))
@@ -432,10 +444,8 @@ class Robot:
             return evaluator.one(out, values.tolist())
         if len(values) >= WORTH_COMPILING and fast_available():
             self.compile(quantity)
-            found = self._compiled_call(quantity, evaluator.shape, out, contiguous(values))
-            if found is not None:
-                return found
-        return in_blocks(self._chain, values, out)
+        found = self._compiled_many(quantity, out, values)
+        return evaluator.many(out, values) if found is None else found
 
     def _checked(self, q: npt.ArrayLike) -> FloatArray:
         try:

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.errors import CommandError
-from hil.kernels.arrays import BLOCK, FloatArray
+from hil.kernels.arrays import FloatArray
 from hil.kernels.bodies import Mechanism, links_without_tensor, mechanism_of
 from hil.kernels.dynamics_routines import ROUTINES
+from hil.kernels.emit_numpy import InBlocks
 from hil.kernels.emit_python import python_function
 from hil.kernels.forward_dynamics import LEAST_PIVOT
 from hil.kernels.newton_euler import EARTH_M_S2
 from hil.kernels.routine import Routine
-from hil.kernels.scalar import ARRAYS
 from hil.model.robot import RobotModel
 
 
@@ -68,6 +68,7 @@ class Dynamics:
         self._mechanism = mechanism_of(model, motors=motors, point_masses=True)
         self._routines: dict[str, Routine] = {}
         self._functions: dict[str, Callable[..., tuple[float, ...]]] = {}
+        self._blocks: dict[str, InBlocks] = {}
 
     @property
     def mechanism(self) -> Mechanism:
@@ -200,15 +201,10 @@ class Dynamics:
             if function is None:
                 function = self._functions[name] = python_function(routine, flat=True)
             return np.array(function(*(values.tolist() for values in arguments)))
-        count = sum(math.prod(result.shape) for result in routine.results)
-        found = np.empty((len(arguments[0]), count))
-        for first in range(0, len(found), BLOCK):
-            rows = slice(first, first + BLOCK)
-            columns = [np.ascontiguousarray(values[rows].T) for values in arguments]
-            results = routine.body(*columns, ARRAYS).values()
-            for k, value in enumerate(value for _, values, _ in results for value in values):
-                found[rows, k] = value
-        return found
+        blocks = self._blocks.get(name)
+        if blocks is None:
+            blocks = self._blocks[name] = InBlocks(routine)
+        return blocks.many(*arguments)
 
     def _checked(self, **given: npt.ArrayLike) -> list[FloatArray]:
         arrays: list[FloatArray] = []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +26,10 @@ class CompiledRoutine:
 
     Attributes:
         one: ``one(arguments..., results...) -> status``: float64 vectors in, C-ordered float64 arrays written in place;
-            any status but `OK` means that nothing was written (not finite, or a wrong shape). Other types: TypeError.
+            any status but `OK` means that nothing was written (not finite, too large, or a wrong shape). Other types:
+            TypeError.
+        arguments: how many there are.
+        shape: of the first output.
     """
 
     def __init__(self, routine: Routine) -> None:
@@ -34,6 +39,8 @@ class CompiledRoutine:
             MissingExtraError: Numba is not installed.
         """
         module = build(numba_source(routine))
+        self.arguments = len(routine.arguments)
+        self.shape = routine.outputs[0].shape
         self.one: Callable[..., int] = module.one
         self._many: Callable[..., int] = module.many
 
@@ -61,6 +68,38 @@ class CompiledRoutine:
 
         with ThreadPoolExecutor(workers) as pool:
             return all(status == OK for status in pool.map(work, range(workers)))
+
+
+def direct(compiled: CompiledRoutine, careful: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
+    """`careful`, but for one configuration in arrays of floats, which goes straight to machine code.
+
+    Args:
+        compiled: a routine of one or three vectors and one output.
+        careful: the same quantity for anything, which refuses what is wrong; takes the vectors and `out`.
+    """
+    one, shape, array, empty = compiled.one, compiled.shape, np.ndarray, np.empty
+
+    def of_one(q: Any, out: Any = None) -> FloatArray:
+        if q.__class__ is array:
+            result = empty(shape) if out is None else out
+            try:
+                if one(q, result) == OK:
+                    return result  # type: ignore[no-any-return]
+            except TypeError:  # many configurations, or not contiguous floats
+                pass
+        return careful(q, out)
+
+    def of_three(q: Any, second: Any, third: Any, out: Any = None) -> FloatArray:
+        if q.__class__ is array:
+            result = empty(shape) if out is None else out
+            try:
+                if one(q, second, third, result) == OK:
+                    return result  # type: ignore[no-any-return]
+            except TypeError:
+                pass
+        return careful(q, second, third, out)
+
+    return functools.wraps(careful)(of_one if compiled.arguments == 1 else of_three)
 
 
 def contiguous(values: npt.ArrayLike) -> FloatArray:

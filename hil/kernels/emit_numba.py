@@ -11,17 +11,20 @@ import math
 from collections.abc import Iterator, Sequence
 
 from hil.kernels.expression import Expression, Operation
-from hil.kernels.routine import Argument, Printer, Result, Routine, lines, live_nodes, steps
+from hil.kernels.routine import Argument, Printer, Result, Routine, live_nodes, steps
 
 TILE = 64
-LARGEST_ANGLE = 1e5
-"""Tiles with larger angles than this go through the exact library functions, one by one."""
+ROW = TILE + 8
+"""Distance of a tile's rows: a power of two would put them all into the same few places of the cache."""
 
-OK, NOT_FINITE, WRONG_SHAPE, NEAR_SINGULAR = 0, 1, 2, 3
+LARGEST_SUM = 1e5
+"""Up to this sum of all inputs' sizes the polynomials below hold; beyond, or not finite, kernels decline."""
+
+OK, DECLINED, WRONG_SHAPE, NEAR_SINGULAR = 0, 1, 2, 3
 """What a kernel returns; `one` leaves outputs untouched unless it is `OK`."""
 
 _HEAD = f'''\
-from math import atan2, cos, isfinite, sin, sqrt
+from math import atan2, sqrt
 
 import numpy as np
 from numba import njit
@@ -29,7 +32,7 @@ from numba import njit
 
 @njit(inline="always")
 def sincos(x):
-    """Sine and cosine of |x| <= {LARGEST_ANGLE:g}: reduced by quarter turns in three exact parts, then polynomials.
+    """Sine and cosine of |x| <= {LARGEST_SUM:g}: reduced by quarter turns in three exact parts, then polynomials.
 
     Adding and taking away 1.5 * 2**52 rounds to a whole number without a branch.
     """
@@ -72,24 +75,49 @@ def is_vectorisable(routine: Routine) -> bool:
 def _one(routine: Routine) -> str:
     printer = Printer({})
     types = [*(_type(a.length > 0) for a in routine.arguments), *(_array(len(r.shape)) for r in routine.outputs)]
-    names = _names(routine)
-    inputs = [name for argument in routine.arguments for name in _entries(argument)]
     shapes = [f"len({a.name}) != {a.length}" for a in routine.arguments if a.length]
     shapes += [f"{r.name}.shape != {_shape_text(r.shape)}" for r in routine.outputs]
-    guard = [f"if {' or '.join(shapes)}:", f"    return {WRONG_SHAPE}"]
-    body = [f"if not isfinite({' + '.join(_locals(routine))}):", f"    return {NOT_FINITE}"]
-    unpacking = [f"{local} = {entry}" for local, entry in zip(_locals(routine), inputs, strict=True) if local != entry]
-    body += [f"{name} = {text}" for name, text in lines(routine, printer)]
+    body = [f"if {' or '.join(shapes)}:", f"    return {WRONG_SHAPE}"]
+    inputs = [name for argument in routine.arguments for name in _entries(argument)]
+    body += [f"{local} = {entry}" for local, entry in zip(_locals(routine), inputs, strict=True) if local != entry]
+    body += [f"if not {_size_sum(routine)} <= {LARGEST_SUM!r}:", f"    return {DECLINED}"]
+    body += _straight_line(routine, printer)
     for value, least in routine.conditions:
         body += [f"if not {printer.operand(value)} >= {least!r}:", f"    return {NEAR_SINGULAR}"]
     for result in routine.outputs:
         body += [f"{place} = {printer.operand(value)}" for place, value in _places(result, result.name)]
     body.append(f"return {OK}")
-    return _function("one", names, types, [*guard, *unpacking, *body])
+    # Giving up the interpreter's lock and taking it again costs as much as forward kinematics.
+    return _function("one", _names(routine), types, body, nogil=False)
+
+
+def _straight_line(routine: Routine, printer: Printer) -> list[str]:
+    """The steps, sine and cosine of one angle together."""
+    body = []
+    paired: dict[int, tuple[str, str]] = {}
+    for name, node in steps(routine):
+        if node.operation in (Operation.SIN, Operation.COS):
+            angle = node.operands[0]
+            if angle.index not in paired:
+                paired[angle.index] = (f"s{len(paired)}", f"c{len(paired)}")
+                body.append(f"{', '.join(paired[angle.index])} = sincos({printer.operand(angle)})")
+            printer.names[node.index] = paired[angle.index][node.operation is Operation.COS]
+            continue
+        body.append(f"{name} = {printer.text(node)}")
+        printer.names[node.index] = name
+    return body
+
+
+def _size_sum(routine: Routine) -> str:
+    """Sum of the inputs' sizes; a single one that is not finite spoils it."""
+    return f"({' + '.join(f'abs({name})' for name in _locals(routine))})"
 
 
 def _many(routine: Routine) -> str:
-    names = _names(routine)
+    names = [
+        *(a.name if a.length else f"{a.name}_column" for a in routine.arguments),
+        *(r.name for r in routine.outputs),
+    ]
     types = [
         *(_array(2 if a.length else 1) for a in routine.arguments),
         *(_array(len(r.shape) + 1) for r in routine.outputs),
@@ -114,80 +142,62 @@ def _row_by_row(routine: Routine) -> list[str]:
 
 def _row_call(routine: Routine, row: str) -> str:
     """Arguments and outputs of `one` for one row of those of `many`."""
-    inputs = [f"{a.name}[{row}]" for a in routine.arguments]
+    inputs = [f"{a.name}[{row}]" if a.length else f"{a.name}_column[{row}]" for a in routine.arguments]
     outputs = [f"{r.name}[{row}]" if r.shape else f"{r.name}[{row} : {row} + 1]" for r in routine.outputs]
     return ", ".join([*inputs, *outputs])
 
 
 def _in_tiles(routine: Routine) -> list[str]:
-    """Copy each tile in, work on it, copy it out; what does not fit, or is too large, goes one by one."""
+    """Copy each tile in, work on it, copy it out; the last rows go one by one."""
     inputs, outputs = len(_locals(routine)), [math.prod(r.shape) for r in routine.outputs]
-    copy_in, k = [], 0
-    for argument in routine.arguments:
-        if argument.length:
-            copy_in += [f"        for j in range({argument.length}):"]
-            copy_in += [f"            value = {argument.name}[first + i, j]"]
-            copy_in += [f"            tile_in[({k} + j) * {TILE} + i] = value"]
-            copy_in += ["            largest = max(largest, abs(value)) if value == value else np.inf"]
-        else:
-            copy_in += [f"        value = {argument.name}[first + i]", f"        tile_in[{k} * {TILE} + i] = value"]
-            copy_in += ["        largest = max(largest, abs(value)) if value == value else np.inf"]
-        k += argument.length or 1
+    copy_in = [
+        f"        {local} = {entry}"
+        for argument in routine.arguments
+        for local, entry in zip(_argument_locals(argument), _row_entries(argument), strict=True)
+    ]
+    copy_in += [f"        tile_in[{k * ROW} + i] = {name}" for k, name in enumerate(_locals(routine))]
     copy_out, k = [], 0
     for _, least in routine.conditions:
-        copy_out += [f"        if not tile_out[{k * TILE} + i] >= {least!r}:", f"            return {NEAR_SINGULAR}"]
+        copy_out += [f"        if not tile_out[{k * ROW} + i] >= {least!r}:", f"            return {NEAR_SINGULAR}"]
         k += 1
     for result, size in zip(routine.outputs, outputs, strict=True):
-        copy_out += [f"        for j in range({size}):"]
-        copy_out += [f"            {result.name}_flat[first + i, j] = tile_out[({k} + j) * {TILE} + i]"]
+        copy_out += [f"        row = (first + i) * {size}", f"        for j in range({size}):"]
+        copy_out += [f"            {result.name}_flat[row + j] = tile_out[({k} + j) * {ROW} + i]"]
         k += size
     return [
-        f"tile_in = np.empty({inputs * TILE})",
-        f"tile_out = np.empty({(sum(outputs) + len(routine.conditions)) * TILE})",
+        f"tile_in = np.empty({inputs * ROW})",
+        f"tile_out = np.empty({(sum(outputs) + len(routine.conditions)) * ROW})",
         *(
-            f"{r.name}_flat = {r.name}.reshape((count, {size}))"
+            f"{r.name}_flat = {r.name}.reshape(count * {size})"
             for r, size in zip(routine.outputs, outputs, strict=True)
         ),
-        f"for first in range(0, count, {TILE}):",
-        f"    rows = min({TILE}, count - first)",
-        "    largest = 0.0",
-        "    for i in range(rows):",
+        f"whole = count - count % {TILE}",
+        f"for first in range(0, whole, {TILE}):",
+        "    total = 0.0",
+        f"    for i in range({TILE}):",
         *copy_in,
-        f"    if rows == {TILE} and largest <= {LARGEST_ANGLE!r}:",
-        "        tile(tile_in, tile_out)",
-        f"        for i in range({TILE}):",
-        *("    " + line for line in copy_out),
-        "    else:",
-        "        for i in range(rows):",
-        f"            status = one({_row_call(routine, '(first + i)')})",
-        f"            if status != {OK}:",
-        "                return status",
+        f"        total += {_size_sum(routine)}",
+        f"    if not total <= {LARGEST_SUM!r}:",
+        f"        return {DECLINED}",
+        "    tile(tile_in, tile_out)",
+        f"    for i in range({TILE}):",
+        *copy_out,
+        "for i in range(whole, count):",
+        f"    status = one({_row_call(routine, 'i')})",
+        f"    if status != {OK}:",
+        "        return status",
         f"return {OK}",
     ]
 
 
 def _tile(routine: Routine) -> str:
     printer = Printer({})
-    body = [f"{name} = tile_in[{k * TILE} + i]" for k, name in enumerate(_locals(routine))]
-    paired: dict[int, tuple[str, str]] = {}
-    for name, node in steps(routine):
-        if node.operation in (Operation.SIN, Operation.COS):
-            angle = node.operands[0]
-            if angle.index not in paired:
-                paired[angle.index] = (f"s{len(paired)}", f"c{len(paired)}")
-                body.append(f"{', '.join(paired[angle.index])} = sincos({printer.operand(angle)})")
-            printer.names[node.index] = paired[angle.index][node.operation is Operation.COS]
-            continue
-        body.append(f"{name} = {printer.text(node)}")
-        printer.names[node.index] = name
+    body = [f"{name} = tile_in[{k * ROW} + i]" for k, name in enumerate(_locals(routine))]
+    body += _straight_line(routine, printer)
     values = [value for value, _ in routine.conditions] + [v for result in routine.outputs for v in result.values]
-    body += [f"tile_out[{k * TILE} + i] = {printer.operand(value)}" for k, value in enumerate(values)]
+    body += [f"tile_out[{k * ROW} + i] = {printer.operand(value)}" for k, value in enumerate(values)]
     loop = [f"for i in range({TILE}):", *(f"    {line}" for line in body)]
     return _function("tile", ["tile_in", "tile_out"], None, loop)
-
-
-def _shape_text(shape: tuple[int, ...]) -> str:
-    return f"({', '.join(str(size) for size in shape or (1,))},)"
 
 
 def _names(routine: Routine) -> list[str]:
@@ -196,15 +206,26 @@ def _names(routine: Routine) -> list[str]:
 
 def _locals(routine: Routine) -> list[str]:
     """The inputs' names as the graph knows them."""
-    return [
-        name
-        for argument in routine.arguments
-        for name in ([f"{argument.name}{i}" for i in range(argument.length)] if argument.length else [argument.name])
-    ]
+    return [name for argument in routine.arguments for name in _argument_locals(argument)]
+
+
+def _argument_locals(argument: Argument) -> list[str]:
+    return [f"{argument.name}{i}" for i in range(argument.length)] if argument.length else [argument.name]
 
 
 def _entries(argument: Argument) -> list[str]:
     return [f"{argument.name}[{i}]" for i in range(argument.length)] if argument.length else [argument.name]
+
+
+def _row_entries(argument: Argument) -> list[str]:
+    """Entries of one row of a tile, as `many` gets the argument."""
+    if not argument.length:
+        return [f"{argument.name}_column[first + i]"]
+    return [f"{argument.name}[first + i, {j}]" for j in range(argument.length)]
+
+
+def _shape_text(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(str(size) for size in shape or (1,))},)"
 
 
 def _places(result: Result, name: str) -> Iterator[tuple[str, Expression]]:
@@ -224,7 +245,9 @@ def _array(dimensions: int) -> str:
     return f"float64[{', '.join([':'] * (max(dimensions, 1) - 1) + ['::1'])}]"
 
 
-def _function(name: str, arguments: Sequence[str], types: Sequence[str] | None, body: Sequence[str]) -> str:
+def _function(
+    name: str, arguments: Sequence[str], types: Sequence[str] | None, body: Sequence[str], *, nogil: bool = True
+) -> str:
     signature = "" if types is None else f'"int64({", ".join(types)})", '
-    decorator = f'@njit({signature}cache=True, nogil=True, error_model="numpy")'
+    decorator = f'@njit({signature}cache=True, nogil={nogil}, error_model="numpy")'
     return "\n    ".join([f"{decorator}\ndef {name}({', '.join(arguments)}):", *body]) + "\n"

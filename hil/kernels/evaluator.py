@@ -1,4 +1,4 @@
-"""One quantity of one arm, ready for single calls as straight-line Python."""
+"""One quantity of one arm without a compiler: single calls in straight-line Python, many in numpy blocks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from struct import Struct
 import numpy as np
 import numpy.typing as npt
 
+from hil.kernels.emit_numpy import InBlocks
 from hil.kernels.emit_python import python_function
 from hil.kernels.routine import Routine
 
@@ -24,7 +25,9 @@ class Evaluator:
     def __init__(self, routine: Routine) -> None:
         (result,) = routine.results
         self.shape = result.shape
+        self._routine = routine
         self._values = python_function(routine, flat=True)
+        self._blocks: InBlocks | None = None
         # Packing a tuple into the array's memory takes a third of the time of an assignment.
         self._pack_into = Struct(f"{math.prod(result.shape)}d").pack_into
 
@@ -37,3 +40,14 @@ class Evaluator:
         array = np.empty(self.shape) if out is None else out
         self._pack_into(array.data, 0, *values)
         return array
+
+    def many(self, out: FloatArray | None, *arguments: FloatArray) -> FloatArray:
+        """The results for N sets of finite arguments of shape (N, n), in `out` (of the right shape) if given."""
+        if self._blocks is None:
+            self._blocks = InBlocks(self._routine)
+        result = np.empty((len(arguments[0]), *self.shape)) if out is None or not out.flags.c_contiguous else out
+        self._blocks.many_into(result, *arguments)
+        if out is None or out is result:
+            return result
+        out[...] = result
+        return out

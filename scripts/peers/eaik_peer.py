@@ -13,7 +13,7 @@ seconds, worst = {}, {}
 for arm in ("puma", "rv2aj"):
     table = data[f"{arm}_dh"]
     robot = DhRobot(table[:, 3], table[:, 2], table[:, 1])
-    # EAIK counts from all DH angles zero; the poses of the job already belong to such coordinates.
+    # EAIK counts from DH angles of zero: other coordinates of the same poses.
     poses = data[f"{arm}_poses"]
     found = robot.IK(poses[0])
     answers = np.array(found.Q)

@@ -9,9 +9,9 @@ from _measure import each, job, once, per_call, tell, wall
 
 import hil
 from hil.kernels.build import fast_available
+from hil.kernels.chain import chain_of
 from hil.kinematics.workspace.cloud import cloud
 from hil.kinematics.workspace.sweeps import Sweep
-from hil.kernels.chain import chain_of
 
 data = job()
 fast = fast_available()
@@ -19,7 +19,7 @@ puma = hil.load_robot("puma560")
 start = time.perf_counter()
 puma.forward_kinematics(data["puma_q"])
 seconds = {"first_call": time.perf_counter() - start}
-robots = {"puma": puma, "rv2aj": hil.load_robot("rv2aj"), "panda": hil.load_robot("panda"), "ur5": hil.load_robot("ur5")}
+robots = {"puma": puma} | {name: hil.load_robot(name) for name in ("rv2aj", "panda", "ur5")}
 if fast:
     for robot in robots.values():
         robot.compile()
@@ -53,9 +53,7 @@ for arm in ("puma", "rv2aj"):
 if fast:
     for name, robot in {"puma560": puma, "panda": robots["panda"], "ur5": robots["ur5"]}.items():
         wanted, seeds = data[f"{name}_numeric_poses"], data[f"{name}_numeric_seeds"]
-        answers = [
-            robot.inverse_kinematics_numeric(pose, seed, tolerance=1e-6) for pose, seed in zip(wanted, seeds, strict=True)
-        ]
+        answers = [robot.inverse_kinematics_numeric(wanted[i], seeds[i], tolerance=1e-6) for i in range(len(wanted))]
         found = [answer.solutions[0].error < 1e-6 if answer.solutions else False for answer in answers]
         worst[f"{name} share right to 1e-6"] = float(np.mean(found))
         seconds[f"ik_numeric_{name}"] = each(

@@ -36,26 +36,31 @@ many = data["puma_many"][:20_000]
 
 
 def forward() -> None:
+    """The tool frame in pinocchio's own object."""
     pin.forwardKinematics(model, state, q)
     pin.updateFramePlacement(model, state, tool)
 
 
 def forward_array() -> np.ndarray:
+    """The same as a 4x4 array."""
     pin.framesForwardKinematics(model, state, q)
     return state.oMf[tool].homogeneous
 
 
 def frame_jacobian() -> np.ndarray:
+    """Geometric Jacobian of the tool point in the world's axes."""
     return pin.computeFrameJacobian(model, state, q, tool, pin.LOCAL_WORLD_ALIGNED)
 
 
 def forward_loop() -> None:
+    """Many configurations, one by one."""
     for row in many:
         pin.forwardKinematics(model, state, row)
         pin.updateFramePlacement(model, state, tool)
 
 
 def jacobian_loop() -> None:
+    """Many configurations, one by one."""
     for row in many:
         pin.computeFrameJacobian(model, state, row, tool, pin.LOCAL_WORLD_ALIGNED)
 

@@ -30,8 +30,9 @@ worst = {
     "jacobian": float(np.abs(puma.jacob0(data["puma_q"]) - data["puma_jacobian"]).max()),
 }
 for arm in ("puma560", "panda", "ur5"):
-    chain, poses, seeds = chain_of(data[f"{arm}_numeric_dh"]), data[f"{arm}_numeric_poses"], data[f"{arm}_numeric_seeds"]
-    answers = [chain.ik_LM(pose, q0=seed, tol=5e-14, joint_limits=False) for pose, seed in zip(poses, seeds, strict=True)]
+    chain = chain_of(data[f"{arm}_numeric_dh"])
+    poses, seeds = data[f"{arm}_numeric_poses"], data[f"{arm}_numeric_seeds"]
+    answers = [chain.ik_LM(poses[i], q0=seeds[i], tol=5e-14, joint_limits=False) for i in range(len(poses))]
     reached = np.array([np.array(chain.eval(answer[0])) for answer in answers])
     right = np.abs(reached - poses).max(axis=(1, 2)) < 1e-6
     worst[f"{arm} share right to 1e-6"] = float(right.mean())

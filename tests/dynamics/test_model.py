@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hil.dynamics.model import Dynamics
 from hil.errors import CommandError
-from hil.kernels.arrays import BLOCK
+from hil.kernels.emit_numpy import BLOCK
 from hil.model.files import list_names
 from hil.model.loading import load_robot
 
