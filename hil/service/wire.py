@@ -133,6 +133,7 @@ class Beat(FromClient, frozen=True, kw_only=True, tag="beat"):
 
     Attributes:
         held: a person holds the dead-man right now; released, out of focus, hidden or unplugged all count as False.
+            After a grant, a loss or a freeze it counts only once a beat has said False.
         issued_s: as for a `Command`.
     """
 
@@ -158,9 +159,14 @@ class Release(FromClient, frozen=True, kw_only=True, tag="release"):
 
 
 class TakeOver(FromClient, frozen=True, kw_only=True, tag="take_over"):
-    """A teacher becomes the driver: the arm holds, then the lease changes, and the former driver's channel is cut."""
+    """A teacher becomes the driver: the arm holds, then the lease changes, and the former driver's channel is cut.
+
+    Attributes:
+        keep_booking: the former driver's slot stays, so that they may come back; else it ends as well.
+    """
 
     reason: Text = ""
+    keep_booking: bool = False
 
 
 class Freeze(FromClient, frozen=True, kw_only=True, tag="freeze"):

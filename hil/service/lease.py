@@ -1,0 +1,612 @@
+"""Who drives an arm: one lease, with a heartbeat, a dead-man, a slot's end, a queue and a way to take it over.
+
+A state machine without a clock: every call takes the time, and gives back what the server has to do, in order.
+Every change of who may drive begins with a new epoch, so that nothing asked for before counts any more.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hil.errors import ConfigError, InterlockError
+from hil.service.rights import Action, Role, may, who_may
+from hil.service.wire import LeaseBrief, LeasePhase, NoticeKind
+from hil.types import WRITING, Mode, Record
+
+READY = frozenset({Mode.IDLE, Mode.HOLDING})
+"""Modes in which a known arm stands and can be armed."""
+
+BOUNDS = {
+    "stop_after_s": (0.1, 1.0),
+    "suspend_after_s": (0.5, 10.0),
+    "grace_s": (0.0, 600.0),
+    "command_age_s": (0.1, 1.0),
+    "slot_s": (30.0, 14_400.0),
+}
+MOST_WAITING = 64
+
+
+class LeaseSettings(Record, frozen=True):
+    """The lab's choices.
+
+    Attributes:
+        stop_after_s: silence of the driver after which the arm stops.
+        suspend_after_s: silence after which the lease is suspended.
+        grace_s: how long a suspended lease is kept for its holder.
+        command_age_s: age up to which the dead-man in a beat counts.
+        slot_s: length of a slot that nobody booked.
+        warnings_s: how long before its end a slot's end is announced.
+        unattended_park: the server may park an arm that was left, with nobody holding a dead-man.
+
+    Raises:
+        ConfigError: a number is outside its range.
+    """
+
+    stop_after_s: float = 0.25
+    suspend_after_s: float = 2.0
+    grace_s: float = 60.0
+    command_age_s: float = 0.5
+    slot_s: float = 1800.0
+    warnings_s: tuple[float, ...] = (60.0, 10.0)
+    unattended_park: bool = False
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in BOUNDS.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ConfigError("settings", f"lease.{name}", value, f"{least:g} to {most:g} seconds")
+        if self.suspend_after_s <= self.stop_after_s:
+            allowed = f"more than stop_after_s, {self.stop_after_s:g}"
+            raise ConfigError("settings", "lease.suspend_after_s", self.suspend_after_s, allowed)
+        if not all(0.0 < warning <= 3600.0 for warning in self.warnings_s):
+            raise ConfigError("settings", "lease.warnings_s", self.warnings_s, "each above 0 to 3600 seconds")
+
+
+class Party(Record, frozen=True):
+    """Somebody on a channel.
+
+    Attributes:
+        user: who it is, the same after a reconnect.
+        name: for display; may be empty.
+        channel: of this connection alone.
+        on_site: stands beside the arm.
+        until_s: when the token ends, by the clock of all times here; None for no end.
+    """
+
+    user: str
+    name: str
+    role: Role
+    channel: int
+    on_site: bool = False
+    until_s: float | None = None
+
+    @property
+    def shown(self) -> str:
+        """What others read."""
+        return self.name or "someone"
+
+
+class ArmFacts(Record, frozen=True):
+    """What is true of the arm, and of its calendar, right now.
+
+    Attributes:
+        mode: of the loop; DISCONNECTED where there is no loop.
+        parked: the arm is in its park pose.
+        settled: the loop has taken all requests that were ever sent to it, and `mode` is from after that.
+        clean: what the lab wants done between two users is done.
+        reserved_for: the user who has booked this moment; empty for nobody.
+        until_s: when the free time, or the booked slot, ends; None for no end in sight.
+    """
+
+    mode: Mode
+    parked: bool
+    settled: bool = True
+    clean: bool = True
+    reserved_for: str = ""
+    until_s: float | None = None
+
+    @property
+    def standing(self) -> bool:
+        """Nothing moves, nothing is armed, and nothing on its way could change that."""
+        return self.settled and self.mode not in WRITING and self.mode is not Mode.ARMED
+
+    @property
+    def fit(self) -> bool:
+        """A new user may have it."""
+        return self.settled and self.mode in READY and self.parked and self.clean
+
+
+class Hold(Record, frozen=True):
+    """Stop the arm now: slow down within limits and hold."""
+
+    reason: str
+
+
+class Freeze(Record, frozen=True):
+    """Freeze the controller now, and latch."""
+
+    reason: str
+
+
+class Cut(Record, frozen=True):
+    """Say goodbye on a channel and close it."""
+
+    channel: int
+    reason: str
+
+
+class Tell(Record, frozen=True):
+    """Send a notice.
+
+    Attributes:
+        channel: None for all channels of the arm.
+        left_s: until what is announced.
+    """
+
+    channel: int | None
+    kind: NoticeKind
+    text: str
+    left_s: float | None = None
+
+
+class Changed(Record, frozen=True):
+    """The lease is not what it was: send everybody what concerns them."""
+
+    reason: str
+
+
+class Park(Record, frozen=True):
+    """Park the arm through the checked path, with nobody there; the settings allow it."""
+
+
+class EndBooking(Record, frozen=True):
+    """The present booking of this user is over."""
+
+    user: str
+
+
+Effect = Hold | Freeze | Cut | Tell | Changed | Park | EndBooking
+Effects = tuple[Effect, ...]
+
+
+class Lease:
+    """The lease of one arm.
+
+    Args:
+        arm: its id, for words.
+        settings: the lab's choices.
+        first_epoch: above every epoch that was ever used for this arm, that of a server before this one included.
+    """
+
+    def __init__(self, arm: str, settings: LeaseSettings, first_epoch: int) -> None:
+        self.arm, self.settings = arm, settings
+        self.phase = LeasePhase.FREE
+        self.epoch = first_epoch
+        self.driver: Party | None = None
+        self.must_park = False
+        self.frozen = ""
+        self.latched = ""
+        self.slot_end_s: float | None = None
+        self._now_s = -math.inf
+        self._heard_s = -math.inf
+        self._held = self._silent = False
+        self._let_go_first = True
+        self._suspended_s = 0.0
+        self._warned: set[float] = set()
+        self._queue: list[Party] = []
+        self._last_user = ""
+        self._park_asked = False
+
+    # -- what is so ------------------------------------------------------------------------------------------
+
+    def is_driver(self, channel: int) -> bool:
+        """Whether this channel may drive, as far as the lease goes."""
+        return self.phase is LeasePhase.HELD and self.driver is not None and self.driver.channel == channel
+
+    def alive(self, now_s: float) -> bool:
+        """The driver was heard from in time."""
+        return self.phase is LeasePhase.HELD and self._later(now_s) - self._heard_s <= self.settings.stop_after_s
+
+    def held(self, now_s: float) -> bool:
+        """The driver holds the dead-man, as far as that is known."""
+        return self._held and self.alive(now_s)
+
+    def place(self, channel: int) -> int:
+        """Place in the queue from 1; 0 for not in it."""
+        return next((i for i, party in enumerate(self._queue, 1) if party.channel == channel), 0)
+
+    def brief(self, now_s: float) -> LeaseBrief:
+        """The lease as everybody sees it."""
+        left_s = None if self.slot_end_s is None else max(0.0, self.slot_end_s - self._later(now_s))
+        return LeaseBrief(
+            phase=self.phase,
+            epoch=self.epoch,
+            holder=self.driver.shown if self.driver is not None else "",
+            slot_left_s=left_s,
+            waiting=len(self._queue),
+            frozen=bool(self.frozen),
+            latched=self.latched,
+        )
+
+    # -- what people ask for ---------------------------------------------------------------------------------
+
+    def claim(self, party: Party, now_s: float, facts: ArmFacts, *, wait: bool = False) -> Effects:
+        """Ask for the lease; it is granted by an `observe` from now on, once the arm stands.
+
+        Raises:
+            InterlockError: it cannot be had now, and is not waited for.
+        """
+        now_s = self._pass(now_s)
+        if not may(party.role, Action.CLAIM):
+            raise InterlockError(f"{self.arm}: driving needs the role {who_may(Action.CLAIM)}", ["role"])
+        if self.driver is not None:
+            if self.driver.channel == party.channel and self.phase is not LeasePhase.SUSPENDED:
+                return ()
+            if self.driver.user == party.user:
+                return self._resume(party)
+            return self._wait(party, wait, f"{self.driver.shown} drives it")
+        why_not = self._why_not(party, facts)
+        if not why_not and self._queue and self._privilege(party, facts) is None:
+            why_not = "others wait for it"
+        if why_not:
+            return self._wait(party, wait, why_not)
+        return self._begin(party, now_s, facts, f"{party.shown} drives")
+
+    def beat(self, party: Party, epoch: int, held: bool, issued_s: float, now_s: float) -> Effects:
+        """The driver's sign of life.
+
+        Raises:
+            InterlockError: from anyone but the driver, or from before the present epoch.
+        """
+        now_s = self._pass(now_s)
+        self._driver_only(party, epoch)
+        self._heard_s, self._silent = now_s, False
+        held = held and now_s - min(issued_s, now_s) <= self.settings.command_age_s
+        if not held:
+            self._let_go_first = False
+        before, self._held = self._held, held and not self._let_go_first
+        if before and not self._held:
+            text = "the dead-man was released"
+            return (Hold(reason=text), Tell(channel=party.channel, kind=NoticeKind.DEADMAN_RELEASED, text=text))
+        return ()
+
+    def renew(self, party: Party, epoch: int, minutes: float, now_s: float, facts: ArmFacts) -> Effects:
+        """The driver asks for more time, from now on.
+
+        Raises:
+            InterlockError: from anyone but the driver, or somebody else's time would be taken.
+        """
+        now_s = self._pass(now_s)
+        self._driver_only(party, epoch)
+        if self.slot_end_s is None:
+            return ()
+        if self._queue:
+            raise InterlockError(f"{self.arm}: {len(self._queue)} wait for it; book another slot", ["an empty queue"])
+        if facts.reserved_for not in ("", party.user):
+            raise InterlockError(f"{self.arm} is booked from now on; book another slot", ["a free calendar"])
+        wanted_s = now_s + min(60.0 * minutes, self.settings.slot_s)
+        end_s = _earliest(wanted_s, facts.until_s, party.until_s)
+        assert end_s is not None
+        if end_s <= self.slot_end_s:
+            raise InterlockError(f"{self.arm}: the slot cannot be made longer; book another", ["a free calendar"])
+        self._set_end(end_s)
+        return (Changed(reason=f"the slot ends in {(end_s - now_s) / 60.0:.1f} min"),)
+
+    def release(self, party: Party, epoch: int, now_s: float) -> Effects:
+        """The driver gives the lease back.
+
+        Raises:
+            InterlockError: from anyone but the driver.
+        """
+        self._pass(now_s)
+        self._driver_only(party, epoch)
+        return self._clear(f"{party.shown} has given the arm back")
+
+    def take_over(self, party: Party, reason: str, now_s: float, facts: ArmFacts, *, keep_booking: bool) -> Effects:
+        """A teacher becomes the driver; the arm is held first, and the lease granted by an `observe` once it stands.
+
+        Raises:
+            InterlockError: the party may not.
+        """
+        now_s = self._pass(now_s)
+        if not may(party.role, Action.TAKE_OVER):
+            raise InterlockError(
+                f"{self.arm}: taking over needs the role {who_may(Action.TAKE_OVER)}; it is {party.role.value}",
+                ["role"],
+            )
+        former = self.driver
+        if former is not None and former.channel == party.channel and self.phase is not LeasePhase.SUSPENDED:
+            return ()
+        text = f"{party.shown} has taken over" + (f": {reason}" if reason else "")
+        if former is None:
+            return self._begin(party, now_s, facts, text)
+        self._void()
+        self.phase, self.driver = LeasePhase.CHANGING, party
+        self.must_park = False
+        self._set_end(party.until_s)
+        self._leave_queue(party)
+        over = () if keep_booking or former.user == party.user else (EndBooking(user=former.user),)
+        return (
+            Hold(reason=text),
+            Tell(channel=former.channel, kind=NoticeKind.TAKEN_OVER, text=text),
+            Cut(channel=former.channel, reason=text),
+            *over,
+            Changed(reason=text),
+        )
+
+    def freeze(self, party: Party, reason: str, now_s: float) -> Effects:
+        """Hold the arm, and let nothing move until it is thawed.
+
+        Raises:
+            InterlockError: the party may not.
+        """
+        self._pass(now_s)
+        self._teachers_only(party, "freezing")
+        self._void()
+        self.frozen = party.shown + (f": {reason}" if reason else "")
+        text = f"frozen by {self.frozen}"
+        return (Hold(reason=text), Tell(channel=None, kind=NoticeKind.FROZEN, text=text), Changed(reason=text))
+
+    def thaw(self, party: Party, now_s: float) -> Effects:
+        """Let it be driven again; nothing moves by it.
+
+        Raises:
+            InterlockError: the party may not.
+        """
+        self._pass(now_s)
+        self._teachers_only(party, "thawing")
+        if not self.frozen:
+            return ()
+        self.frozen = ""
+        text = f"thawed by {party.shown}; whoever drives has to arm anew"
+        return (Tell(channel=None, kind=NoticeKind.THAWED, text=text), Changed(reason=text))
+
+    def stop(self, party: Party, reason: str, now_s: float) -> Effects:
+        """A stop from anyone; from anyone but the driver it latches. Never refused."""
+        self._pass(now_s)
+        text = f"stopped by {party.shown}" + (f": {reason}" if reason else "")
+        if self.is_driver(party.channel):
+            return (Hold(reason=text),)
+        return (Hold(reason=text), *self._latch(text))
+
+    def emergency_stop(self, party: Party, reason: str, now_s: float) -> Effects:
+        """A software emergency stop from anyone; it latches. Never refused."""
+        self._pass(now_s)
+        text = f"emergency stop by {party.shown}" + (f": {reason}" if reason else "")
+        return (Freeze(reason=text), *self._latch(text))
+
+    def unlatch(self, party: Party, now_s: float) -> Effects:
+        """A latched stop is reset; whether the party may is the gate's to say."""
+        self._pass(now_s)
+        if not self.latched:
+            return ()
+        self.latched = ""
+        return (Changed(reason=f"the stop was reset by {party.shown}; whoever drives has to arm anew"),)
+
+    def closed(self, channel: int, now_s: float) -> Effects:
+        """A channel is gone."""
+        now_s = self._pass(now_s)
+        self._queue = [party for party in self._queue if party.channel != channel]
+        if self.driver is None or self.driver.channel != channel:
+            return ()
+        if self.phase is LeasePhase.HELD:
+            return self._suspend(now_s, "the driver's connection is gone")
+        if self.phase is LeasePhase.CHANGING:
+            return self._clear("who took over is gone")
+        return ()
+
+    # -- time and the arm ------------------------------------------------------------------------------------
+
+    def observe(self, facts: ArmFacts, now_s: float) -> Effects:
+        """Time has passed: to be called often, every 50 ms or so."""
+        now_s = self._pass(now_s)
+        if self.phase is LeasePhase.HELD:
+            return self._watch_driver(facts, now_s)
+        if self.phase is LeasePhase.SUSPENDED:
+            if self._slot_over(now_s):
+                return self._clear("the slot is over", NoticeKind.SLOT_OVER)
+            if now_s - self._suspended_s >= self.settings.grace_s:
+                return self._clear("the driver did not come back in time")
+            return ()
+        if self.phase is LeasePhase.CHANGING:
+            return self._settle(now_s, facts)
+        if self.phase is LeasePhase.CLEARING:
+            return self._tidy(facts)
+        return self._next_in_queue(facts, now_s)
+
+    def _watch_driver(self, facts: ArmFacts, now_s: float) -> Effects:
+        assert self.driver is not None
+        channel, silence_s = self.driver.channel, now_s - self._heard_s
+        if self._slot_over(now_s):
+            return self._clear("the slot is over", NoticeKind.SLOT_OVER)
+        if silence_s >= self.settings.suspend_after_s:
+            return self._suspend(now_s, f"nothing heard from the driver for {silence_s:.1f} s")
+        done: list[Effect] = []
+        if silence_s > self.settings.stop_after_s and not self._silent:
+            self._silent, self._let_go_first, self._held = True, True, False
+            text = f"nothing heard from the driver for {silence_s * 1e3:.0f} ms"
+            done += [Hold(reason=text), Tell(channel=channel, kind=NoticeKind.HEARTBEAT_LOST, text=text)]
+        if self.must_park and facts.parked and facts.standing:
+            self.must_park = False
+            done.append(Changed(reason="the arm is parked: it may be driven"))
+        return (*done, *self._announce(channel, now_s))
+
+    def _announce(self, channel: int, now_s: float) -> Effects:
+        """The slot's end; of several warnings that are due at once, one is enough."""
+        if self.slot_end_s is None:
+            return ()
+        left_s = self.slot_end_s - now_s
+        due = {warning for warning in self.settings.warnings_s if left_s <= warning} - self._warned
+        if not due:
+            return ()
+        self._warned |= due
+        text = f"the slot ends in {left_s:.0f} s; the arm will hold then: park it before"
+        return (Tell(channel=channel, kind=NoticeKind.SLOT_ENDS, text=text, left_s=left_s),)
+
+    def _settle(self, now_s: float, facts: ArmFacts) -> Effects:
+        """Hand the lease on, once the arm stands."""
+        assert self.driver is not None
+        if not facts.standing:
+            return ()
+        self.phase, self._last_user = LeasePhase.HELD, self.driver.user
+        self._heard_s, self._silent = now_s, False
+        return (Changed(reason=f"{self.driver.shown} drives"),)
+
+    def _tidy(self, facts: ArmFacts) -> Effects:
+        if facts.fit:
+            self.phase = LeasePhase.FREE
+            return (Changed(reason="parked, and free"),)
+        able = facts.mode in READY and not facts.parked and not self.frozen and not self.latched
+        if self.settings.unattended_park and able and not self._park_asked:
+            self._park_asked = True
+            text = "the arm is parked with nobody there: keep away from it"
+            return (Tell(channel=None, kind=NoticeKind.PARKING, text=text), Park())
+        return ()
+
+    def _next_in_queue(self, facts: ArmFacts, now_s: float) -> Effects:
+        for party in self._queue:
+            if not self._why_not(party, facts):
+                return self._begin(party, now_s, facts, f"{party.shown} drives")
+        return ()
+
+    # -- changes ---------------------------------------------------------------------------------------------
+
+    def _why_not(self, party: Party, facts: ArmFacts) -> str:
+        """Why the arm, which has no driver, cannot go to this party now; empty if it can."""
+        privilege = self._privilege(party, facts)
+        if self.latched and privilege != "care":
+            return f"a stop is latched ({self.latched}); a teacher, or somebody beside it, has to reset it"
+        if self.frozen and privilege != "care":
+            return f"it is frozen by {self.frozen}"
+        if facts.reserved_for not in ("", party.user) and privilege != "care":
+            return "it is booked by somebody else now"
+        if privilege is not None or facts.fit:
+            return ""
+        if facts.mode not in READY:
+            return f"its mode is {facts.mode.value}; a teacher or maintainer has to see to it"
+        if not facts.parked:
+            return "it is not parked yet; a teacher, or somebody beside it, has to park it"
+        return "it is not cleared up yet"
+
+    def _privilege(self, party: Party, facts: ArmFacts) -> str | None:
+        """What lets a party have an arm that is not fit for a new user.
+
+        Those who may confirm a pose see to it; whoever stands beside it may park it; who drove last is no new user.
+        """
+        if may(party.role, Action.CONFIRM):
+            return "care"
+        if facts.mode not in READY:
+            return None
+        if party.on_site:
+            return "park"
+        if party.user == self._last_user and not self._queue:
+            return "again"
+        return None
+
+    def _wait(self, party: Party, wait: bool, why_not: str) -> Effects:
+        place = self.place(party.channel)
+        if not wait or (not place and len(self._queue) >= MOST_WAITING):
+            advice = "wait in the queue, or book a slot" if len(self._queue) < MOST_WAITING else "book a slot"
+            raise InterlockError(f"{self.arm}: {why_not}; {advice}", ["lease"])
+        if place:
+            return ()
+        # One place for each user, so that nobody fills the queue alone.
+        self._leave_queue(party)
+        self._queue.append(party)
+        return (Changed(reason=f"{self.arm}: {why_not}; place {len(self._queue)} in the queue"),)
+
+    def _begin(self, party: Party, now_s: float, facts: ArmFacts, reason: str) -> Effects:
+        """Give a lease that nobody has, as soon as the arm stands."""
+        self._void()
+        self.phase, self.driver = LeasePhase.CHANGING, party
+        self.must_park = self._privilege(party, facts) == "park" and not facts.parked
+        self._leave_queue(party)
+        booked = facts.reserved_for == party.user
+        unlimited = booked or may(party.role, Action.CONFIRM)
+        slot_s = None if unlimited else now_s + self.settings.slot_s
+        calendar_s = facts.until_s if booked or not unlimited else None
+        self._set_end(_earliest(slot_s, calendar_s, party.until_s))
+        held = () if facts.standing else (Hold(reason=reason),)
+        return (*held, Changed(reason=reason))
+
+    def _resume(self, party: Party) -> Effects:
+        """The same user again, as a rule on another channel: the lease comes back, the motion does not."""
+        former, self.driver = self.driver, party
+        assert former is not None
+        self._void()
+        self.phase = LeasePhase.CHANGING
+        text = f"{party.shown} has connected again"
+        cut = () if former.channel == party.channel else (Cut(channel=former.channel, reason=text),)
+        back = Tell(channel=party.channel, kind=NoticeKind.RESUMED, text="the lease is yours again; arm anew to move")
+        return (Hold(reason=text), *cut, back, Changed(reason=text))
+
+    def _suspend(self, now_s: float, why: str) -> Effects:
+        assert self.driver is not None
+        self._void()
+        self.phase, self._suspended_s = LeasePhase.SUSPENDED, now_s
+        text = f"{why}; the lease is kept for {self.settings.grace_s:.0f} s"
+        return (
+            Hold(reason=why),
+            Tell(channel=self.driver.channel, kind=NoticeKind.SUSPENDED, text=text),
+            Changed(reason=text),
+        )
+
+    def _clear(self, reason: str, kind: NoticeKind | None = None) -> Effects:
+        """Nobody drives any more; the arm holds until it is fit for the next user."""
+        driver = self.driver
+        self._void()
+        self.phase, self.driver, self.must_park, self._park_asked = LeasePhase.CLEARING, None, False, False
+        self._set_end(None)
+        told = () if kind is None or driver is None else (Tell(channel=driver.channel, kind=kind, text=reason),)
+        return (Hold(reason=reason), *told, Changed(reason=reason))
+
+    def _latch(self, text: str) -> Effects:
+        # Whoever keeps pressing stop shall not flood those who watch.
+        if self.latched:
+            return ()
+        self._void()
+        self.latched = text
+        return (Tell(channel=None, kind=NoticeKind.STOPPED, text=text), Changed(reason=text))
+
+    def _void(self) -> None:
+        """Whatever was asked for up to now counts no more."""
+        self.epoch += 1
+        self._held, self._let_go_first = False, True
+
+    def _leave_queue(self, party: Party) -> None:
+        self._queue = [waiting for waiting in self._queue if waiting.user != party.user]
+
+    # -- small things ----------------------------------------------------------------------------------------
+
+    def _driver_only(self, party: Party, epoch: int) -> None:
+        if not self.is_driver(party.channel):
+            raise InterlockError(f"{self.arm}: you do not drive it; claim it first", ["lease"])
+        if epoch != self.epoch:
+            raise InterlockError(f"{self.arm}: epoch {epoch} is over; it is {self.epoch}", ["epoch"])
+
+    def _teachers_only(self, party: Party, what: str) -> None:
+        if not may(party.role, Action.FREEZE):
+            raise InterlockError(
+                f"{self.arm}: {what} needs the role {who_may(Action.FREEZE)}; it is {party.role.value}", ["role"]
+            )
+
+    def _slot_over(self, now_s: float) -> bool:
+        return self.slot_end_s is not None and now_s >= self.slot_end_s
+
+    def _set_end(self, end_s: float | None) -> None:
+        self.slot_end_s = end_s
+        self._warned.clear()
+
+    def _later(self, now_s: float) -> float:
+        return max(self._now_s, now_s)
+
+    def _pass(self, now_s: float) -> float:
+        """Time only passes; a reading from before the newest one counts as the newest."""
+        if not math.isfinite(now_s):
+            raise InterlockError(f"{self.arm}: the time {now_s!r} is not a finite number", ["a clock"])
+        self._now_s = self._later(now_s)
+        return self._now_s
+
+
+def _earliest(*times_s: float | None) -> float | None:
+    return min((time_s for time_s in times_s if time_s is not None), default=None)
