@@ -1,7 +1,7 @@
-"""Who may drive an arm when: slots in a calendar, and a queue for the time between them, in SQLite.
+"""The calendar of every arm: who has booked it when, in SQLite.
 
-A slot lets its owner ask for the lease; it is not the lease. Arms count as not ready until the service has
-said otherwise, so nothing is lent after a restart that has not been looked at.
+A slot lets its owner ask for the lease; it is not the lease, and who is there and waits stands in the lease's queue.
+Arms count as not ready until the service has said otherwise: nothing is lent after a restart before it was looked at.
 """
 
 from __future__ import annotations
@@ -33,20 +33,12 @@ CREATE TABLE slots (
     claimed INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX slots_of_arm ON slots (arm, end_s);
-CREATE TABLE waiting (
-    place INTEGER PRIMARY KEY AUTOINCREMENT,
-    arm TEXT NOT NULL,
-    user TEXT NOT NULL,
-    minutes REAL NOT NULL,
-    until_s REAL NOT NULL,
-    UNIQUE (arm, user)
-);
 PRAGMA user_version = {_VERSION};
 """
 
 
 class BookingError(HilError):
-    """A slot or a place in the queue cannot be had; the text says why and what can."""
+    """A slot cannot be had; the text says why and what can."""
 
 
 class Condition(Enum):
@@ -95,21 +87,20 @@ class Slot(Record, frozen=True):
     claimed: bool
 
 
-class Waiting(Record, frozen=True):
-    """One person in an arm's queue.
+class Reserved(Record, frozen=True):
+    """What the calendar says of one moment.
 
     Attributes:
-        minutes: how long a slot is wanted.
-        until_s: when the person's right to wait ends, for example the token's end; seconds since 1970.
+        slot: the one that counts; None where the arm is free.
+        until_s: when the slot, or the free time, ends, seconds since 1970; None for no end in sight.
     """
 
-    user: str
-    minutes: float
-    until_s: float
+    slot: Slot | None
+    until_s: float | None
 
 
 class Bookings:
-    """Calendar and queue of all arms. Every call takes the time; nothing here reads a clock.
+    """The calendar of all arms. Every call takes the time; nothing here reads a clock.
 
     Args:
         path: the file, made if it is not there, or `IN_MEMORY`.
@@ -165,6 +156,7 @@ class Bookings:
         now_s: float,
         *,
         allowed_until_s: float = float("inf"),
+        queue_min: float = 0.0,
     ) -> Slot:
         """Put a slot into the calendar.
 
@@ -175,6 +167,7 @@ class Bookings:
             minutes: how long.
             now_s: seconds since 1970.
             allowed_until_s: when the person's token ends.
+            queue_min: for how long those who wait will have the arm; nobody books past them.
 
         Raises:
             BookingError: it cannot be had; says what is in the way.
@@ -187,9 +180,15 @@ class Bookings:
                     f"{user} has {len(open_slots)} slots on {arm} that are not over; "
                     f"allowed: {self._rules.open_slots}. Cancel one first"
                 )
-            begin_s = self._next_free(arm, minutes, now_s) if begin_s is None else begin_s
-            self._check_time(arm, user, begin_s, begin_s + minutes * _MINUTE_S, now_s, allowed_until_s)
-            return self._add(arm, user, begin_s, begin_s + minutes * _MINUTE_S)
+            earliest_s, length_s = now_s + queue_min * _MINUTE_S, minutes * _MINUTE_S
+            begin_s = self._next_free(arm, length_s, earliest_s) if begin_s is None else begin_s
+            self._check_time(user, begin_s, begin_s + length_s, now_s, allowed_until_s)
+            self._check_free(arm, begin_s, begin_s + length_s, earliest_s)
+            row = self._base.execute(
+                "INSERT INTO slots (arm, user, begin_s, end_s) VALUES (?, ?, ?, ?)",
+                (arm, user, begin_s, begin_s + length_s),
+            )
+            return self._must(row.lastrowid or 0)
 
     def cancel(self, slot_id: int, now_s: float, *, by: str | None) -> Slot:
         """Take a slot out, or end it now if it has begun.
@@ -214,24 +213,18 @@ class Bookings:
         """All slots that are not over, in order."""
         return self._slots("SELECT * FROM slots WHERE arm = ? AND end_s > ? ORDER BY begin_s", arm, now_s)
 
-    def current(self, arm: str, now_s: float) -> Slot | None:
-        """The slot that counts now."""
-        return self._one("SELECT * FROM slots WHERE arm = ? AND begin_s <= ? AND end_s > ?", arm, now_s, now_s)
+    def reserved(self, arm: str, now_s: float) -> Reserved:
+        """Who has the arm now, and until when. A slot that nobody came for is over after a while."""
+        slot = self._one("SELECT * FROM slots WHERE arm = ? AND begin_s <= ? AND end_s > ?", arm, now_s, now_s)
+        if slot is not None and not slot.claimed and now_s >= slot.begin_s + self._rules.claim_min * _MINUTE_S:
+            with self._change():
+                self._end(slot, now_s)
+            slot = None
+        if slot is not None:
+            return Reserved(slot=slot, until_s=slot.end_s)
+        return Reserved(slot=None, until_s=self._next_begin(arm, now_s))
 
     # -- coming and going --------------------------------------------------------------------------------------------
-
-    def turn(self, arm: str, now_s: float) -> Slot | None:
-        """Whose turn it is: the slot that counts now, else a new one for whoever waits first.
-
-        A slot that nobody came for ends here. Nobody new gets an arm that is not ready.
-        """
-        with self._change():
-            slot = self.current(arm, now_s)
-            if slot is not None and not slot.claimed and now_s >= slot.begin_s + self._rules.claim_min * _MINUTE_S:
-                self._end(slot, now_s)
-                slot = None
-            ready = self._conditions.get(arm, (Condition.UNCHECKED, ""))[0] is Condition.READY
-            return slot if slot is not None or not ready else self._call_next(arm, now_s)
 
     def claim(self, slot_id: int, user: str, now_s: float) -> Slot:
         """The owner of the slot that counts now has come.
@@ -250,75 +243,42 @@ class Bookings:
         """Make the slot that counts now end later, by as much as is free and allowed; never earlier.
 
         Raises:
-            BookingError: somebody waits, the next slot follows at once, or the slot is not now.
+            BookingError: the next slot follows at once, the person had the longest time, or the slot is not now.
         """
         with self._change():
             slot = self._one("SELECT * FROM slots WHERE id = ? AND begin_s <= ? AND end_s > ?", slot_id, now_s, now_s)
             if slot is None:
                 raise BookingError(f"slot {slot_id} is not now")
-            if waiting := self.waiting(slot.arm, now_s):
-                raise BookingError(f"{len(waiting)} are waiting for {slot.arm}; stand in the queue again afterwards")
-            limit_s = min(
+            next_s = self._next_begin(slot.arm, slot.end_s)
+            end_s = min(
                 slot.end_s + minutes * _MINUTE_S,
                 now_s + self._rules.longest_min * _MINUTE_S,
-                self._next_begin(slot.arm, slot.end_s),
+                float("inf") if next_s is None else next_s,
                 allowed_until_s,
             )
-            if limit_s <= slot.end_s:
+            if not end_s > slot.end_s:
                 raise BookingError(f"slot {slot_id} cannot end later than {clock_text(slot.end_s)}")
-            self._base.execute("UPDATE slots SET end_s = ? WHERE id = ?", (limit_s, slot_id))
+            self._base.execute("UPDATE slots SET end_s = ? WHERE id = ?", (end_s, slot_id))
         return self._must(slot_id)
 
     def dismiss(self, arm: str, user: str, now_s: float) -> None:
-        """Send somebody away from an arm: the slot that counts now ends, and the place in the queue is gone."""
-        with self._change():
-            slot = self.current(arm, now_s)
-            if slot is not None and slot.user == user:
+        """End the slot that counts now, if it is this person's: who was sent away does not keep the time."""
+        slot = self.reserved(arm, now_s).slot
+        if slot is not None and slot.user == user:
+            with self._change():
                 self._end(slot, now_s)
-            self._base.execute("DELETE FROM waiting WHERE arm = ? AND user = ?", (arm, user))
-
-    # -- the queue ---------------------------------------------------------------------------------------------------
-
-    def wait(self, arm: str, user: str, minutes: float, now_s: float, *, allowed_until_s: float = float("inf")) -> int:
-        """Stand in an arm's queue; who stands there already keeps the place. Gives the place, from 1.
-
-        Raises:
-            BookingError: the arm cannot be had.
-        """
-        self._check_can_be_had(arm, minutes)
-        with self._change():
-            self._base.execute(
-                "INSERT INTO waiting (arm, user, minutes, until_s) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (arm, user) DO UPDATE SET minutes = excluded.minutes, until_s = excluded.until_s",
-                (arm, user, minutes, allowed_until_s),
-            )
-            return [waiting.user for waiting in self.waiting(arm, now_s)].index(user) + 1
-
-    def leave(self, arm: str, user: str) -> None:
-        """Leave an arm's queue; nothing to do for who is not in it."""
-        with self._change():
-            self._base.execute("DELETE FROM waiting WHERE arm = ? AND user = ?", (arm, user))
-
-    def waiting(self, arm: str, now_s: float) -> tuple[Waiting, ...]:
-        """All who wait, first come first; who may wait no longer is left out."""
-        rows = self._rows(
-            "SELECT user, minutes, until_s FROM waiting WHERE arm = ? AND until_s > ? ORDER BY place", arm, now_s
-        )
-        return tuple(Waiting(user=user, minutes=minutes, until_s=until_s) for user, minutes, until_s in rows)
 
     # -- what is kept about people -----------------------------------------------------------------------------------
 
     def forget_before(self, epoch_s: float) -> int:
         """Delete slots that ended before then; gives how many."""
         with self._change():
-            self._base.execute("DELETE FROM waiting WHERE until_s < ?", (epoch_s,))
             return self._base.execute("DELETE FROM slots WHERE end_s < ?", (epoch_s,)).rowcount
 
     def forget_user(self, user: str) -> int:
-        """Delete everything about one person, slots to come included; gives how many rows."""
+        """Delete everything about one person, slots to come included; gives how many slots."""
         with self._change():
-            slots = self._base.execute("DELETE FROM slots WHERE user = ?", (user,)).rowcount
-            return slots + self._base.execute("DELETE FROM waiting WHERE user = ?", (user,)).rowcount
+            return self._base.execute("DELETE FROM slots WHERE user = ?", (user,)).rowcount
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -330,14 +290,14 @@ class Bookings:
                 f"{minutes:g} minutes wanted; allowed: {self._rules.shortest_min:g} to {self._rules.longest_min:g}"
             )
 
-    def _check_time(
-        self, arm: str, user: str, begin_s: float, end_s: float, now_s: float, allowed_until_s: float
-    ) -> None:
+    def _check_time(self, user: str, begin_s: float, end_s: float, now_s: float, allowed_until_s: float) -> None:
         latest_s = now_s + self._rules.days_ahead * _DAY_S
         if not now_s <= begin_s <= latest_s:
             raise BookingError(f"{clock_text(begin_s)} wanted; allowed: now to {clock_text(latest_s)}")
         if end_s > allowed_until_s:
             raise BookingError(f"the token of {user} ends at {clock_text(allowed_until_s)}, before the slot does")
+
+    def _check_free(self, arm: str, begin_s: float, end_s: float, earliest_s: float) -> None:
         taken = self._one(
             "SELECT * FROM slots WHERE arm = ? AND begin_s < ? AND end_s > ? ORDER BY begin_s", arm, end_s, begin_s
         )
@@ -346,40 +306,20 @@ class Bookings:
                 f"{arm} is taken from {clock_text(taken.begin_s)} to {clock_text(taken.end_s)}. "
                 "Ask for another time, or for the next free one"
             )
-        if begin_s < (queue_s := self._queue_end(arm, now_s)):
-            raise BookingError(f"others wait for {arm} until about {clock_text(queue_s)}. Ask for a later time")
+        if begin_s < earliest_s:
+            raise BookingError(f"others wait for {arm} until about {clock_text(earliest_s)}. Ask for a later time")
 
-    def _next_free(self, arm: str, minutes: float, now_s: float) -> float:
-        free_s = self._queue_end(arm, now_s)
-        for slot in self.slots(arm, now_s):
-            if slot.begin_s - free_s >= minutes * _MINUTE_S:
+    def _next_free(self, arm: str, length_s: float, earliest_s: float) -> float:
+        free_s = earliest_s
+        for slot in self.slots(arm, earliest_s):
+            if slot.begin_s - free_s >= length_s:
                 break
             free_s = max(free_s, slot.end_s)
         return free_s
 
-    def _queue_end(self, arm: str, now_s: float) -> float:
-        """Those who wait come before those who book, so that nobody books past a queue."""
-        return now_s + sum(waiting.minutes for waiting in self.waiting(arm, now_s)) * _MINUTE_S
-
-    def _call_next(self, arm: str, now_s: float) -> Slot | None:
-        gap_s = self._next_begin(arm, now_s) - now_s
-        if gap_s < self._rules.shortest_min * _MINUTE_S:
-            return None
-        for waiting in self.waiting(arm, now_s):
-            self._base.execute("DELETE FROM waiting WHERE arm = ? AND user = ?", (arm, waiting.user))
-            end_s = min(now_s + min(gap_s, waiting.minutes * _MINUTE_S), waiting.until_s)
-            return self._add(arm, waiting.user, now_s, end_s)
-        return None
-
-    def _next_begin(self, arm: str, after_s: float) -> float:
+    def _next_begin(self, arm: str, after_s: float) -> float | None:
         (begin_s,) = self._rows("SELECT MIN(begin_s) FROM slots WHERE arm = ? AND begin_s >= ?", arm, after_s)[0]
-        return float("inf") if begin_s is None else float(begin_s)
-
-    def _add(self, arm: str, user: str, begin_s: float, end_s: float) -> Slot:
-        row = self._base.execute(
-            "INSERT INTO slots (arm, user, begin_s, end_s) VALUES (?, ?, ?, ?)", (arm, user, begin_s, end_s)
-        )
-        return self._must(row.lastrowid or 0)
+        return None if begin_s is None else float(begin_s)
 
     def _end(self, slot: Slot, now_s: float) -> None:
         if slot.begin_s >= now_s:

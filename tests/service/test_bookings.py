@@ -1,4 +1,4 @@
-"""Calendar and queue: one arm is never promised twice, those who wait come first, and no broken arm is lent."""
+"""The calendar: no arm is promised twice, nobody books past those who wait, and no broken arm is lent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from hil.errors import ConfigError
-from hil.service.bookings import IN_MEMORY, BookingError, BookingRules, Bookings, Condition
+from hil.service.bookings import IN_MEMORY, BookingError, BookingRules, Bookings, Condition, Reserved
 
 NOW_S = 1_800_000_000.0
 MINUTE_S = 60.0
@@ -31,29 +31,20 @@ def test_an_arm_that_the_service_has_not_looked_at_is_not_lent() -> None:
     bookings = Bookings(IN_MEMORY, BookingRules())
     with pytest.raises(BookingError, match="not checked yet"):
         bookings.book("a", "Ana", None, 10, NOW_S)
-    with pytest.raises(BookingError, match="not checked yet"):
-        bookings.wait("a", "Ana", 10, NOW_S)
-    assert bookings.turn("a", NOW_S) is None
 
 
 @pytest.mark.parametrize("condition", [Condition.FAULT, Condition.AWAY, Condition.UNCHECKED])
 def test_a_broken_arm_cannot_be_booked_and_says_why(bookings: Bookings, condition: Condition) -> None:
-    bookings.wait("a", "Ana", 10, NOW_S)
     bookings.set_condition("a", condition, "the line went dead")
     assert bookings.why_not("a") == f"a is {condition.value}: the line went dead"
     with pytest.raises(BookingError, match="the line went dead"):
         bookings.book("a", "Ana", None, 10, NOW_S)
-    assert bookings.turn("a", NOW_S) is None
 
 
-def test_while_an_arm_is_cleared_it_can_be_booked_but_nobody_gets_it(bookings: Bookings) -> None:
+def test_while_an_arm_is_cleared_it_can_be_booked(bookings: Bookings) -> None:
     bookings.set_condition("a", Condition.CLEARING)
-    bookings.wait("a", "Ana", 10, NOW_S)
+    assert bookings.why_not("a") == ""
     assert bookings.book("a", "Ben", NOW_S + 3600, 10, NOW_S)
-    assert bookings.turn("a", NOW_S) is None
-    bookings.set_condition("a", Condition.READY)
-    turn = bookings.turn("a", NOW_S)
-    assert turn is not None and turn.user == "Ana"
 
 
 def test_a_time_that_is_taken_is_refused_and_the_next_free_one_is_found(bookings: Bookings) -> None:
@@ -67,8 +58,8 @@ def test_a_time_that_is_taken_is_refused_and_the_next_free_one_is_found(bookings
 def test_slots_touch_without_overlapping(bookings: Bookings) -> None:
     first = bookings.book("a", "Ana", NOW_S, 30, NOW_S)
     second = bookings.book("a", "Ben", first.end_s, 30, NOW_S)
-    assert bookings.current("a", first.end_s - 0.001) == first
-    assert bookings.current("a", first.end_s) == second
+    assert bookings.reserved("a", NOW_S + 1) == Reserved(slot=first, until_s=first.end_s)
+    assert bookings.reserved("a", first.end_s).slot == second
 
 
 @pytest.mark.parametrize(
@@ -109,67 +100,50 @@ def test_only_its_owner_or_a_teacher_cancels_a_slot(bookings: Bookings) -> None:
     assert bookings.slots("a", NOW_S) == ()
 
 
-def test_those_who_wait_come_before_those_who_book(bookings: Bookings) -> None:
-    assert [bookings.wait("a", user, 20, NOW_S) for user in ("Ana", "Ben", "Ana")] == [1, 2, 1]
+def test_nobody_books_past_those_who_wait(bookings: Bookings) -> None:
     with pytest.raises(BookingError, match="others wait"):
-        bookings.book("a", "Cem", NOW_S, 10, NOW_S)
-    assert bookings.book("a", "Cem", None, 10, NOW_S).begin_s == NOW_S + 40 * MINUTE_S
+        bookings.book("a", "Cem", NOW_S, 10, NOW_S, queue_min=40)
+    assert bookings.book("a", "Cem", None, 10, NOW_S, queue_min=40).begin_s == NOW_S + 40 * MINUTE_S
 
 
-def test_the_queue_is_served_in_order_up_to_the_next_slot(bookings: Bookings) -> None:
-    booked = bookings.book("a", "Cem", NOW_S + 30 * MINUTE_S, 10, NOW_S)
-    bookings.wait("a", "Ana", 20, NOW_S)
-    bookings.wait("a", "Ben", 20, NOW_S)
-    first = bookings.turn("a", NOW_S)
-    assert first is not None and first.user == "Ana" and bookings.turn("a", NOW_S) == first
-    bookings.claim(first.id, "Ana", NOW_S)
-    second = bookings.turn("a", first.end_s)
-    assert second is not None and second.user == "Ben" and second.end_s == booked.begin_s
-    bookings.claim(second.id, "Ben", first.end_s)
-    assert bookings.turn("a", booked.begin_s) == booked
+def test_free_time_lasts_until_the_next_slot(bookings: Bookings) -> None:
+    assert bookings.reserved("a", NOW_S) == Reserved(slot=None, until_s=None)
+    bookings.book("a", "Ana", NOW_S + 600, 10, NOW_S)
+    assert bookings.reserved("a", NOW_S) == Reserved(slot=None, until_s=NOW_S + 600)
 
 
-def test_a_gap_too_short_for_anybody_stays_empty(bookings: Bookings) -> None:
-    bookings.book("a", "Cem", NOW_S + 4 * MINUTE_S, 10, NOW_S)
-    bookings.wait("a", "Ana", 5, NOW_S)
-    assert bookings.turn("a", NOW_S) is None
-
-
-def test_who_does_not_come_loses_the_slot_to_the_next(bookings: Bookings) -> None:
-    bookings.wait("a", "Ana", 20, NOW_S)
-    bookings.wait("a", "Ben", 20, NOW_S)
-    bookings.turn("a", NOW_S)
+def test_who_does_not_come_loses_the_slot_and_who_came_keeps_it(bookings: Bookings) -> None:
+    lost = bookings.book("a", "Ana", NOW_S, 20, NOW_S)
+    kept = bookings.book("a", "Ben", lost.end_s, 20, NOW_S)
     late_s = NOW_S + 5 * MINUTE_S
-    turn = bookings.turn("a", late_s)
-    assert turn is not None and turn.user == "Ben"
+    assert bookings.reserved("a", late_s - 0.001).slot == lost
+    assert bookings.reserved("a", late_s) == Reserved(slot=None, until_s=kept.begin_s)
     with pytest.raises(BookingError, match="is not Ana's now"):
-        bookings.claim(turn.id, "Ana", late_s)
+        bookings.claim(lost.id, "Ana", late_s)
+    with pytest.raises(BookingError, match="is not Ana's now"):
+        bookings.claim(kept.id, "Ana", kept.begin_s)
+    assert bookings.claim(kept.id, "Ben", kept.begin_s).claimed
+    assert bookings.reserved("a", kept.end_s - 0.001).slot is not None
 
 
-def test_who_may_wait_no_longer_is_passed_over(bookings: Bookings) -> None:
-    bookings.wait("a", "Ana", 20, NOW_S, allowed_until_s=NOW_S + 10)
-    bookings.wait("a", "Ben", 20, NOW_S, allowed_until_s=NOW_S + 600)
-    turn = bookings.turn("a", NOW_S + 11)
-    assert turn is not None and turn.user == "Ben" and turn.end_s == NOW_S + 600
-
-
-def test_sending_somebody_away_ends_slot_and_place_in_the_queue(bookings: Bookings) -> None:
+def test_who_was_sent_away_does_not_keep_the_time(bookings: Bookings) -> None:
     slot = bookings.book("a", "Ana", NOW_S, 10, NOW_S)
-    bookings.wait("a", "Ana", 10, NOW_S)
     bookings.claim(slot.id, "Ana", NOW_S)
+    bookings.dismiss("a", "Ben", NOW_S + 60)
+    assert bookings.reserved("a", NOW_S + 60).slot is not None
     bookings.dismiss("a", "Ana", NOW_S + 60)
-    assert bookings.current("a", NOW_S + 60) is None and bookings.waiting("a", NOW_S + 60) == ()
+    assert bookings.reserved("a", NOW_S + 60).slot is None
 
 
-def test_a_slot_is_extended_only_into_free_time_that_nobody_waits_for(bookings: Bookings) -> None:
+def test_a_slot_is_extended_only_into_free_time(bookings: Bookings) -> None:
     slot = bookings.book("a", "Ana", NOW_S, 10, NOW_S)
     bookings.book("a", "Ben", NOW_S + 15 * MINUTE_S, 10, NOW_S)
+    assert bookings.extend(slot.id, 2, NOW_S).end_s == NOW_S + 12 * MINUTE_S
     assert bookings.extend(slot.id, 30, NOW_S).end_s == NOW_S + 15 * MINUTE_S
     with pytest.raises(BookingError, match="cannot end later"):
         bookings.extend(slot.id, 30, NOW_S)
-    bookings.wait("a", "Cem", 10, NOW_S)
-    with pytest.raises(BookingError, match="1 are waiting"):
-        bookings.extend(slot.id, 30, NOW_S)
+    with pytest.raises(BookingError, match="is not now"):
+        bookings.extend(slot.id, 30, NOW_S + 20 * MINUTE_S)
 
 
 def test_bookings_outlive_a_restart_but_the_arms_have_to_be_looked_at_again(tmp_path: Path) -> None:
@@ -177,10 +151,9 @@ def test_bookings_outlive_a_restart_but_the_arms_have_to_be_looked_at_again(tmp_
     before = Bookings(path, BookingRules())
     before.set_condition("a", Condition.READY)
     slot = before.book("a", "Ana", NOW_S, 10, NOW_S)
-    before.wait("a", "Ben", 10, NOW_S)
     before.close()
     after = Bookings(path, BookingRules())
-    assert after.current("a", NOW_S) == slot and after.waiting("a", NOW_S)[0].user == "Ben"
+    assert after.reserved("a", NOW_S).slot == slot
     with pytest.raises(BookingError, match="not checked yet"):
         after.book("a", "Cem", None, 10, NOW_S)
     after.close()
@@ -203,15 +176,14 @@ def test_a_damaged_or_foreign_file_is_refused_with_advice(tmp_path: Path) -> Non
 def test_people_can_be_forgotten(bookings: Bookings) -> None:
     bookings.book("a", "Ana", NOW_S, 10, NOW_S)
     bookings.book("a", "Ben", None, 10, NOW_S)
-    bookings.wait("a", "Ana", 10, NOW_S)
-    assert bookings.forget_user("Ana") == 2
+    assert bookings.forget_user("Ana") == 1
     assert [slot.user for slot in bookings.slots("a", NOW_S)] == ["Ben"]
     assert bookings.forget_before(NOW_S + 86_400) == 1
     assert bookings.slots("a", NOW_S) == ()
 
 
 class Lab(RuleBasedStateMachine):
-    """People book, wait, come, go; time passes; arms break and are mended."""
+    """People book, come, stay longer, are sent away; time passes; arms break and are mended."""
 
     people = st.sampled_from(["Ana", "Ben", "Cem", "Dia"])
     lengths = st.sampled_from([5.0, 10.0, 60.0])
@@ -237,33 +209,23 @@ class Lab(RuleBasedStateMachine):
         assert self.ready and slot.begin_s >= self.now_s
         assert slot.end_s - slot.begin_s == pytest.approx(minutes * MINUTE_S)
 
-    @rule(user=people, minutes=lengths)
-    def wait(self, user: str, minutes: float) -> None:
-        if self.ready:
-            place = self.bookings.wait("a", user, minutes, self.now_s)
-            assert self.bookings.waiting("a", self.now_s)[place - 1].user == user
-
     @rule()
     def come(self) -> None:
-        before, waiting = self.bookings.current("a", self.now_s), self.bookings.waiting("a", self.now_s)
-        slot = self.bookings.turn("a", self.now_s)
-        if slot is not None:
-            assert slot.begin_s <= self.now_s < slot.end_s
-            if before is None or slot.id != before.id:
-                assert self.ready and slot.user == waiting[0].user
-            self.bookings.claim(slot.id, slot.user, self.now_s)
-            assert self.bookings.turn("a", self.now_s) is not None
+        reserved = self.bookings.reserved("a", self.now_s)
+        assert reserved.until_s is None or reserved.until_s > self.now_s
+        if reserved.slot is not None:
+            self.bookings.claim(reserved.slot.id, reserved.slot.user, self.now_s)
 
     @rule(user=people)
     def send_away(self, user: str) -> None:
         self.bookings.dismiss("a", user, self.now_s)
-        slot = self.bookings.current("a", self.now_s)
+        slot = self.bookings.reserved("a", self.now_s).slot
         assert slot is None or slot.user != user
 
-    @rule(user=people, minutes=lengths)
-    def extend(self, user: str, minutes: float) -> None:
-        slot = self.bookings.current("a", self.now_s)
-        if slot is not None and not self.bookings.waiting("a", self.now_s):
+    @rule(minutes=lengths)
+    def extend(self, minutes: float) -> None:
+        slot = self.bookings.reserved("a", self.now_s).slot
+        if slot is not None:
             try:
                 longer = self.bookings.extend(slot.id, minutes, self.now_s)
             except BookingError:
