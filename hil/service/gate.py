@@ -6,6 +6,7 @@ anew. Stopping is never refused.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -396,9 +397,8 @@ class Gate:
                 "a slower plan",
             )
         if grant.box is not None:
-            if not motion.tool_m:
-                _check_box(grant.box, None, None)
-            for before, after in zip((motion.tool_m[:1] + motion.tool_m)[:-1], motion.tool_m, strict=True):
+            # Of a way that begins outside, no step may lead further out; of a single point, nothing leads there.
+            for before, after in _steps(motion.tool_m):
                 _check_box(grant.box, before, after)
 
 
@@ -432,13 +432,19 @@ def outside_m(box: WorkBox, point: Sequence[float]) -> float:
     return math.hypot(*gaps) if all(map(math.isfinite, point)) else math.inf
 
 
+def _steps(points: tuple[Point, ...]) -> list[tuple[Point | None, Point | None]]:
+    if len(points) < 2:
+        return [(None, points[0] if points else None)]
+    return list(itertools.pairwise(points))
+
+
 def _check_box(box: WorkBox, here: Point | None, goal: Point | None) -> None:
-    """The goal is inside, or, for a tool that is outside already, nearer than before."""
+    """The goal is inside, or, for a tool that is outside already, no further out than before."""
     if goal is None:
         raise _NoError(Code.BOX, "where the tool would go is not known; ask a teacher", "known pose")
     now_m = math.inf if here is None else outside_m(box, here)
     then_m = outside_m(box, goal)
-    if then_m <= BOX_SLACK_M or (now_m > BOX_SLACK_M and then_m < now_m):
+    if then_m <= BOX_SLACK_M or (BOX_SLACK_M < now_m < math.inf and then_m <= now_m):
         return
     raise _NoError(
         Code.BOX, f"the tool would be {then_m / MM:.1f} mm outside the box of the token; stay inside", "another way"
