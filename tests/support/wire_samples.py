@@ -1,0 +1,194 @@
+"""One example of every message of the service's protocol; run it to write the golden files anew."""
+
+from pathlib import Path
+
+from hil.service import wire
+from hil.service.rights import Role
+from hil.types import AxisJog, JogFrame, Mode, Refusal, StateSource, ToolJog
+
+GOLDEN = Path(__file__).parents[1] / "service" / "golden"
+DIGEST = "0123456789abcdef" * 4
+
+_REFUSAL = Refusal(
+    check="E-02",
+    subject="elbow",
+    limit="upper limit 85.0 deg",
+    margin=-2.5,
+    unit="deg",
+    nearest_allowed="85.0 deg",
+    advice="Choose a nearer target.",
+    sample=12,
+    time_s=0.24,
+    place="step 3 (line)",
+)
+_LEASE = wire.LeaseBrief(phase=wire.LeasePhase.HELD, epoch=42, holder="Ada", slot_left_s=321.5, waiting=2)
+_STOP = wire.StopBudget(
+    input_ms=130.0,
+    loop_ms=21.0,
+    queue_ms=80.0,
+    wire_ms=3.5,
+    ramp_ms=280.0,
+    servo_ms=150.0,
+    total_ms=664.5,
+    distance_mm=20.0,
+    clearance_mm=50.0,
+    speed_share=0.4,
+)
+_RULES = wire.Rules(
+    beat_every_s=0.1,
+    stop_after_s=0.25,
+    suspend_after_s=2.0,
+    hold_every_s=0.05,
+    command_age_s=0.5,
+    picture_age_s=2.0,
+    picture_needed=True,
+)
+
+
+def _command(seq: int) -> dict[str, object]:
+    return {"seq": seq, "arm": "lynx6", "epoch": 42, "issued_s": 1000.25, "picture_s": 1000.0}
+
+
+CLIENT: tuple[wire.ClientMessage, ...] = (
+    wire.Hello(seq=1, speaks=(1,), arm="lynx6", token="header.claims.signature", client="hil 0.1.0"),
+    wire.Watch(seq=2, rate_hz=10.0),
+    wire.Stop(seq=3, reason="it comes too near"),
+    wire.EmergencyStop(seq=4, reason="smoke"),
+    wire.Claim(seq=5, wait=True),
+    wire.Beat(seq=6, arm="lynx6", epoch=42, held=True, issued_s=1000.25),
+    wire.Renew(seq=7, arm="lynx6", epoch=42, minutes=10.0),
+    wire.Release(seq=8, arm="lynx6", epoch=42),
+    wire.TakeOver(seq=9, reason="end of the lesson", keep_booking=False),
+    wire.Freeze(seq=10, everywhere=True, reason="a hand in a fence"),
+    wire.Thaw(seq=11, everywhere=True),
+    wire.Reset(**_command(12)),  # type: ignore[arg-type]
+    wire.Confirm(**_command(13), positions=(0.0, 1.5, -1.5, 0.0, 0.0, 0.02)),  # type: ignore[arg-type]
+    wire.ArmJog(**_command(14), speed_share=0.25),  # type: ignore[arg-type]
+    wire.JogHold(  # type: ignore[arg-type]
+        **_command(15), move=ToolJog(frame=JogFrame.WORLD, linear=(0.0, 0.0, 0.05))
+    ),
+    wire.JogRelease(**_command(16)),  # type: ignore[arg-type]
+    wire.JogStep(**_command(17), move=AxisJog(amounts=(0.1, 0.0, 0.0, 0.0, 0.0, 0.0))),  # type: ignore[arg-type]
+    wire.ArmMotion(**_command(18), digest=DIGEST),  # type: ignore[arg-type]
+    wire.Start(**_command(19), digest=DIGEST),  # type: ignore[arg-type]
+    wire.Go(**_command(20), to="park", speed_share=0.5),  # type: ignore[arg-type]
+    wire.Gripper(**_command(21), opening_m=0.02, speed_share=0.5),  # type: ignore[arg-type]
+)
+
+SERVER: tuple[wire.ServerMessage, ...] = (
+    wire.Welcome(
+        speaks=1,
+        server="hil 0.1.0",
+        now_s=1000.0,
+        now_epoch_s=1790000000.0,
+        arm="lynx6",
+        title="Lynx6 by the window",
+        robot="lynx6",
+        real=True,
+        axes=(
+            wire.AxisInfo(name="base", kind="revolute", lower=-1.5, upper=1.5, speed=1.0, home=0.0, park=0.0),
+            wire.AxisInfo(name="gripper", kind="gripper", lower=0.0, upper=0.04, speed=0.03, home=0.02, park=0.02),
+        ),
+        period_s=0.02,
+        rules=_RULES,
+        role=Role.DRIVE,
+        name="Ada",
+        speed_share=0.5,
+        until_epoch_s=1790003600.0,
+        camera=True,
+    ),
+    wire.Accepted(to=14, now_s=1000.3, speed_share=0.25, text="armed for jogging"),
+    wire.Refused(
+        to=17,
+        now_s=1000.3,
+        code=wire.Code.PREVIEW,
+        reason="the jog step is refused",
+        missing=("another way",),
+        findings=(_REFUSAL,),
+    ),
+    wire.BeatSeen(to=6, now_s=1000.3, held=True),
+    wire.LeaseNews(now_s=1000.3, lease=_LEASE, yours=True, reason="Ada drives"),
+    wire.Notice(now_s=1000.3, kind=wire.NoticeKind.SLOT_ENDS, text="the slot ends in 60 s", left_s=60.0),
+    wire.Bye(now_s=1000.3, code=wire.Code.LEASE, reason="a teacher has taken over"),
+    wire.Telemetry(
+        frame=7,
+        now_s=1000.3,
+        tick=1234,
+        t_s=1000.29,
+        mode=Mode.STREAMING,
+        commanded=(0.1, 0.02),
+        simulated=(0.09, 0.02),
+        reported=(0.1, None),
+        source=StateSource.ECHOED,
+        reported_s=0.04,
+        tool_m=(0.2, 0.0, 0.1),
+        speed_share=0.4,
+        wire_share=0.17,
+        timing=wire.Timing(late_ms=0.2, work_ms=1.5, missed=0),
+        stop=_STOP,
+        lease=_LEASE,
+        picture_age_s=0.2,
+        progress=0.5,
+        refusal="picture 3.0 s old; allowed: 2 s",
+    ),
+)
+
+BODIES: dict[str, object] = {
+    "booking_wish": wire.BookingWish(arm="lynx6", begin_epoch_s=1790000000.0, minutes=30.0),
+    "upload": wire.Upload(arm="lynx6", language="task", name="pick.toml", text='rig = "lynx6"\n'),
+    "lab": wire.Lab(
+        server="hil 0.1.0",
+        now_s=1000.3,
+        now_epoch_s=1790000000.0,
+        arms=(
+            wire.ArmSummary(
+                arm="lynx6",
+                title="Lynx6 by the window",
+                robot="lynx6",
+                real=True,
+                mode=Mode.FAULT,
+                lease=_LEASE,
+                bookable=False,
+                why_not="the line is lost",
+                camera=True,
+                watchers=3,
+            ),
+        ),
+    ),
+    "bookings": wire.Bookings(
+        arm="lynx6",
+        bookable=True,
+        bookings=(
+            wire.Booking(
+                id="b7", arm="lynx6", begin_epoch_s=1790000000.0, end_epoch_s=1790001800.0, name="Ada", yours=True
+            ),
+        ),
+        granted="b7",
+    ),
+    "previewed": wire.Previewed(
+        arm="lynx6",
+        ok=True,
+        digest=DIGEST,
+        certificate=b'{"digest":"..."}',
+        duration_s=4.2,
+        peak_share=0.6,
+        notes=("elbow passes the table at 31 mm",),
+    ),
+    "pulled_rig": wire.PulledRig(
+        arm="lynx6", digest=DIGEST, files=(wire.RigFile(name="rigs/lynx6.toml", text='title = "Lynx6"\n'),)
+    ),
+}
+
+
+def write() -> None:
+    """Write the golden files; what changes has to be looked at, and may need a new version of the protocol."""
+    for side, messages in (("client", CLIENT), ("server", SERVER)):
+        for message in messages:
+            kind = type(message).__struct_config__.tag
+            (GOLDEN / f"{side}-{kind}.json").write_bytes(wire.encode(message) + b"\n")
+    for name, body in BODIES.items():
+        (GOLDEN / f"body-{name}.json").write_bytes(wire.encode(body) + b"\n")  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    write()
