@@ -242,7 +242,7 @@ class Lease:
         if self.driver is not None:
             if self.driver.channel == party.channel and self.phase is not LeasePhase.SUSPENDED:
                 return ()
-            if self.driver.user == party.user:
+            if self.driver.user == party.user and (party.on_site or not self.must_park):
                 return self._resume(party)
             return self._wait(party, wait, f"{self.driver.shown} drives it")
         why_not = self._why_not(party, facts)
@@ -261,10 +261,10 @@ class Lease:
         now_s = self._pass(now_s)
         self._driver_only(party, epoch)
         self._heard_s, self._silent = now_s, False
-        held = held and now_s - min(issued_s, now_s) <= self.settings.command_age_s
+        fresh = now_s - min(issued_s, now_s) <= self.settings.command_age_s
         if not held:
             self._let_go_first = False
-        before, self._held = self._held, held and not self._let_go_first
+        before, self._held = self._held, held and fresh and not self._let_go_first
         if before and not self._held:
             text = "the dead-man was released"
             return (Hold(reason=text), Tell(channel=party.channel, kind=NoticeKind.DEADMAN_RELEASED, text=text))
