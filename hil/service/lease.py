@@ -196,6 +196,7 @@ class Lease:
         self._queue: list[Party] = []
         self._last_user = ""
         self._park_asked = False
+        self._newcomer = False
 
     # -- what is so ------------------------------------------------------------------------------------------
 
@@ -321,7 +322,7 @@ class Lease:
         if former is None:
             return self._begin(party, now_s, facts, text)
         self._void()
-        self.phase, self.driver = LeasePhase.CHANGING, party
+        self.phase, self.driver, self._newcomer = LeasePhase.CHANGING, party, False
         self.must_park = False
         self._set_end(party.until_s)
         self._leave_queue(party)
@@ -444,10 +445,13 @@ class Lease:
         return (Tell(channel=channel, kind=NoticeKind.SLOT_ENDS, text=text, left_s=left_s),)
 
     def _settle(self, now_s: float, facts: ArmFacts) -> Effects:
-        """Hand the lease on, once the arm stands."""
+        """Hand the lease on, once the arm stands; for a newcomer, if it still may be had."""
         assert self.driver is not None
         if not facts.standing:
             return ()
+        why_not = self._why_not(self.driver, facts) if self._newcomer else ""
+        if why_not:
+            return self._clear(f"{self.driver.shown} has not got it: {why_not}")
         self.phase, self._last_user = LeasePhase.HELD, self.driver.user
         self._heard_s, self._silent = now_s, False
         return (Changed(reason=f"{self.driver.shown} drives"),)
@@ -518,7 +522,7 @@ class Lease:
     def _begin(self, party: Party, now_s: float, facts: ArmFacts, reason: str) -> Effects:
         """Give a lease that nobody has, as soon as the arm stands."""
         self._void()
-        self.phase, self.driver = LeasePhase.CHANGING, party
+        self.phase, self.driver, self._newcomer = LeasePhase.CHANGING, party, True
         self.must_park = self._privilege(party, facts) == "park" and not facts.parked
         self._leave_queue(party)
         booked = facts.reserved_for == party.user
@@ -534,6 +538,8 @@ class Lease:
         former, self.driver = self.driver, party
         assert former is not None
         self._void()
+        # Who comes back while the lease was still on its way has no more right to it than before.
+        self._newcomer = self._newcomer and self.phase is LeasePhase.CHANGING
         self.phase = LeasePhase.CHANGING
         text = f"{party.shown} has connected again"
         cut = () if former.channel == party.channel else (Cut(channel=former.channel, reason=text),)
