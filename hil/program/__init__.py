@@ -1,0 +1,1 @@
+"""MELFA-BASIC IV: grammar, points, interpreter, motion as the CR1 makes it, lint."""

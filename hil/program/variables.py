@@ -1,0 +1,143 @@
+"""Where a program's variables live: types by DEF, by suffix, by first letter; arrays; constants; taught points."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+from hil.program.errors import ProgramError
+from hil.program.points import PointName
+from hil.program.values import Joints, Position, Value, as_type
+
+SUFFIXES = {"%": "INTE", "&": "LONG", "!": "FLOAT", "#": "DOUBLE", "$": "CHAR"}
+LETTERS = {"M": "NUMBER", "P": "POS", "J": "JNT"}
+MOST_DIMENSIONS, LARGEST_INDEX = 3, 999
+MOST_ELEMENTS = 100_000
+
+
+def is_system(name: str) -> bool:
+    """True for names whose second character is an underscore."""
+    return name[1:2] == "_"
+
+
+def is_global(name: str) -> bool:
+    """True for the variables that all slots share: ``M_00``, ``P_01``, ``C_00$``."""
+    return is_system(name) and name[2:].rstrip("$").isdigit()
+
+
+class Store:
+    """The variables of one program.
+
+    Args:
+        points: taught start values.
+        shared: global variables, common to all programs of a controller.
+    """
+
+    def __init__(self, points: Mapping[PointName, Value], shared: dict[str, Value]) -> None:
+        self._values: dict[PointName, Value] = {(_key(name), index): value for (name, index), value in points.items()}
+        self._shared = shared
+        self._types: dict[str, str] = {}
+        self._sizes: dict[str, tuple[int, ...]] = {}
+        self._fixed: set[str] = set()
+        for (name, index), _ in points.items():
+            if index:
+                known = self._sizes.get(_key(name), (0,) * len(index))
+                pairs = itertools.zip_longest(known, index, fillvalue=0)
+                self._sizes[_key(name)] = tuple(max(pair) for pair in pairs)
+
+    def declare(self, kind: str, name: str, size: tuple[int, ...], value: Value | None, *, constant: bool) -> None:
+        """What DEF and DIM do; running over the same line again is no second definition.
+
+        Raises:
+            ProgramError: defined before as something else, or too large.
+        """
+        key = _key(name)
+        if kind:
+            if self._types.get(key, kind) != kind:
+                raise ProgramError(4350, f"{name}, before as {self._types[key]}")
+            self._types[key] = kind
+        elif self.kind(name) is None:
+            raise ProgramError(4340, name)
+        if size:
+            elements = 1
+            for part in size:
+                elements *= part
+            if len(size) > MOST_DIMENSIONS or elements > MOST_ELEMENTS:
+                raise ProgramError(3110, f"{name} of {elements} elements", allowed=f"up to {MOST_ELEMENTS}")
+            self._sizes[key] = size
+        if value is not None and key not in self._fixed:
+            self._values[(key, ())] = as_type(self.kind(name) or "NUMBER", value)
+        if constant:
+            self._fixed.add(key)
+
+    def is_array(self, name: str) -> bool:
+        """True if DIM, or a taught point with an index, made it one."""
+        return _key(name) in self._sizes
+
+    def get(self, name: str, index: tuple[int, ...] = ()) -> Value:
+        """Read a variable.
+
+        Raises:
+            ProgramError: not defined, never set, or an index outside.
+        """
+        if is_global(name):
+            if name not in self._shared:
+                raise ProgramError(3700, name)
+            return self._shared[name]
+        self._check_index(name, index)
+        found = self._values.get((_key(name), index))
+        if found is None:
+            shown = f"{name}({','.join(map(str, index))})" if index else name
+            raise ProgramError(3700 if self.kind(name) else 4340, shown)
+        return found
+
+    def set(self, name: str, value: Value, index: tuple[int, ...] = ()) -> None:
+        """Write a variable.
+
+        Raises:
+            ProgramError: not defined, of another type, constant, or an index outside.
+        """
+        kind = self.kind(name)
+        if kind is None:
+            raise ProgramError(4340, name)
+        if is_global(name):
+            self._shared[name] = as_type(kind, value)
+            return
+        self._check_index(name, index)
+        if _key(name) in self._fixed:
+            raise ProgramError(3210, f"{name} is a constant")
+        self._values[(_key(name), index)] = as_type(kind, value)
+
+    def points(self) -> dict[PointName, Value]:
+        """All positions and joint sets as they are now."""
+        return {key: value for key, value in self._values.items() if isinstance(value, Position | Joints)}
+
+    def names(self) -> list[tuple[PointName, Value]]:
+        """Everything that has a value, sorted by name."""
+        return sorted(self._values.items())
+
+    def kind(self, name: str) -> str | None:
+        """Type of a name: by definition, by the letter after it, or by the first one; None for a name that has none."""
+        declared = self._types.get(_key(name))
+        if declared is not None:
+            return declared
+        if name[-1] in SUFFIXES:
+            return SUFFIXES[name[-1]]
+        return LETTERS.get(name[0])
+
+    def _check_index(self, name: str, index: tuple[int, ...]) -> None:
+        size = self._sizes.get(_key(name), ())
+        inside = len(index) == len(size) and all(1 <= k <= most for k, most in zip(index, size, strict=True))
+        if index and not size:
+            raise ProgramError(4370, f"{name} is no array")
+        if not inside and (index or (_key(name), ()) not in self._values):
+            raise ProgramError(
+                4370,
+                f"{name}({','.join(map(str, index))})",
+                allowed=f"{name}({','.join(f'1..{most}' for most in size)})",
+            )
+
+
+def _key(name: str) -> str:
+    """V lets a type stand after a name or not; strings keep their mark."""
+    return name.rstrip("%!#&")
