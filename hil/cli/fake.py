@@ -13,6 +13,7 @@ def add_to(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Run an emulated controller that speaks the same bytes.")
     group.callback()(_several)
     group.command()(ssc32)
+    group.command()(cr1)
     app.add_typer(group, name="fake")
 
 
@@ -55,5 +56,48 @@ def ssc32(
         firmware=firmware,
         baud=baud,
         powered=not unpowered,
+        trace=trace,
+    )
+
+
+def cr1(
+    link: Annotated[Path | None, typer.Option(help="Put a link to the pseudo-terminal here.")] = None,
+    tcp: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve 127.0.0.1 at this port instead; 0: any.")
+    ] = None,
+    faults: Annotated[str | None, typer.Option(help="Name or file of scripted faults.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Chance of the faults; none: the file's own.")] = None,
+    program: Annotated[
+        list[Path] | None, typer.Option(help="A program file to keep in its memory; may be given again.")
+    ] = None,
+    baud: Annotated[int, typer.Option(min=300, help="Speed of the line.")] = 9600,
+    framing: Annotated[str, typer.Option(help="Data bits, parity, stop bits.")] = "8E2",
+    end_code: Annotated[str, typer.Option(help="What ends a reply: cr, crlf; over TCP also none.")] = "cr",
+    six_axes: Annotated[bool, typer.Option("--six-axes", help="Show J4 and C, for clients that need six.")] = False,
+    procedure: Annotated[int, typer.Option(help="CPRC232: 0 requests, 2 data link.")] = 0,
+    must_open: Annotated[bool, typer.Option("--must-open", help="Refuse everything before OPEN=.")] = False,
+    error_digits: Annotated[int, typer.Option(help="Digits after QeR: 9 or 4.")] = 9,
+    trace: Annotated[Path | None, typer.Option(help="Write where the arm is, a JSON line a cycle.")] = None,
+) -> None:
+    """A fake CR1 with an RV-2AJ. Without options: 9600 8E2, CR, automatic mode, servo off. Ends with Ctrl-C."""
+    from hil.runtime import wiring
+
+    def ready(url: str) -> None:
+        print(f"FAKE cr1 ready at {url}", flush=True)
+
+    wiring.serve_fake_cr1(
+        ready,
+        link=link,
+        tcp_port=tcp,
+        faults=faults,
+        seed=seed,
+        programs=program or (),
+        baud=baud,
+        framing=framing,
+        end_code=end_code,
+        six_axes=six_axes,
+        procedure=procedure,
+        must_open=must_open,
+        error_digits=error_digits,
         trace=trace,
     )

@@ -35,11 +35,14 @@ from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
+from sim.cr1 import Cr1Settings, EndCode, Face, Procedure
+from sim.fake_cr1 import Cr1Options, run_fake_cr1
 from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.faults import FaultScript, faults_from_table, load_faults
 from sim.ports import MemoryPort
 from sim.serving import serve_pty, serve_tcp
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
+from sim.uart import FRAMINGS
 
 FAKE_READY_S = 20.0
 VIRTUAL_START_S = 0.1
@@ -676,3 +679,84 @@ def serve_fake_ssc32(
         ),
         ready,
     )
+
+
+def serve_fake_cr1(
+    ready: Callable[[str], None],
+    *,
+    link: Path | None,
+    tcp_port: int | None,
+    faults: str | None,
+    seed: int | None,
+    programs: Sequence[Path],
+    baud: int,
+    framing: str,
+    end_code: str,
+    six_axes: bool,
+    procedure: int,
+    must_open: bool,
+    error_digits: int,
+    trace: Path | None,
+) -> None:
+    """Run a fake CR1 in this process until it is told to end.
+
+    Args:
+        ready: called once with the path or URL to open.
+        link: where to put a link to the pseudo-terminal; None for the system's naming.
+        tcp_port: serve here on TCP instead, where also LF or a pause ends a request.
+        faults: name or path of what goes wrong.
+        seed: its chance; None for the file's own.
+        programs: files to keep in its memory, each under its name without what follows the point.
+        baud: the line's speed.
+        framing: data bits, parity and stop bits, such as 8E2.
+        end_code: a value of `sim.cr1.EndCode`.
+        six_axes: replies show J4 and C.
+        procedure: the parameter CPRC232.
+        must_open: refuse everything before OPEN=.
+        error_digits: 9 or 4.
+        trace: file for what moves.
+
+    Raises:
+        ConfigError: an option cannot be had, in words.
+    """
+    who = "hil fake cr1"
+    choices: dict[str, tuple[object, list[Any]]] = {
+        "--framing": (framing, list(FRAMINGS)),
+        "--end-code": (end_code, [code.value for code in EndCode]),
+        "--procedure": (procedure, [kind.value for kind in Procedure]),
+        "--error-digits": (error_digits, [9, 4]),
+    }
+    for option, (given, allowed) in choices.items():
+        if given not in allowed:
+            raise ConfigError(who, option, given, ", ".join(map(str, allowed)))
+    port = 0 if tcp_port is None and link is None and not has_pseudo_terminals() else tcp_port
+    if port is None and end_code == EndCode.NONE.value:
+        raise ConfigError(who, "--end-code", end_code, "cr or crlf on a serial line", "Only --tcp goes without.")
+    run_fake_cr1(
+        Cr1Options(
+            link=None if link is None else str(link),
+            tcp_port=port,
+            settings=Cr1Settings(
+                face=Face.SIX if six_axes else Face.FIVE,
+                baud=baud,
+                framing=FRAMINGS[framing],
+                end_code=EndCode(end_code),
+                any_end=port is not None,
+                procedure=Procedure(procedure),
+                must_open=must_open,
+                error_digits=error_digits,
+            ),
+            programs={path.stem.upper(): _program_text(path) for path in programs},
+            faults=None if faults is None else str(find("faults", faults)),
+            seed=seed,
+            trace=None if trace is None else str(trace),
+        ),
+        ready,
+    )
+
+
+def _program_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise ConfigError(str(path), "program", str(error), "a readable program") from None

@@ -1,0 +1,447 @@
+"""Commands of the CR1 that edit programs, read and write variables, and keep files."""
+
+from __future__ import annotations
+
+from sim._cr1_commands import Call, command, split, whole
+from sim._cr1_language import SlotDesk, SlotProgram
+from sim._cr1_line import VT, Cause, RefusedRequest
+from sim._cr1_store import EXTENSION, LAST_LINE, Program, add_line, check_name, program_from_text
+from sim._cr1_tasks import Slot, SlotState, Variables
+
+BLOCK = 120
+"""Bytes of a file in one answer to FREAD."""
+
+FILE_HEAD = b"ROBPRG" + bytes(10)
+"""What a program file begins with."""
+
+_KINDS = ("M", "C", "P", "J")
+
+
+# -- the edit buffer -------------------------------------------------------------------------------------
+
+
+@command("LOAD=")
+def open_for_edit(call: Call) -> str:
+    """Open a program, or a new one, in the edit slot."""
+    cr1, name = call.cr1, check_name(call.argument)
+    if any(slot.name == name and slot.state is SlotState.RUNNING for slot in cr1.slots.values()):
+        raise RefusedRequest(4180)
+    found = cr1.store.programs.get(name)
+    cr1.open_edit(name, found.copy() if found else Program())
+    return ""
+
+
+@command("SAVE", bare=True)
+def save(call: Call) -> str:
+    """Keep what was edited, and close."""
+    cr1 = call.cr1
+    _require_open(call)
+    cr1.store.save(cr1.edit.name, cr1.edit.program, cr1.now_s)
+    cr1.close_edit()
+    return ""
+
+
+@command("NEW", bare=True)
+def discard(call: Call) -> str:
+    """Close, and throw away what was edited."""
+    call.cr1.close_edit()
+    return ""
+
+
+@command("EDATA")
+def edit_one(call: Call) -> str:
+    """Add or replace a line or a position."""
+    _require_open(call)
+    _add(call, call.argument)
+    return ""
+
+
+@command("EMDAT")
+def edit_many(call: Call) -> str:
+    """Several of them; those before a wrong one are kept."""
+    _require_open(call)
+    for place, item in enumerate(call.argument.split(VT), start=1):
+        try:
+            _add(call, item)
+        except RefusedRequest as error:
+            raise RefusedRequest(error.number, f"{place};{error.extra or 1}", cause=Cause.EDIT) from None
+    return ""
+
+
+def _add(call: Call, text: str) -> None:
+    edit = call.cr1.edit
+    add_line(edit.program, text, call.cr1.check_statement)
+    edit.changed = True
+    call.cr1.forget_edited_task()
+
+
+def _require_open(call: Call) -> None:
+    if not call.cr1.edit.is_open:
+        raise RefusedRequest(6030)
+    if call.cr1.slots[call.cr1.edit_slot].state is SlotState.RUNNING:
+        raise RefusedRequest(5660)
+
+
+@command("LISTI")
+def list_line(call: Call) -> str:
+    """One line: TOP, END, +1, -1 or a number."""
+    _require_listing(call)
+    return call.cr1.edit.list_line(call.argument.strip())
+
+
+@command("LISTL")
+def list_lines(call: Call) -> str:
+    """As many lines as an answer takes."""
+    _require_listing(call)
+    return call.cr1.edit.list_lines(call.argument.strip())
+
+
+@command("LISTP")
+def list_position(call: Call) -> str:
+    """One position or joint set: TOP, END, +1, -1 or its name."""
+    _require_listing(call)
+    return call.cr1.edit.list_variable(call.argument.strip())
+
+
+@command("LISTCNT")
+def count_lines(call: Call) -> str:
+    """How many lines from one to another."""
+    _require_listing(call)
+    first, last = (whole(part or "0", 0, LAST_LINE) for part in split(call.argument, 2, 2))
+    return f"{sum(first <= number <= (last or LAST_LINE) for number in call.cr1.edit.program.lines):04d}"
+
+
+def _require_listing(call: Call) -> None:
+    if not call.cr1.edit.is_open:
+        raise RefusedRequest(5100)
+
+
+@command("ECLR", bare=True)
+def clear(call: Call) -> str:
+    """All lines and variables go."""
+    _require_open(call)
+    call.cr1.edit.program = Program()
+    return _edited(call)
+
+
+@command("DELETE")
+def delete(call: Call) -> str:
+    """Lines from one to another."""
+    _require_open(call)
+    first, last = (whole(part, 1, LAST_LINE) for part in split(call.argument, 2, 2))
+    chosen = [number for number in call.cr1.edit.program.lines if first <= number <= last]
+    if not chosen:
+        raise RefusedRequest(4230)
+    for number in chosen:
+        call.cr1.edit.program.put(number, "")
+    return _edited(call)
+
+
+@command("RENUM")
+def renumber(call: Call) -> str:
+    """New number, first old one, step, last old one; 0 for 10, the top, 10, the end."""
+    _require_open(call)
+    new, first, step, last = (whole(part or "0", 0, LAST_LINE) for part in split(call.argument, 4, 4))
+    call.cr1.edit.program.renumber(new or 10, first, step or 10, last or LAST_LINE)
+    return _edited(call)
+
+
+def _edited(call: Call) -> str:
+    call.cr1.edit.changed = True
+    call.cr1.forget_edited_task()
+    return ""
+
+
+@command("ESEARCH")
+def search(call: Call) -> str:
+    """The next line that holds a text, and the column."""
+    _require_listing(call)
+    edit = call.cr1.edit
+    numbers = list(edit.program.lines)
+    for place in range(edit.line_at + 1, len(numbers)):
+        line = f"{numbers[place]} {edit.program.lines[numbers[place]]}"
+        column = line.upper().find(call.argument.upper())
+        if call.argument and column >= 0:
+            edit.line_at = place
+            return f"{line};{column + 1}"
+    return ""
+
+
+@command("VTYPRD")
+def kind_of_variable(call: Call) -> str:
+    """Class of a variable."""
+    kind = call.argument.strip()[:1].upper()
+    if kind not in _KINDS:
+        raise RefusedRequest(4340)
+    return kind
+
+
+# -- variables -------------------------------------------------------------------------------------------
+
+
+@command("VAL=")
+def write_edited(call: Call) -> str:
+    """Write a variable of the program in the edit slot."""
+    _require_open(call)
+    name, value = _assignment(call.argument)
+    if name[0] in "PJ":
+        _add(call, f"{name}={value}")
+    else:
+        call.cr1.write_variable(_variables(call), name, value)
+    return ""
+
+
+@command("VAL")
+def read_variable(call: Call) -> str:
+    """A variable by name, or the first, last, next or previous of a class."""
+    return _listed(call, _variables(call), one=True)
+
+
+@command("VALS")
+def read_variables(call: Call) -> str:
+    """Several from there on."""
+    return _listed(call, _variables(call), one=False)
+
+
+@command("GVAL")
+def read_global(call: Call) -> str:
+    """The same of the variables that all slots share."""
+    return _listed(call, call.cr1.shared, one=True)
+
+
+@command("GVALS")
+def read_globals(call: Call) -> str:
+    """Several of them."""
+    return _listed(call, call.cr1.shared, one=False)
+
+
+@command("HOT")
+def write_hot(call: Call) -> str:
+    """Write a variable of a program, also while it runs."""
+    cr1 = call.cr1
+    program, found, assignment = call.argument.partition(";")
+    if not found:
+        raise RefusedRequest(3120)
+    bare = check_name(program)
+    stored = cr1.store.find(bare)
+    name, value = _assignment(assignment)
+    cr1.store.require_writable(stored)
+    for slot in cr1.slots.values():
+        if slot.name == bare and (slot.task is not None or name[0] not in "PJ"):
+            cr1.write_variable(cr1.task_of(slot), name, value)
+    if name[0] in "PJ":
+        add_line(stored, f"{name}={value}", cr1.check_statement)
+    return ""
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, found, value = text.partition("=")
+    bare = name.strip().upper()
+    if not found or not bare or not bare[0].isalpha() or not value.strip():
+        raise RefusedRequest(4220)
+    return bare, value.strip()
+
+
+def _variables(call: Call) -> SlotProgram | SlotDesk:
+    """Of the program in the request's slot, or of its direct statements where it has none."""
+    slot: Slot = call.cr1.slot(call.slot)
+    return call.cr1.task_of(slot) if slot.name else call.cr1.desk(slot)
+
+
+def _listed(call: Call, variables: Variables, *, one: bool) -> str:
+    name, _, kind = call.argument.partition(";")
+    name = name.strip().upper()
+    kind = kind.strip().upper()
+    if kind and kind not in _KINDS:
+        raise RefusedRequest(3110)
+    memory = call.cr1.listed
+    if name in ("<", ">") or name[:1] in ("+", "-"):
+        names = variables.names(kind or "M")
+        last = names.index(memory) if memory in names else -1
+        place = {"<": 0, ">": len(names) - 1}.get(name, -2)
+        if place == -2:
+            place = last + whole(name, -999, 999)
+        if not 0 <= place < len(names):
+            return ""
+    else:
+        names, place = [name], 0
+    shown = names[place : place + (1 if one else 8)]
+    values = [variables.read(each) for each in shown]
+    if values[0] is None:
+        raise RefusedRequest(4340)
+    call.cr1.listed = shown[-1]
+    pairs = [f"{each}={value}" for each, value in zip(shown, values, strict=True)]
+    return pairs[0] if one else f"{VT.join(pairs)};{len(pairs)};{int(place + len(shown) < len(names))}"
+
+
+# -- files -----------------------------------------------------------------------------------------------
+
+
+@command("PDIR")
+def list_programs(call: Call) -> str:
+    """TOP, or a place in the list."""
+    cr1, where = call.cr1, call.argument.strip()
+    names = sorted(cr1.store.programs)
+    place = 0 if where == "TOP" else whole(where, 1, 999) - 1
+    if place >= len(names):
+        return ""
+    name = names[place]
+    program = cr1.store.programs[name]
+    free = f"{len(names)};{cr1.store.capacity - cr1.store.used};" if where == "TOP" else ""
+    total_ms, run_ms = round(program.total_s * 1e3), round(program.run_s * 1e3)
+    mean_ms = round(total_ms / program.runs) if program.runs else 0
+    return (
+        f"{name}{EXTENSION};{program.size};{cr1.clock(program.changed_s)};{free}{program.attributes};;"
+        f"{len(program.lines)};{len(program.variables)};{total_ms};{run_ms};{mean_ms};{program.runs}"
+    )
+
+
+@command("FDIR")
+def list_files(call: Call) -> str:
+    """TOP, a place in the list, or a pattern for the first."""
+    cr1, where = call.cr1, call.argument.strip()
+    names = sorted(cr1.store.programs)
+    top = where == "TOP" or where.startswith("<")
+    place = 0 if top else whole(where, 1, 999) - 1
+    if place >= len(names):
+        return ""
+    program = cr1.store.programs[names[place]]
+    free = f"{len(names)};{cr1.store.capacity - cr1.store.used};" if top else ""
+    return f"{names[place]}{EXTENSION};{program.size};{cr1.clock(program.changed_s)};{free}{program.attributes}"
+
+
+@command("FCHECK")
+def exists(call: Call) -> str:
+    """N if there is such a program, F if not."""
+    return "N" if check_name(call.argument) in call.cr1.store.programs else "F"
+
+
+@command("FCOPY")
+def copy(call: Call) -> str:
+    """A second one under another name."""
+    source, target = (check_name(part) for part in split(call.argument, 2, 2))
+    call.cr1.store.save(target, call.cr1.store.find(source).copy(), call.cr1.now_s)
+    return ""
+
+
+@command("FRENAME")
+def rename(call: Call) -> str:
+    """The same under another name."""
+    source, target = (check_name(part) for part in split(call.argument, 2, 2))
+    store = call.cr1.store
+    program = store.find(source)
+    _require_free(call, source)
+    if target in store.programs:
+        raise RefusedRequest(3130)
+    store.programs[target] = store.programs.pop(source)
+    program.changed_s = call.cr1.now_s
+    return ""
+
+
+@command("FDEL")
+def delete_file(call: Call) -> str:
+    """Delete a program that is neither protected nor in a slot."""
+    name = check_name(call.argument)
+    call.cr1.store.require_writable(call.cr1.store.find(name))
+    _require_free(call, name)
+    del call.cr1.store.programs[name]
+    return ""
+
+
+def _require_free(call: Call, name: str) -> None:
+    if call.cr1.edit.name == name:
+        raise RefusedRequest(4170)
+    for slot in call.cr1.slots.values():
+        if slot.name == name:
+            raise RefusedRequest(4190 if slot.state is SlotState.IDLE else 4180)
+
+
+@command("FATTRIB")
+def protect(call: Call) -> str:
+    """+p and -p: protected or not; +q and -q are kept as letters."""
+    name, change = split(call.argument, 2, 2)
+    program = call.cr1.store.find(name)
+    if change not in ("+p", "-p", "+q", "-q"):
+        raise RefusedRequest(3110)
+    letter = change[1].upper()
+    program.attributes = program.attributes.replace(letter, "") + (letter if change[0] == "+" else "")
+    return ""
+
+
+@command("FINIT", bare=True)
+def delete_all(call: Call) -> str:
+    """Every program goes."""
+    for name in call.cr1.store.programs:
+        _require_free(call, name)
+    call.cr1.store.programs.clear()
+    return ""
+
+
+@command("EFREE", bare=True)
+def memory(call: Call) -> str:
+    """Total, used, percent."""
+    store = call.cr1.store
+    return f"{store.capacity};{store.used};{100 * store.used // store.capacity}"
+
+
+@command("FOPEN")
+def open_file(call: Call) -> str:
+    """Open a program as a file, to read or to write."""
+    name, way = split(call.argument, 2, 2)
+    bare = check_name(name)
+    if way not in ("r", "w"):
+        raise RefusedRequest(3110)
+    if call.cr1.file is not None:
+        raise RefusedRequest(3130)
+    data = bytearray()
+    if way == "r":
+        data += FILE_HEAD + call.cr1.store.find(bare).text.encode("latin-1", "replace")
+    call.cr1.file = (bare, way, data)
+    return ""
+
+
+@command("FREAD", bare=True)
+def read_file(call: Call) -> str:
+    """The next block in hex, and whether more follows."""
+    data = _file(call, "r")
+    block = bytes(data[:BLOCK])
+    del data[:BLOCK]
+    return f"{block.hex().upper()};{int(bool(data))}"
+
+
+@command("FWRITE")
+def write_file(call: Call) -> str:
+    """A block: count of bytes, and hex."""
+    data = _file(call, "w")
+    count, text = split(call.argument, 2, 2)
+    try:
+        block = bytes.fromhex(text)
+    except ValueError:
+        raise RefusedRequest(3110) from None
+    if len(block) != whole(count, 0, BLOCK):
+        raise RefusedRequest(3110)
+    if len(data) + len(block) > call.cr1.store.capacity:
+        raise RefusedRequest(4110)
+    data += block
+    return ""
+
+
+@command("FCLOSE", bare=True)
+def close_file(call: Call) -> str:
+    """Close; what was written becomes the program."""
+    cr1 = call.cr1
+    if cr1.file is None:
+        raise RefusedRequest(3140)
+    name, way, data = cr1.file
+    cr1.file = None
+    if way == "w":
+        _require_free(call, name)
+        text = bytes(data).removeprefix(FILE_HEAD).decode("latin-1")
+        cr1.store.save(name, program_from_text(text), cr1.now_s)
+    return ""
+
+
+def _file(call: Call, way: str) -> bytearray:
+    if call.cr1.file is None or call.cr1.file[1] != way:
+        raise RefusedRequest(3140)
+    return call.cr1.file[2]

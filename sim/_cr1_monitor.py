@@ -1,0 +1,365 @@
+"""Commands of the CR1 that show its state, position, errors, signals and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sim._cr1_commands import Call, command, split, whole
+from sim._cr1_line import RefusedRequest
+from sim._cr1_signals import HANDS
+from sim._cr1_state import Alarm, text_of
+from sim._cr1_tasks import Mode, Slot, SlotState
+
+# -- state -----------------------------------------------------------------------------------------------
+
+
+@command("STATE", bare=True)
+def state(call: Call) -> str:
+    """Nineteen fields: program, line, override, edit bits, status, step, mechanism, slot table."""
+    cr1, slot = call.cr1, call.cr1.slot(call.slot)
+    edit = cr1.edit.is_open + 2 * cr1.in_motion + 4 * cr1.edit.changed
+    name = cr1.shown_name(slot)
+    fields = [name, cr1.line_of(slot), cr1.override, edit, _status(call, slot), 1, int(bool(slot.name))]
+    return ";".join([*map(str, fields), *[""] * 8, *_table(slot), "1", "0"])
+
+
+@command("DSTATE", bare=True)
+def short_state(call: Call) -> str:
+    """Status, step, mechanism: the cheapest to poll."""
+    slot = call.cr1.slot(call.slot)
+    return f"{_status(call, slot)};1;{int(bool(slot.name))}"
+
+
+def _status(call: Call, slot: Slot) -> str:
+    cr1 = call.cr1
+    panel, alarms = cr1.panel, cr1.alarms
+    run = (
+        (bool(slot.name) and slot.mode is Mode.REPEAT) << 0
+        | slot.cycle_stop << 1
+        | panel.machine_locked << 2
+        | panel.teach << 3
+        | (panel.teach and cr1.in_motion) << 4
+        | cr1.servo.on << 5
+        | (cr1.in_motion or slot.state is SlotState.RUNNING) << 6
+        | cr1.enabled << 7
+    )
+    paused = slot.state is SlotState.PAUSED
+    stopped = (
+        bool(panel.pressed) << 0
+        | (panel.stop_latched or paused or alarms.number > 0) << 1
+        | paused << 2
+        | panel.stop_latched << 3
+        | (slot.state is SlotState.IDLE) << 4
+        | cr1.signals.pseudo << 6
+    )
+    return f"{run:02X}{stopped:02X}{alarms.number}"
+
+
+def _table(slot: Slot) -> tuple[str, str]:
+    return slot.mode.value, "START"
+
+
+@command("SLOTRD", bare=True)
+def slot_table(call: Call) -> str:
+    """Program, mode, start condition, priority."""
+    slot = call.cr1.slot(call.slot)
+    return ";".join([call.cr1.shown_name(slot), *_table(slot), "1"])
+
+
+@command("STPSIG", bare=True)
+def stop_signals(call: Call) -> str:
+    """Who stops, and who stops in an emergency, in hex."""
+    panel = call.cr1.panel
+    emergency = sum(1 << stop.value for stop in panel.pressed)
+    return f"{2 * panel.stop_latched:02X};{emergency:02X}"
+
+
+@command("CALIB", bare=True)
+def calibration(call: Call) -> str:
+    """The origin is set on every axis."""
+    return "N3F3F" if call.cr1.six else "N3737"
+
+
+@command("USERAREASTS", bare=True)
+def user_areas(call: Call) -> str:
+    """The arm is in none."""
+    return "00"
+
+
+# -- position --------------------------------------------------------------------------------------------
+
+
+@command("JPOS")
+def joints(call: Call) -> str:
+    """Joint angles: F for all, a number for one axis."""
+    values = call.cr1.joint_texts()
+    return _position(call, [f"J{place}" for place in range(1, 7)], values, "****,****")
+
+
+@command("PPOS")
+def pose(call: Call) -> str:
+    """X, Y, Z, A, B and flags of the control point."""
+    return _pose(call)
+
+
+@command("XPOS")
+def pose_three_axes(call: Call) -> str:
+    """3-axis XYZ: the wrist shows its joints."""
+    joints = dict(zip(("A", "B"), call.cr1.joints[3:], strict=True))
+    return _pose(call, joints)
+
+
+@command("RPOS")
+def pose_cylinder(call: Call) -> str:
+    """Cylinder: radius, angle, height."""
+    place = call.cr1.place()
+    radius = (place.members[0] ** 2 + place.members[1] ** 2) ** 0.5
+    return _pose(call, {"X": radius, "Y": call.cr1.joints[0]})
+
+
+def _pose(call: Call, changes: dict[str, float] | None = None) -> str:
+    place = call.cr1.place()
+    names = ["X", "Y", "Z", "A", "B", *(["C"] if call.cr1.six else [])]
+    values = dict(zip("XYZABC", place.members, strict=False)) | (changes or {})
+    flags = f"{(place.fl1 or 0) + call.cr1.six},{place.fl2 or 0}"
+    return _position(call, names, [plain(values[name]) for name in names], flags)
+
+
+def _position(call: Call, names: Sequence[str], values: Sequence[str], flags: str) -> str:
+    pairs = list(zip(names, values, strict=True))
+    if call.argument != "F":
+        place = whole(call.argument, 1, 8)
+        pairs = pairs[place - 1 : place]
+    shown = "".join(f"{name};{value};" for name, value in pairs)
+    plus, minus = call.cr1.limit_bits()
+    return f"{shown};{flags};{call.cr1.override};{call.cr1.speed_mm_s:.2f};{plus:02X}{minus:02X}0000"
+
+
+def plain(value: float) -> str:
+    """Two decimals, and no minus before a zero."""
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text
+
+
+# -- errors ----------------------------------------------------------------------------------------------
+
+
+@command("ERROR", bare=True)
+def error(call: Call) -> str:
+    """Number and level of the standing error, or nothing."""
+    standing = call.cr1.alarms.standing
+    return "" if standing is None else f"{standing.number:04d};{standing.level}"
+
+
+@command("ERRORMES")
+def error_text(call: Call) -> str:
+    """What an error means."""
+    return text_of(whole(call.argument[:4], 0, 9999))
+
+
+@command("ERRORLOG")
+def error_log(call: Call) -> str:
+    """The log: TOP for the newest, END for the oldest, +1 and -1 from there."""
+    cr1, where = call.cr1, call.argument.strip()
+    log = cr1.alarms.log[::-1]
+    places = {"TOP": 0, "END": len(log) - 1, "+1": cr1.log_at + 1, "-1": cr1.log_at - 1}
+    if where not in places:
+        raise RefusedRequest(3110)
+    if not 0 <= places[where] < len(log):
+        return ""
+    cr1.log_at = places[where]
+    return _logged(call, log[cr1.log_at])
+
+
+def _logged(call: Call, alarm: Alarm) -> str:
+    moment = call.cr1.clock(alarm.at_s)
+    detail = f"{alarm.number:04d}00000"
+    return (
+        f"{moment[:8]};{moment[8:]};{alarm.number:04d};{text_of(alarm.number)};{alarm.level};"
+        f"{alarm.program};{alarm.line};{detail}"
+    )
+
+
+@command("ERRLOGCLR")
+def clear_log(call: Call) -> str:
+    """Forget the log of a level, or 0 for all."""
+    level = whole(call.argument or "0", 0, 3)
+    alarms = call.cr1.alarms
+    alarms.log = [alarm for alarm in alarms.log if level and alarm.level != level]
+    return ""
+
+
+# -- signals ---------------------------------------------------------------------------------------------
+
+
+@command("IOSIGNAL")
+def signals(call: Call) -> str:
+    """Sixteen inputs and sixteen outputs from two numbers up."""
+    first_in, first_out = (whole(part, 0, 999) for part in split(call.argument, 2, 2))
+    found = call.cr1.signals
+    return f"{found.read(first_in, 16):04X}{found.read(first_out, 16, outputs=True):04X}"
+
+
+@command("IN")
+def read_inputs(call: Call) -> str:
+    """Sixteen inputs."""
+    return f"{call.cr1.signals.read(whole(call.argument, 0, 999), 16):04X}"
+
+
+@command("OUT")
+def read_outputs(call: Call) -> str:
+    """Sixteen outputs."""
+    return f"{call.cr1.signals.read(whole(call.argument, 0, 999), 16, outputs=True):04X}"
+
+
+@command("OUT=")
+def write_outputs(call: Call) -> str:
+    """Sixteen outputs; no right is needed."""
+    first, value = split(call.argument, 2, 2)
+    call.cr1.signals.write(whole(first, 0, 999), 16, whole(value, 0, 0xFFFF, base=16))
+    return ""
+
+
+@command("INDMY", bare=True)
+def pseudo_inputs(call: Call) -> str:
+    """Inputs come over the line from now on."""
+    call.cr1.signals.pseudo = True
+    return ""
+
+
+@command("INSET", bare=True)
+def real_inputs(call: Call) -> str:
+    """Inputs come from the wires again: the power has to be switched off before."""
+    if call.cr1.signals.pseudo:
+        call.cr1.signals.pseudo = False
+        call.cr1.alarms.strike(6800, call.cr1.now_s)
+    return ""
+
+
+@command("IN=")
+def write_inputs(call: Call) -> str:
+    """Sixteen inputs, in the pseudo input mode."""
+    if not call.cr1.signals.pseudo:
+        raise RefusedRequest(6640)
+    first, value = split(call.argument, 2, 2)
+    call.cr1.signals.write(whole(first, 0, 999), 16, whole(value, 0, 0xFFFF, base=16), outputs=False)
+    return ""
+
+
+@command("RSTIO", bare=True)
+def reset_outputs(call: Call) -> str:
+    """General outputs as at power-up."""
+    call.cr1.signals.reset_outputs()
+    return ""
+
+
+@command("HNDSTS", bare=True)
+def hands(call: Call) -> str:
+    """Output, state and kind of each of eight hands."""
+    found = call.cr1.signals
+    there = [f"{900 + 2 * (hand - 1)};{1 if found.hand_open(hand) else 2};1" for hand in range(1, HANDS + 1)]
+    return ";".join([*there, *["-1;-1;-1"] * (8 - HANDS)])
+
+
+# -- clock and meters ------------------------------------------------------------------------------------
+
+
+@command("TIME", bare=True)
+def clock(call: Call) -> str:
+    """Date and time."""
+    return call.cr1.clock(call.cr1.now_s)
+
+
+@command("TIME=")
+def set_clock(call: Call) -> str:
+    """Set them: yy-mm-ddhh:mm:ss."""
+    call.cr1.set_clock(call.argument.strip())
+    return ""
+
+
+@command("PTIME", bare=True)
+def hour_meter(call: Call) -> str:
+    """Hours of power, servo, motion and battery."""
+    hours = int((call.cr1.now_s - call.cr1.start_s) / 3600)
+    return f"{hours};0;0;14600"
+
+
+@command("PTIMEDEL=")
+def clear_meter(call: Call) -> str:
+    """Accepted for the meters that exist."""
+    if call.argument.strip() not in ("T", "S", "D", "B", "Z"):
+        raise RefusedRequest(3110)
+    return ""
+
+
+@command("ENCBATTM", bare=True)
+def battery(call: Call) -> str:
+    """Hours that the encoders' battery has left."""
+    return "14600"
+
+
+@command("CYCLETIME")
+def cycle_time(call: Call) -> str:
+    """Milliseconds of a program's last cycle."""
+    return str(round(call.cr1.store.find(call.argument).run_s * 1e3))
+
+
+@command("CYCLECLR")
+def clear_cycle(call: Call) -> str:
+    """Forget its times."""
+    program = call.cr1.store.find(call.argument)
+    program.runs, program.run_s, program.total_s = 0, 0.0, 0.0
+    return ""
+
+
+# -- parameters ------------------------------------------------------------------------------------------
+
+
+@command("PNR")
+def read_parameter(call: Call) -> str:
+    """One parameter, if the keyword's level shows it."""
+    return call.cr1.parameters.show(call.argument.strip().upper(), everything=False)
+
+
+@command("PAR")
+def read_any_parameter(call: Call) -> str:
+    """One parameter."""
+    return call.cr1.parameters.show(call.argument.strip().upper(), everything=True)
+
+
+@command("PRM=", "PAW=")
+def write_parameter(call: Call) -> str:
+    """Set one; most count from the next power-up on."""
+    name, value = split(call.argument, 2, 2)
+    call.cr1.parameters.write(name.strip().upper(), value)
+    return ""
+
+
+@command("PRMUNDO")
+def undo_parameter(call: Call) -> str:
+    """One back to the factory's value: mechanism and name."""
+    mechanism, name = split(call.argument, 2, 2)
+    whole(mechanism or "1", 0, 3)
+    call.cr1.parameters.undo(name.strip().upper())
+    return ""
+
+
+@command("PRMINIT", bare=True)
+def undo_parameters(call: Call) -> str:
+    """All of them."""
+    call.cr1.parameters.undo_all()
+    return ""
+
+
+@command("PMR=")
+def parameter_level(call: Call) -> str:
+    """Accepted."""
+    whole(call.argument, 0, 1)
+    return ""
+
+
+@command("RSTPWR", bare=True)
+def reboot(call: Call) -> str:
+    """As if the power had gone and come back, once the answer has left."""
+    call.cr1.reboot_soon()
+    return ""

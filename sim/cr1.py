@@ -1,0 +1,1005 @@
+"""The emulated CR1 controller of the RV-2AJ: bytes in, motion and bytes out, time as an argument.
+
+Written from the reference alone, and shares nothing with the driver. What the manuals leave open is a choice in
+`Cr1Settings`; `docs/fake-cr1.md` lists what is and is not modelled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import ClassVar
+
+import numpy as np
+
+from hil.errors import ConfigError
+from hil.link import FloatArray
+from hil.program.arm import ProgramArm, beyond
+from hil.program.errors import ProgramError
+from hil.program.motions import Limits, Pace, joint_move
+from hil.program.rv2aj import SLOTS, Rv2aj
+from hil.program.settings import Settings
+from hil.program.values import ZERO_POSITION, Position
+from hil.types import Record
+from hil.units import DEG
+from sim import _cr1_editing, _cr1_running  # noqa: F401 - they fill the command table
+from sim._cr1_arm import ArmModel, Jog, JogMode, jog_rates
+from sim._cr1_commands import answer
+from sim._cr1_language import MelfaBasic, SlotDesk, SlotProgram
+from sim._cr1_line import Cause, EndCode, Line, RefusedRequest, RequestReader, format_answer, parse_request
+from sim._cr1_monitor import plain
+from sim._cr1_parameters import Parameters, Procedure
+from sim._cr1_signals import Comm, Signals
+from sim._cr1_state import Alarm, Alarms, Holder, Panel, Servo, Stop, text_of
+from sim._cr1_store import EXTENSION, EditBuffer, Program, Store, check_name, program_from_text
+from sim._cr1_tasks import JointMove, Mode, Slot, SlotState, Task, Variables
+from sim.faults import Event, FaultKind
+from sim.uart import EIGHT_E_TWO, Chunk, Framing, mishear, same_speed
+
+__all__ = ["Cr1", "Cr1Settings", "Counts", "EndCode", "Face", "Mode", "Power", "Procedure", "SlotState", "Stop"]
+
+Watcher = Callable[[float, Sequence[float]], None]
+"""Is told when a control cycle ended in which the arm moved, and the five joints in degrees."""
+
+WAITING_LIMIT = 64
+"""Requests that wait for their turn; what comes on top is lost, as in a full receive buffer."""
+
+SPEED_SLACK = 1.02
+"""Times that a cycle may exceed a joint's top speed by rounding."""
+
+LIMIT_SLACK_DEG = 1e-6
+JOG_TIMEOUT_S = 0.14
+HURRY_S = 0.1
+"""Between an answer and the next request, while a program runs."""
+
+REBOOT_S = 0.5
+ROBOTS = 3
+JERK_RATIO = 4.0
+"""How many times faster the joints reach their full acceleration than their full speed."""
+
+PRN = "PRN"
+CALENDAR = datetime(2004, 1, 1)
+
+
+class Face(Enum):
+    """How many axes the replies show."""
+
+    FIVE = 5
+    """The RV-2AJ's own: ``J4;****``, no C."""
+    SIX = 6
+    """For clients that stumble over stars: J4 and C are there, and 0."""
+
+
+class Power(Enum):
+    """What the processor does."""
+
+    OFF = "off"
+    BOOTING = "booting"
+    RUNNING = "running"
+    HUNG = "hung"
+
+
+class Cr1Settings(Record, frozen=True):
+    """What kind of controller this is, and how it decides what the reference leaves open.
+
+    Attributes:
+        face: five or six axes in the replies.
+        baud: speed of the line, the parameter CBAU232.
+        framing: CPRTY232 and CSTOP232.
+        end_code: what ends a reply, CTERM232.
+        any_end: a request ends at CR, LF or a pause, as on a network; else only at CR.
+        pause_s: the pause that ends a request with `any_end`.
+        procedure: CPRC232.
+        must_open: everything before OPEN= is answered with 6010.
+        requests_stand: a refused request leaves an error standing, as a refused statement does.
+        error_digits: 9 with the detail, 4 without.
+        answer_s: time to think about a request.
+        servo_on_s, servo_off_s: time that the drives take.
+        boot_s: time from power to the first byte that is understood.
+        cycle_s: the control cycle.
+        slots: how many programs can run at a time, TASKMAX.
+        memory_bytes: for programs.
+        strict: programs are MELFA-BASIC IV to the letter; else V's spelling passes too.
+        day: the controller's date when it is made, days count from 2004-01-01.
+        arm: the arm.
+    """
+
+    face: Face = Face.FIVE
+    baud: int = 9600
+    framing: Framing = EIGHT_E_TWO
+    end_code: EndCode = EndCode.CR
+    any_end: bool = False
+    pause_s: float = 0.05
+    procedure: Procedure = Procedure.NONE
+    must_open: bool = False
+    requests_stand: bool = False
+    error_digits: int = 9
+    answer_s: float = 0.01
+    servo_on_s: float = 0.6
+    servo_off_s: float = 0.3
+    boot_s: float = 3.0
+    cycle_s: float = 0.0071
+    slots: int = 8
+    memory_bytes: int = 90_000
+    strict: bool = True
+    day: int = 0
+    arm: ArmModel = ArmModel()
+
+
+@dataclass
+class Counts:
+    """What has happened since the fake was made; a real controller tells none of this."""
+
+    received: int = 0
+    lost: int = 0
+    broken: int = 0
+    requests: int = 0
+    refused: int = 0
+    hurried: int = 0
+    boots: int = 0
+
+
+class Cr1:
+    """The controller with its arm. It reads no clock: hand bytes in with their times, then `advance` or `transmit`.
+
+    Args:
+        settings: kind of controller and its choices; None for an RV-2AJ at 9600 8E2 with CR, key at AUTO, servo off.
+        start_s: when the emulation begins; it has started up by then.
+        programs: texts of the programs in its memory, by name.
+        joints_deg: where the arm stands; None for its origin.
+        limits: how fast its joints are planned to go; None for what `settings.arm` says. Its period is the control
+            cycle.
+
+    Raises:
+        ConfigError: the procedural variant of the line is asked for, or a program's text cannot be kept.
+    """
+
+    NAME: ClassVar[str] = "cr1"
+    FAULTS: ClassVar[frozenset[FaultKind]] = frozenset(
+        {
+            FaultKind.KEY_TURNED,
+            FaultKind.TEACH_BOX,
+            FaultKind.EMERGENCY_STOP,
+            FaultKind.SERVO_ALARM,
+            FaultKind.RIGHT_TAKEN,
+        }
+    )
+
+    def __init__(
+        self,
+        settings: Cr1Settings | None = None,
+        *,
+        start_s: float = 0.0,
+        programs: Mapping[str, str] | None = None,
+        joints_deg: Sequence[float] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.settings = settings = settings or Cr1Settings()
+        if settings.procedure is Procedure.PROCEDURAL:
+            raise ConfigError(
+                "fake cr1",
+                "procedure",
+                1,
+                "0 (non-procedural) or 2 (data link)",
+                "The ENQ/ACK procedure of CPRC232=1 is not emulated: nothing public uses it. Set CPRC232 to 0.",
+            )
+        self.counts = Counts()
+        self.model = settings.arm
+        self.start_s = start_s
+        self.row: FloatArray = np.array(joints_deg or self.model.origin_deg) * DEG
+        self.true_row = self.row
+        self.speed_mm_s = 0.0
+        self.kinematics: ProgramArm = Rv2aj(self.model.lower_deg, self.model.upper_deg)
+        self.tool = self.base = ZERO_POSITION
+        self.limits = limits or _limits(settings)
+        self.language_settings = Settings(servo_on_s=settings.servo_on_s)
+        self._speed_rad_s = np.array(self.model.speed_deg_s) * DEG * SPEED_SLACK
+        self.parameters = Parameters(settings)
+        self.store = Store(settings.memory_bytes)
+        for name, text in (programs or {}).items():
+            self._keep_program(name, text)
+        self.signals = Signals()
+        self.panel = Panel()
+        self.clock_offset_s = settings.day * 86400.0
+        self._watchers: list[Watcher] = []
+        self._inbox: deque[Chunk] = deque()
+        self._outbox: deque[tuple[float, int]] = deque()
+        self._now_s = start_s
+        self._ready_s = self._reboot_s = math.inf
+        self._forget()
+        self._boot(start_s)
+
+    def _keep_program(self, name: str, text: str) -> None:
+        try:
+            self.store.save(check_name(name), program_from_text(text), self.start_s)
+        except RefusedRequest as error:
+            why = f"a program that the controller can keep ({error.number} {text_of(error.number)})"
+            raise ConfigError("fake cr1", "programs", name, why) from None
+
+    # What a test or a bench looks at.
+
+    @property
+    def now_s(self) -> float:
+        """How far the emulation has come."""
+        return self._now_s
+
+    @property
+    def byte_s(self) -> float:
+        """Time of one byte at the controller's own speed."""
+        return self.framing.bits / self.baud
+
+    @property
+    def joints(self) -> tuple[float, ...]:
+        """Where the arm is shown to be, five joints in degrees."""
+        return tuple((self.row / DEG).tolist())
+
+    @property
+    def cycle_s(self) -> float:
+        """The control cycle."""
+        return self.limits.period_s
+
+    @property
+    def six(self) -> bool:
+        """Replies show six axes."""
+        return self.settings.face is Face.SIX
+
+    @property
+    def edit_slot(self) -> int:
+        """Number of the slot in which programs are edited."""
+        return self.settings.slots + 1
+
+    @property
+    def enabled(self) -> bool:
+        """The PC may operate the arm."""
+        return self.panel.holder is Holder.PC
+
+    @property
+    def in_motion(self) -> bool:
+        """Something makes the arm move, or is about to."""
+        if self.direct is not None or self._jog_factor > 0.0:
+            return True
+        return any(slot.state is SlotState.RUNNING or not _at_rest(slot) for slot in self.slots.values())
+
+    def watch(self, watcher: Watcher) -> None:
+        """Call `watcher(time_s, joints_deg)` for every control cycle in which the arm moved."""
+        self._watchers.append(watcher)
+
+    def place(self) -> Position:
+        """Pose and flags of the control point."""
+        return self.kinematics.position(self.row.tolist())
+
+    def joint_texts(self) -> list[str]:
+        """J1 to J6 as JPOSF shows them."""
+        texts = ["0.00" if self.six else "****"] * 6
+        for slot, angle in zip(SLOTS, self.joints, strict=True):
+            texts[slot] = plain(angle)
+        return texts
+
+    def limit_bits(self) -> tuple[int, int]:
+        """The axis that ran against its plus limit, and the one against its minus limit, until the arm moves on."""
+        return self._limit_bits
+
+    def next_due_s(self, *, frames: bool = False) -> float:
+        """When something happens next by itself that shows on the line; infinity if nothing does.
+
+        Args:
+            frames: count a control cycle in which something runs.
+        """
+        due_s = self._outbox[0][0] if self._outbox else math.inf
+        if self._inbox:
+            chunk = self._inbox[0]
+            end = chunk.data.find(b"\r", chunk.taken) + 1
+            due_s = min(due_s, chunk.end_s(end or len(chunk.data)))
+        if self.power is Power.RUNNING:
+            due_s = min(due_s, self._request_due_s(), self._reader.due_s, self._reboot_s)
+            if self.in_motion and (frames or self.comm.is_open):
+                due_s = min(due_s, self._cycle_due_s())
+        return min(due_s, self._ready_s)
+
+    # What the world does to the controller.
+
+    def receive(self, data: bytes, start_s: float, byte_s: float, framing: Framing = EIGHT_E_TWO) -> None:
+        """Put bytes on the controller's input; see `sim.controllers.Controller`.
+
+        Bytes with a wrong parity or stop bit are dropped.
+        """
+        if not data:
+            return
+        if framing == self.framing and same_speed(byte_s, self.byte_s):
+            self._inbox.append(Chunk(data, start_s, byte_s))
+            return
+        for end_s, value, broken in mishear(data, start_s, byte_s, self.byte_s, framing, self.framing):
+            if broken:
+                self.counts.broken += 1
+            else:
+                self._inbox.append(Chunk(bytes((value,)), end_s - self.byte_s, self.byte_s))
+
+    def advance(self, until_s: float) -> None:
+        """Let everything happen that happens up to and including `until_s`; never goes back."""
+        while True:
+            moment = self._next_moment()
+            if moment is None or moment[0] > until_s + 1e-12:
+                break
+            time_s, happen = moment
+            self._now_s = max(self._now_s, time_s)
+            happen(self._now_s)
+        self._now_s = max(self._now_s, until_s)
+
+    def transmit(self, until_s: float) -> list[tuple[float, bytes]]:
+        """Advance, and hand over the reply bytes complete by `until_s`, each with the time of its end."""
+        self.advance(until_s)
+        sent: list[tuple[float, bytes]] = []
+        while self._outbox and self._outbox[0][0] <= until_s + 1e-12:
+            end_s, value = self._outbox.popleft()
+            sent.append((end_s, bytes((value,))))
+        return sent
+
+    def cut(self, at_s: float) -> None:
+        """The cable is pulled: bytes not complete by `at_s` never arrive, in both directions."""
+        self.advance(at_s)
+        self._inbox.clear()
+        self._outbox.clear()
+        self._reader.forget()
+
+    def power_off(self, at_s: float) -> None:
+        """The supply goes: brakes engage, programs and parameters stay, all else is forgotten."""
+        self.advance(at_s)
+        self._forget()
+        self.power = Power.OFF
+
+    def power_cycle(self, at_s: float) -> None:
+        """Power comes back, or sagged for a moment; deaf for `boot_s`."""
+        self.advance(at_s)
+        self._restart(at_s)
+
+    def hang(self, at_s: float, hung: bool = True) -> None:
+        """The processor stops: nothing moves, bytes are lost; or it goes on where it was."""
+        self.advance(at_s)
+        if hung and self.power is Power.RUNNING:
+            self.power = Power.HUNG
+            self._outbox.clear()
+            self._waiting.clear()
+        elif not hung and self.power is Power.HUNG:
+            self.power = Power.RUNNING
+            self._cycle = self._cycles_by(at_s)
+
+    def meet(self, event: Event) -> None:
+        """A key is turned, a button pressed, a drive fails, somebody takes the right; or that is over."""
+        kind, at_s, begins = event.fault.kind, event.time_s, event.begins
+        if kind is FaultKind.KEY_TURNED:
+            self.turn_key(at_s, teach=begins)
+        elif kind is FaultKind.TEACH_BOX:
+            self.enable_teach_box(at_s, begins)
+        elif kind is FaultKind.EMERGENCY_STOP:
+            self.press(Stop.PANEL, at_s, begins)
+        elif kind is FaultKind.RIGHT_TAKEN:
+            self.take_right(at_s, begins)
+        elif kind is FaultKind.SERVO_ALARM and begins and event.fault.number is not None:
+            self.fail(event.fault.number, at_s)
+
+    def turn_key(self, at_s: float, *, teach: bool) -> None:
+        """Turn the key to TEACH, which stops everything and takes the PC's right away, or back to AUTO."""
+        self.advance(at_s)
+        self.panel.teach = teach
+        if teach:
+            self._lose_right()
+            self.halt()
+            self.servo.switch_off(at_s)
+
+    def enable_teach_box(self, at_s: float, enabled: bool = True) -> None:
+        """Enable the teach box, with the key at AUTO an error, or disable it."""
+        self.advance(at_s)
+        self.panel.teach_box = enabled
+        if enabled:
+            self._lose_right()
+            if not self.panel.teach:
+                self.alarms.strike(5000, at_s)
+
+    def press(self, stop: Stop, at_s: float, pressed: bool = True) -> None:
+        """Press an emergency stop, or release it."""
+        self.advance(at_s)
+        if pressed:
+            self.panel.pressed.add(stop)
+            self.alarms.strike(stop.number, at_s)
+        else:
+            self.panel.pressed.discard(stop)
+
+    def fail(self, number: int, at_s: float) -> None:
+        """An error happens, whatever the cause."""
+        self.advance(at_s)
+        self.alarms.strike(number, at_s)
+
+    def take_right(self, at_s: float, taken: bool = True) -> None:
+        """Somebody else takes the operation right, or gives it back."""
+        self.advance(at_s)
+        if taken:
+            self.panel.holder = Holder.OTHER
+        elif self.panel.holder is Holder.OTHER:
+            self.panel.holder = Holder.NOBODY
+
+    def _lose_right(self) -> None:
+        if self.panel.holder is Holder.PC:
+            self.panel.holder = Holder.NOBODY
+
+    # Power.
+
+    def _forget(self) -> None:
+        """Everything that does not outlive the power."""
+        settings = self.settings
+        self.power = Power.OFF
+        self._inbox.clear()
+        self._outbox.clear()
+        self._waiting: deque[Line] = deque()
+        self._reader = RequestReader(settings.any_end, settings.pause_s, self._take)
+        self.alarms = Alarms(self._on_alarm)
+        self.servo = Servo(settings.servo_on_s, settings.servo_off_s)
+        self.panel.forget()
+        self.signals.pseudo = False
+        self.signals.reset_outputs()
+        self.comm = Comm(self._send_text)
+        self.opened = False
+        self.override = 100
+        self.edit = EditBuffer()
+        self.file: tuple[str, str, bytearray] | None = None
+        self.slots = {number: Slot(number) for number in range(1, settings.slots + 2)}
+        self.direct: Task | None = None
+        self._limit_bits = (0, 0)
+        self.listed, self.log_at = "", -1
+        self._desks: dict[int, SlotDesk] = {}
+        self._jog: Jog | None = None
+        self._jog_until_s, self._jog_factor = -math.inf, 0.0
+        self._line_free_s = self._answered_s = -math.inf
+        self._ready_s = self._reboot_s = math.inf
+        self.speed_mm_s = 0.0
+        self._cycle = 0
+        self.framing, self.baud = self.parameters.framing, self.parameters.baud
+        self.end_code = settings.end_code if settings.end_code is EndCode.NONE else self.parameters.end_code
+        self.procedure = self.parameters.procedure
+
+    def _restart(self, at_s: float) -> None:
+        self._forget()
+        self.power, self._ready_s = Power.BOOTING, at_s + self.settings.boot_s
+
+    def _boot(self, at_s: float) -> None:
+        self.power, self._ready_s = Power.RUNNING, math.inf
+        self.counts.boots += 1
+        self._origin_s, self._cycle = at_s, 0
+        self.language = MelfaBasic(self)
+        self._repeat_lasting_cause(at_s)
+
+    def reboot_soon(self) -> None:
+        """Start anew once the present answer has left."""
+        self._reboot_s = self._now_s + REBOOT_S
+
+    # Time.
+
+    def _next_moment(self) -> tuple[float, Callable[[float], None]] | None:
+        """What happens next by itself, and when."""
+        found: tuple[float, Callable[[float], None]] = (math.inf, self._take_byte)
+        if self._inbox:
+            chunk = self._inbox[0]
+            found = (chunk.end_s(chunk.taken + 1), self._take_byte)
+        if self.power is Power.BOOTING:
+            found = min(found, (self._ready_s, self._boot), key=_time)
+        elif self.power is Power.RUNNING:
+            # Of what happens at one time, the first of these comes first.
+            others = [
+                (self.servo.due_s, self._finish_servo),
+                (self._cycle_due_s() if self.in_motion else math.inf, self._run_cycle),
+                (self._reader.due_s, self._reader.finish),
+                (self._request_due_s(), self._do_request),
+                (self._reboot_s, self._restart),
+            ]
+            found = min([*others, found], key=_time)
+        return None if found[0] == math.inf else found
+
+    def _cycles_by(self, time_s: float) -> int:
+        return math.floor((time_s - self._origin_s) / self.cycle_s + 1e-9)
+
+    def _cycle_due_s(self) -> float:
+        return self._origin_s + (self._cycle + 1) * self.cycle_s
+
+    def _request_due_s(self) -> float:
+        """A request is thought about once it is complete and the answer before it has left."""
+        if not self._waiting:
+            return math.inf
+        return max(self._waiting[0].end_s, self._line_free_s) + self.settings.answer_s
+
+    def _wake(self) -> None:
+        """Cycles count from here, if none went on."""
+        if not self.in_motion:
+            self._cycle = max(self._cycle, self._cycles_by(self._now_s))
+
+    # Bytes in, bytes out.
+
+    def _take_byte(self, time_s: float) -> None:
+        chunk = self._inbox[0]
+        value = chunk.data[chunk.taken]
+        chunk.taken += 1
+        if chunk.taken == len(chunk.data):
+            self._inbox.popleft()
+        if self.power is Power.RUNNING:
+            self.counts.received += 1
+            self._reader.feed(value, time_s)
+        else:
+            self.counts.lost += 1
+
+    def _take(self, line: Line) -> None:
+        if len(self._waiting) >= WAITING_LIMIT:
+            self.counts.lost += len(line.text)
+            return
+        running = any(slot.state is SlotState.RUNNING for slot in self.slots.values())
+        self.counts.hurried += running and line.end_s - self._line_free_s < HURRY_S
+        self._waiting.append(line)
+
+    def _do_request(self, time_s: float) -> None:
+        line = self._waiting.popleft()
+        self.counts.requests += 1
+        if self._for_program(line):
+            return
+        text, error, standing = "", None, self.alarms.standing is not None
+        try:
+            if line.too_long:
+                raise RefusedRequest(6080)
+            if self.procedure is Procedure.DATA_LINK:
+                raise RefusedRequest(6010)
+            if line.text.startswith(PRN):
+                raise RefusedRequest(6500)
+            text = answer(self, parse_request(line.text, ROBOTS, self.edit_slot))
+            standing = self.alarms.standing is not None
+        except RefusedRequest as refused:
+            error = refused
+            self.counts.refused += 1
+            if error.cause is not Cause.REQUEST or self.settings.requests_stand:
+                self.alarms.strike(error.number, time_s)
+            standing = standing or error.cause is Cause.EDIT
+        digits = self.settings.error_digits
+        self._send(format_answer(text, error, standing=standing, digits=digits, end=self.end_code), time_s)
+
+    def _for_program(self, line: Line) -> bool:
+        """A line for INPUT #: with PRN before it, or any line on a data link."""
+        if not self.comm.is_open or line.too_long:
+            return False
+        if self.procedure is Procedure.DATA_LINK:
+            self.comm.bring(line.text)
+        elif line.text.startswith(PRN):
+            self.comm.bring(line.text.removeprefix(PRN).lstrip())
+        else:
+            return False
+        return True
+
+    def _send(self, data: bytes, time_s: float) -> None:
+        start_s = max(time_s, self._line_free_s)
+        byte_s = self.byte_s
+        self._outbox.extend((start_s + (place + 1) * byte_s, value) for place, value in enumerate(data))
+        self._line_free_s = start_s + len(data) * byte_s
+
+    def _send_text(self, text: str) -> None:
+        """What a program prints on the line, its line ends made those of the line."""
+        bare = text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", self.end_code.text)
+        self._send(bare.encode("latin-1", "replace"), self._now_s)
+
+    # Control cycles.
+
+    def _run_cycle(self, time_s: float) -> None:
+        self._cycle += 1
+        before = self.row
+        for slot in self.slots.values():
+            if slot.state is SlotState.RUNNING or not _at_rest(slot):
+                self._step_slot(slot, time_s)
+        if self.direct is not None:
+            self._step_direct(self.direct, time_s)
+        self._step_jog(time_s)
+        if self.row is not before:
+            self._note_motion(before, time_s)
+        if self.row is before or not self.in_motion:
+            self.speed_mm_s = 0.0
+
+    def _step_slot(self, slot: Slot, time_s: float) -> None:
+        task = slot.task
+        assert task is not None
+        cycles = task.cycles
+        try:
+            task.step()
+        except ProgramError as error:
+            self.pause(slot)
+            self.alarms.strike(error.number, time_s, slot.name, task.line)
+            return
+        if slot.state is not SlotState.RUNNING:
+            return
+        if task.cycles != cycles:
+            self._end_cycle(slot, time_s)
+        if task.ended:
+            self.reset_slot(slot)
+        elif task.paused:
+            slot.state = SlotState.PAUSED
+
+    def _end_cycle(self, slot: Slot, time_s: float) -> None:
+        """The program has come to its END."""
+        program = self.store.programs.get(slot.name)
+        if program is not None:
+            program.runs += 1
+            program.run_s = time_s - slot.started_s
+            program.total_s += program.run_s
+        slot.started_s = time_s
+
+    def _step_direct(self, task: Task, time_s: float) -> None:
+        try:
+            task.step()
+        except ProgramError as error:
+            self._drop_direct()
+            self.alarms.strike(error.number, time_s)
+            return
+        if task.ended or task.at_rest:
+            self._drop_direct()
+
+    def _drop_direct(self) -> None:
+        task, self.direct = self.direct, None
+        if task is not None:
+            task.drop()
+
+    def drive(self, row: FloatArray) -> None:
+        """Be there at the end of this control cycle; five joints in radians.
+
+        Raises:
+            ProgramError: servo off, a limit, or too far for one cycle.
+        """
+        if np.array_equal(row, self.row):
+            return
+        if not self.servo.holds:
+            raise ProgramError(2000)
+        joint = beyond(self.kinematics, row)
+        if joint is not None:
+            slot, over = SLOTS[joint], bool(row[joint] > self.row[joint])
+            self._limit_bits = (over << slot, (not over) << slot)
+            raise ProgramError((2160 if over else 2170) + slot + 1, f"J{slot + 1} at {row[joint] / DEG:.2f} deg")
+        rates = np.abs(row - self.row) / self.cycle_s
+        if (rates > self._speed_rad_s).any():
+            joint = int(np.argmax(rates / self._speed_rad_s))
+            raise ProgramError(2130 + SLOTS[joint] + 1, f"J{SLOTS[joint] + 1} at {rates[joint] / DEG:.0f} deg/s")
+        self.row, self._limit_bits = row, (0, 0)
+
+    def _note_motion(self, before: FloatArray, time_s: float) -> None:
+        points = self.kinematics.members(np.array([before, self.row]))[:, :3]
+        self.speed_mm_s = float(np.linalg.norm(points[1] - points[0])) / self.cycle_s
+        if not self.panel.machine_locked:
+            self.true_row = self.row
+            for watcher in self._watchers:
+                watcher(time_s, self.joints)
+
+    def set_frames(self, arm: ProgramArm, tool: Position, base: Position) -> None:
+        """TOOL and BASE stay, also without power."""
+        self.kinematics, self.tool, self.base = arm, tool, base
+
+    def switch_servo(self, on: bool) -> None:
+        """What SERVO ON, after its time, and SERVO OFF do."""
+        if on:
+            self.servo.come_on()
+        else:
+            self.servo.switch_off(self._now_s)
+
+    def _finish_servo(self, time_s: float) -> None:
+        self.servo.run_to(time_s)
+        if not self.servo.on:
+            self._freeze()
+
+    # Errors and stops.
+
+    def _on_alarm(self, alarm: Alarm) -> None:
+        if alarm.level == 1:
+            self.servo.drop()
+            self._freeze()
+        elif alarm.level == 2:
+            self.halt()
+
+    def _freeze(self) -> None:
+        """Brakes: everything stays where it is, at once."""
+        self.halt()
+        self._drop_direct()
+        self._jog_factor = 0.0
+        for slot in self.slots.values():
+            if slot.task is not None:
+                slot.task.freeze()
+        self.speed_mm_s = 0.0
+
+    def halt(self) -> None:
+        """Slow down and pause: programs can go on later, single statements are dropped."""
+        for slot in self.slots.values():
+            if slot.state is SlotState.RUNNING:
+                self.pause(slot)
+        if self.direct is not None:
+            self.direct.hold()
+        self._jog_until_s = -math.inf
+
+    def stop(self) -> None:
+        """What STOP does."""
+        self.halt()
+
+    def reset_alarm(self) -> None:
+        """What RSTALRM does."""
+        self.alarms.reset()
+        self._repeat_lasting_cause(self._now_s)
+
+    def _repeat_lasting_cause(self, at_s: float) -> None:
+        number = self.panel.lasting_cause()
+        if number and self.alarms.number != number:
+            self.alarms.strike(number, at_s)
+
+    # Slots, for the commands.
+
+    def slot(self, number: int) -> Slot:
+        """A slot by the number of a request; 0 is taken as 1."""
+        return self.slots[number or 1]
+
+    def shown_name(self, slot: Slot) -> str:
+        """The program in a slot, with its extension."""
+        return f"{slot.name}{EXTENSION}" if slot.name else ""
+
+    def line_of(self, slot: Slot) -> int:
+        """Where a slot's program is; its first line if it was not started."""
+        if slot.task is not None:
+            return slot.task.line
+        return next(iter(self.lines_of(slot)), 0)
+
+    def lines_of(self, slot: Slot) -> Mapping[int, str]:
+        """Text by line number."""
+        if slot.number == self.edit_slot:
+            return self.edit.program.lines
+        program = self.store.programs.get(slot.name)
+        return program.lines if program else {}
+
+    def select(self, slot: Slot, name: str) -> None:
+        """Put a program into a slot."""
+        self.store.find(name)
+        if slot.number == self.edit_slot or slot.state is SlotState.PAUSED:
+            raise RefusedRequest(5120)
+        if slot.state is SlotState.RUNNING:
+            raise RefusedRequest(5640)
+        slot.name, slot.task = name, None
+
+    def task_of(self, slot: Slot) -> SlotProgram:
+        """The slot's program, ready to run.
+
+        Raises:
+            RefusedRequest: there is none, or something in it is wrong.
+        """
+        if slot.task is None:
+            program = self.edit.program if slot.number == self.edit_slot else self.store.find(slot.name)
+            with _refusing():
+                slot.task = self.language.load(slot.name or self.edit.name, program, slot.number)
+        return slot.task
+
+    def start(self, slot: Slot, name: str, mode: Mode | None) -> None:
+        """What RUN does."""
+        self._require_startable()
+        bare = check_name(name) if name else slot.name
+        if not bare:
+            raise RefusedRequest(5100)
+        if slot.state is SlotState.RUNNING or self.direct is not None:
+            raise RefusedRequest(5640)
+        if slot.state is SlotState.PAUSED and bare != slot.name:
+            raise RefusedRequest(5110)
+        if self.edit.name == bare:
+            raise RefusedRequest(4170)
+        if bare != slot.name:
+            self.select(slot, bare)
+        slot.mode = slot.mode if mode is None else mode
+        self._go(slot)
+
+    def _go(self, slot: Slot, *, single: bool = False) -> None:
+        task = self.task_of(slot)
+        self._wake()
+        with _refusing():
+            task.go_on(repeat=slot.mode is Mode.REPEAT, single=single)
+        if slot.state is SlotState.IDLE:
+            slot.started_s = self._now_s
+        slot.state, slot.cycle_stop = SlotState.RUNNING, False
+
+    def end_cycles(self) -> None:
+        """What CSTOP does: every program ends with its present cycle."""
+        for slot in self.slots.values():
+            if slot.state is SlotState.RUNNING and slot.task is not None:
+                slot.cycle_stop = True
+                slot.task.go_on(repeat=False)
+
+    def pause(self, slot: Slot) -> None:
+        """Slow down, and wait."""
+        if slot.state is SlotState.RUNNING and slot.task is not None:
+            slot.state = SlotState.PAUSED
+            slot.task.hold()
+
+    def reset_slot(self, slot: Slot) -> None:
+        """Back to the top, no pause."""
+        slot.task, slot.state, slot.cycle_stop = None, SlotState.IDLE, False
+        self.comm.close(slot.number)
+
+    def go_to_line(self, slot: Slot, line: int) -> None:
+        """What LINENO= does."""
+        if slot.state is SlotState.RUNNING:
+            raise RefusedRequest(5640)
+        if not slot.name and slot.number != self.edit_slot:
+            raise RefusedRequest(5100)
+        with _refusing(Cause.REQUEST):
+            self.task_of(slot).go_to(line)
+
+    def _require_startable(self) -> None:
+        standing = self.alarms.standing
+        if standing is not None and standing.level < 3:
+            raise RefusedRequest(5600)
+        if self.panel.stop_latched:
+            raise RefusedRequest(5610)
+        if self.panel.teach_box:
+            raise RefusedRequest(5000)
+
+    # Single statements, jogging, editing.
+
+    def desk(self, slot: Slot) -> SlotDesk:
+        """Where a slot's single statements are executed."""
+        if slot.number not in self._desks:
+            self._desks[slot.number] = self.language.desk(slot.number)
+        return self._desks[slot.number]
+
+    def execute(self, number: int, text: str) -> None:
+        """What EXEC does."""
+        self._require_startable()
+        slot = self.slot(number)
+        desk = self.desk(slot)
+        with _refusing():
+            lasting = desk.takes_time(text)
+        if slot.state is SlotState.RUNNING or (lasting and self.in_motion):
+            raise RefusedRequest(5640)
+        self._wake()
+        with _refusing():
+            task = desk.execute(text)
+        if task is not None:
+            self.direct = task
+
+    def move_joints(self, goal: Sequence[float]) -> None:
+        """A move that a command makes by itself."""
+        self._require_startable()
+        if self.in_motion:
+            raise RefusedRequest(5640)
+        if not self.servo.on:
+            raise RefusedRequest(2000, cause=Cause.STATEMENT)
+        self._wake()
+        pace = Pace(self.override / 100.0)
+        rows = joint_move(self.kinematics, self.limits, self.row, np.array(goal) * DEG, pace)
+        self.direct = JointMove(self, rows, self.cycle_s / self.model.acceleration_s)
+
+    def jog(self, jog: Jog) -> None:
+        """Jog on, for as long as it is asked for again and again."""
+        self._require_startable()
+        if not self.servo.on:
+            raise RefusedRequest(2000, cause=Cause.STATEMENT)
+        if self.direct is not None or any(slot.state is SlotState.RUNNING for slot in self.slots.values()):
+            raise RefusedRequest(2030)
+        held = self._jog == jog and self._now_s <= self._jog_until_s
+        if jog.mode is not JogMode.JOINT and not jog_rates(self.model, self.kinematics, self.joints, jog, 1.0):
+            raise RefusedRequest(2030)
+        self._wake()
+        self._jog, self._jog_until_s = jog, self._now_s + JOG_TIMEOUT_S
+        if jog.inch:
+            if not held:
+                self._inch(jog)
+        elif any(jog.signs):
+            self._jog_factor = max(self._jog_factor, 1e-9)
+
+    def _inch(self, jog: Jog) -> None:
+        before = self.row
+        self._step_by(jog_rates(self.model, self.kinematics, self.joints, jog, 1.0), self._now_s)
+        if self.row is not before:
+            self._note_motion(before, self._now_s)
+            self.speed_mm_s = 0.0
+
+    def _step_jog(self, time_s: float) -> None:
+        if self._jog is None or self._jog_factor <= 0.0:
+            return
+        step = self.cycle_s / self.model.acceleration_s
+        wanted = any(self._jog.signs) and not self._jog.inch and time_s <= self._jog_until_s
+        self._jog_factor = min(self._jog_factor + step, 1.0) if wanted else max(self._jog_factor - step, 0.0)
+        rates = jog_rates(self.model, self.kinematics, self.joints, self._jog, self.override / 100.0)
+        self._step_by([rate * self._jog_factor * self.cycle_s for rate in rates], time_s)
+
+    def _step_by(self, steps: Sequence[float], time_s: float) -> None:
+        if not steps:
+            self._jog_factor = 0.0
+            return
+        try:
+            self.drive(self.row + np.array(steps) * DEG)
+        except ProgramError as error:
+            self._jog_factor = 0.0
+            self.alarms.strike(error.number, time_s)
+
+    def check_statement(self, text: str) -> None:
+        """Read a line of a program, or a variable, that is to be kept.
+
+        Raises:
+            RefusedRequest: with its column.
+        """
+        try:
+            self.language.check(text)
+        except ProgramError as error:
+            raise RefusedRequest(error.number, str(max(error.column, 1)), cause=Cause.EDIT) from None
+
+    def write_variable(self, variables: SlotProgram | SlotDesk, name: str, value: str) -> None:
+        """What HOT and VAL= do.
+
+        Raises:
+            RefusedRequest: the value does not fit.
+        """
+        with _refusing(Cause.REQUEST):
+            variables.write(name, value)
+
+    @property
+    def shared(self) -> Variables:
+        """Global variables."""
+        return self.language
+
+    def open_edit(self, name: str, program: Program) -> None:
+        """What LOAD= does; an edit that was going on is thrown away."""
+        self.edit = EditBuffer(name, program)
+        self.forget_edited_task()
+
+    def close_edit(self) -> None:
+        """What SAVE and NEW do."""
+        self.edit = EditBuffer()
+        self.forget_edited_task()
+
+    def forget_edited_task(self) -> None:
+        """The program in the edit slot has changed: stepping begins anew."""
+        self.reset_slot(self.slots[self.edit_slot])
+
+    def step_edited(self, *, single: bool) -> None:
+        """What STEP1 and STEPR do."""
+        self._require_startable()
+        if not self.edit.is_open:
+            raise RefusedRequest(5100)
+        slot = self.slots[self.edit_slot]
+        if slot.state is SlotState.RUNNING or self.direct is not None:
+            raise RefusedRequest(5640)
+        slot.mode = Mode.CYCLE
+        self._go(slot, single=single)
+
+    # The calendar.
+
+    def clock(self, time_s: float) -> str:
+        """yy-mm-dd and hh:mm:ss, glued."""
+        moment = CALENDAR + timedelta(seconds=self.clock_offset_s + time_s - self.start_s)
+        return f"{moment:%y-%m-%d%H:%M:%S}"
+
+    def set_clock(self, text: str) -> None:
+        """Set it to yy-mm-ddhh:mm:ss."""
+        try:
+            moment = datetime.strptime(text, "%y-%m-%d%H:%M:%S")
+        except ValueError:
+            raise RefusedRequest(3110) from None
+        self.clock_offset_s = (moment - CALENDAR).total_seconds() - (self._now_s - self.start_s)
+
+
+def _limits(settings: Cr1Settings) -> Limits:
+    speed = np.array(settings.arm.speed_deg_s) * DEG
+    acceleration = speed / settings.arm.acceleration_s
+    jerk = acceleration * JERK_RATIO / settings.arm.acceleration_s
+    return Limits(settings.cycle_s, speed, acceleration, jerk, settings.arm.tool_mm_s)
+
+
+def _at_rest(slot: Slot) -> bool:
+    return slot.task is None or slot.task.at_rest
+
+
+@contextmanager
+def _refusing(cause: Cause = Cause.STATEMENT) -> Iterator[None]:
+    """Errors of the language are refusals of the request that brought the statement."""
+    try:
+        yield
+    except ProgramError as error:
+        raise RefusedRequest(error.number, cause=cause, detail=str(error)) from None
+
+
+def _time(moment: tuple[float, object]) -> float:
+    return moment[0]

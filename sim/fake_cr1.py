@@ -1,0 +1,67 @@
+"""The fake CR1 in a process of its own: its options and its trace."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+
+from hil.program.motions import Limits
+from sim.cr1 import Cr1, Cr1Settings
+from sim.serving import Ready, Service, TraceFile, serve_fake
+
+
+class Cr1Options(Service, frozen=True):
+    """What `hil fake cr1` takes, beside where it serves.
+
+    Attributes:
+        settings: kind of controller; by default an RV-2AJ at 9600 8E2, CR.
+        programs: texts of the programs in its memory, by name.
+        joints_deg: where the arm stands, five joints; None for its origin.
+    """
+
+    settings: Cr1Settings = Cr1Settings()
+    programs: Mapping[str, str] = {}
+    joints_deg: tuple[float, ...] | None = None
+
+
+def run_fake_cr1(options: Cr1Options, ready: Ready, limits: Limits | None = None) -> None:
+    """Run a fake CR1 until SIGTERM, SIGINT, or the parent's end. Prints nothing.
+
+    Args:
+        options: what to run.
+        ready: called once with the URL or path to open, when clients may come.
+        limits: how fast the joints go; None for what the settings say.
+
+    Raises:
+        ConfigError: an option cannot be had, a fault file is wrong, the link's place is taken, or the port is busy.
+    """
+    start_s = time.monotonic()
+    cr1 = Cr1(
+        options.settings,
+        start_s=start_s,
+        programs=options.programs,
+        joints_deg=options.joints_deg,
+        limits=limits,
+    )
+    trace = None if options.trace is None else Trace(options.trace, cr1)
+    serve_fake(cr1, options, ready, start_s, trace=trace)
+
+
+class Trace:
+    """Appends where the arm was to a file, one line ``{"time_s", "joints_deg"}`` a control cycle in which it moved."""
+
+    def __init__(self, path: str, cr1: Cr1) -> None:
+        self.due_s = math.inf
+        self._file = TraceFile(path)
+        cr1.watch(self._on_motion)
+
+    def tick(self, now_s: float) -> None:
+        """Everything is written as it happens."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _on_motion(self, time_s: float, joints_deg: Sequence[float]) -> None:
+        self._file.write({"time_s": time_s, "joints_deg": list(joints_deg)})
