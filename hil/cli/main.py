@@ -19,8 +19,10 @@ from hil.cli import (
     jog,
     journal,
     kinematics,
+    login,
     moving,
     plot,
+    tokens,
     workspace,
 )
 from hil.cli.output import complain
@@ -44,6 +46,8 @@ jog.add_to(app)
 journal.add_to(app)
 plot.add_to(app)
 fake.add_to(app)
+tokens.add_to(app)
+login.add_to(app)
 
 _INTERRUPTED = 130
 

@@ -12,7 +12,9 @@ import sqlite3
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from hil.errors import ConfigError, HilError
 from hil.service.grants import clock_text
@@ -59,17 +61,17 @@ class BookingRules(Record, frozen=True):
 
     Attributes:
         longest_min: of one slot.
-        shortest_min: of one slot; a shorter gap in the calendar is given to nobody.
+        shortest_min: of one slot.
         days_ahead: how far the calendar goes.
         open_slots: that one person may have on one arm, those that are not over.
         claim_min: a slot whose owner has not come by then is free for others.
     """
 
-    longest_min: float = 60.0
-    shortest_min: float = 5.0
-    days_ahead: float = 14.0
-    open_slots: int = 2
-    claim_min: float = 5.0
+    longest_min: Annotated[float, Meta(ge=1, le=240)] = 60.0
+    shortest_min: Annotated[float, Meta(ge=1, le=60)] = 5.0
+    days_ahead: Annotated[float, Meta(gt=0, le=366)] = 14.0
+    open_slots: Annotated[int, Meta(ge=1, le=100)] = 2
+    claim_min: Annotated[float, Meta(gt=0, le=60)] = 5.0
 
 
 class Slot(Record, frozen=True):

@@ -1,0 +1,54 @@
+"""hil login: take a join file, or list where one is logged in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hil.errors import ConfigError
+
+File = Annotated[
+    Path | None, typer.Argument(help="A join file from the lab; none: list the logins.", exists=True, dir_okay=False)
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command()(login)
+
+
+def logins_dir() -> Path:
+    """Where this user's logins are kept."""
+    from hil.model.files import user_dir
+
+    return user_dir() / "logins"
+
+
+def login(file: File = None) -> None:
+    """Keep a lab's address, fingerprint and token for `hil watch`, `hil drive`, `hil book` and `hil pull`."""
+    from hil.service.grants import clock_text, peek
+    from hil.service.join import logins, read_join, save_login
+
+    if file is None:
+        known = logins(logins_dir())
+        if not known:
+            print("no login yet: `hil login FILE` takes a join file from a lab")
+        for join in known:
+            grant = peek(join.token)
+            until = f", until {clock_text(grant.expires_s)}" if grant is not None else ""
+            print(f"{join.url}  {join.lab}{until}")
+        return
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(str(file), "file", error.strerror or str(error), "a file that can be read") from None
+    join = read_join(file, data)
+    grant = peek(join.token)
+    if grant is None:
+        raise ConfigError(str(file), "token", "something else", "a token, as `hil token new` writes it")
+    save_login(logins_dir(), join)
+    arms = "all arms" if grant.arms == ("*",) else ", ".join(grant.arms)
+    print(f"{join.lab}: {grant.user} may {grant.role.value} {arms} until {clock_text(grant.expires_s)}")
+    print(f"hil watch {join.url}" if grant.role.value == "watch" else f"hil drive {join.url}")

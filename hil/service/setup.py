@@ -1,0 +1,232 @@
+"""`hil serve init`: a lab's folder with keys, certificate, settings and a unit for systemd; nothing is overwritten."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hil.errors import ConfigError
+from hil.model.files import parse_toml
+from hil.service.certificates import check_certificate, self_signed
+from hil.service.join import fingerprint, toml_string
+from hil.service.keys import SigningKey
+from hil.service.revocation import HEADING
+from hil.service.secret_files import write_secret
+from hil.service.settings import FILE, PORT, Lab, load_lab, read_settings
+from hil.types import Record
+
+UNIT = "hil-serve.service"
+CERTIFICATE, CERTIFICATE_KEY = "keys/tls.crt", "keys/tls.key"
+_EVERYWHERE = "0.0.0.0"
+
+
+class MadeLab(Record, frozen=True):
+    """What was made.
+
+    Attributes:
+        files: all of it, in the order in which it was written.
+        fingerprint: of the certificate.
+        url: how others reach the lab.
+    """
+
+    files: tuple[str, ...]
+    fingerprint: str
+    url: str
+
+
+def make_lab(
+    folder: Path,
+    *,
+    name: str,
+    hosts: Sequence[str],
+    arms: Mapping[str, str],
+    seeds: tuple[bytes, bytes],
+    now_epoch_s: float,
+    port: int = PORT,
+) -> MadeLab:
+    """Make a lab's folder.
+
+    Args:
+        folder: a new or empty one.
+        name: the lab's.
+        hosts: names and addresses under which others reach this computer, the first one for join files;
+            none: only this computer does.
+        arms: the rig of each arm, by the arm's id; on its fake until the settings say otherwise.
+        seeds: 32 bytes each that nobody can guess, for the keys of tokens and audit.
+        now_epoch_s: seconds since 1970.
+        port: on which it answers.
+
+    Raises:
+        ConfigError: the folder has something in it or cannot be written to, or an argument cannot be.
+    """
+    certificate, certificate_key = self_signed(name, hosts, now_epoch_s)
+    shown = _url_host(hosts[0]) if hosts else "127.0.0.1"
+    url = f"https://{shown}:{port}"
+    text = _settings_text(name, _EVERYWHERE if hosts else "127.0.0.1", port, url, arms)
+    read_settings(parse_toml(text.encode(), FILE), FILE)
+    tokens, audit = (SigningKey(seed) for seed in seeds)
+    _make_empty(folder)
+    files = {
+        "keys/tokens.pub": tokens.public.pem,
+        "keys/audit.pub": audit.public.pem,
+        CERTIFICATE: certificate,
+        "revoked.txt": HEADING.encode(),
+        UNIT: _unit_text(folder.resolve()).encode(),
+        FILE: text.encode(),
+    }
+    tokens.save(folder / "keys/tokens.key")
+    audit.save(folder / "keys/audit.key")
+    write_secret(folder / CERTIFICATE_KEY, certificate_key)
+    for file, content in files.items():
+        _write(folder / file, content)
+    secrets = ("keys/tokens.key", "keys/audit.key", CERTIFICATE_KEY)
+    return MadeLab(files=(*secrets, *files), fingerprint=fingerprint(certificate.decode()), url=url)
+
+
+def renew_certificate(folder: Path, hosts: Sequence[str], now_epoch_s: float) -> str:
+    """Put a new certificate in the place of a lab's own; gives its fingerprint. Join files made before stop working.
+
+    Raises:
+        ConfigError: the lab has no such certificate, or the place cannot be written to.
+    """
+    lab = load_lab(folder)
+    listen = lab.settings.listen
+    if listen.tls_certificate is None or listen.tls_key is None:
+        raise ConfigError(str(folder / FILE), "listen.tls_certificate", None, "a lab that has a certificate")
+    certificate, key = self_signed(lab.settings.name, hosts, now_epoch_s)
+    for path, content in ((lab.path(listen.tls_key), key), (lab.path(listen.tls_certificate), certificate)):
+        fresh = path.with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        write_secret(fresh, content)
+        fresh.replace(path)
+    return fingerprint(certificate.decode())
+
+
+def lab_fingerprint(lab: Lab, now_epoch_s: float) -> str:
+    """Fingerprint of the lab's certificate for join files; empty where a proxy has one of an authority.
+
+    Raises:
+        ConfigError: the certificate cannot be read, or has ended.
+    """
+    listen = lab.settings.listen
+    if listen.tls_certificate is None:
+        return ""
+    path = lab.path(listen.tls_certificate)
+    try:
+        pem = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(str(path), "file", error.strerror or str(error), "a file that can be read") from None
+    check_certificate(pem, str(path), now_epoch_s)
+    return fingerprint(pem.decode())
+
+
+def _settings_text(name: str, host: str, port: int, url: str, arms: Mapping[str, str]) -> str:
+    lines = [
+        "# Settings of this lab. Every key is explained in docs/service-keys.md; `hil serve --lab` reads them.",
+        "",
+        f"name = {toml_string(name)}",
+        "",
+        "[listen]",
+        f"host = {toml_string(host)}",
+        f"port = {port}",
+        f"public_url = {toml_string(url)}",
+        f"tls_certificate = {toml_string(CERTIFICATE)}",
+        f"tls_key = {toml_string(CERTIFICATE_KEY)}",
+        "",
+        "[access]",
+        'token_keys = ["keys/tokens.pub"]',
+        'revoked = "revoked.txt"',
+        '# on_site_networks = ["192.168.7.0/24"]  # who comes from there may say to stand beside the arm',
+        "",
+        "[lease]",
+        "stop_after_s = 0.25      # silence of the driver until the arm stops",
+        "suspend_after_s = 2.0    # until the lease is suspended",
+        "unattended_park = false  # true: an arm that was left parks with nobody there",
+        "",
+        "[bookings]",
+        "longest_min = 60",
+        "days_ahead = 14",
+        "",
+        "[audit]",
+        "retention_days = 90      # older audit, slots and journals are deleted",
+        'addresses = "network"    # how much of a network address is kept: full, network, none',
+    ]
+    for arm, rig in arms.items():
+        lines += [
+            "",
+            f"[arms.{toml_string(arm)}]",
+            f"rig = {toml_string(rig)}",
+            "hardware = false         # true: the real arm",
+        ]
+        lines += ['# adapter_serial = "A1B2C3D4"  # the arm is the one behind this USB adapter']
+    return "\n".join([*lines, ""])
+
+
+def _unit_text(folder: Path) -> str:
+    program = shutil.which("hil") or str(Path(sys.executable).with_name("hil"))
+    return f"""\
+# Copy to /etc/systemd/system, make the user (`useradd --system --groups dialout hil`), give it this folder
+# (`chown -R hil {folder}`), then `systemctl enable --now hil-serve`.
+# Nothing moves when it starts: arms without feedback wait for somebody to confirm where they are.
+
+[Unit]
+Description=Robot arms of a lab
+After=network-online.target
+Wants=network-online.target
+
+[Service]
+User=hil
+WorkingDirectory={_unit_path(folder)}
+ExecStart={_unit_quoted(program)} serve --lab {_unit_quoted(str(folder))}
+Environment=XDG_STATE_HOME=%S XDG_CACHE_HOME=%C
+StateDirectory=hil
+CacheDirectory=hil
+# Time for every arm to stop, hold and close its journal.
+TimeoutStopSec=20
+KillMode=mixed
+Restart=on-failure
+RestartSec=2
+LimitRTPRIO=60
+LimitMEMLOCK=infinity
+NoNewPrivileges=true
+ProtectSystem=strict
+ReadWritePaths={_unit_quoted(str(folder))}
+ProtectHome=read-only
+PrivateTmp=true
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def _unit_path(path: Path) -> str:
+    return str(path).replace("%", "%%")
+
+
+def _unit_quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{escaped}"'
+
+
+def _url_host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _make_empty(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if any(folder.iterdir()):
+            raise ConfigError(str(folder), "folder", "a folder with something in it", "a new or empty one")
+        (folder / "keys").mkdir(mode=0o700)
+    except OSError as error:
+        allowed = "a folder that can be written to"
+        raise ConfigError(str(folder), "folder", error.strerror or str(error), allowed) from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise ConfigError(str(path), "file", error.strerror or str(error), "a place that can be written to") from None
