@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 
-BENCHES = ("loop", "preview", "tick", "kinematics", "peers")
+BENCHES = ("loop", "preview", "tick", "kinematics", "inverse", "peers")
 
 
 def main() -> int:
