@@ -35,8 +35,8 @@ _LINK_FOLDERS = ("dev/serial/by-id", "dev/serial/by-path", "dev")
 _WINDOWS_NAME = re.compile(r"(?:\\\\\.\\)?(com\d+)", re.IGNORECASE)
 
 
-def open_serial(url: str, baud: int) -> BytePort:
-    """Open a line for ourselves alone: 8 data bits, no parity, one stop bit, no flow control, raw.
+def open_serial(url: str, baud: int, framing: str = "8N1") -> BytePort:
+    """Open a line for ourselves alone: no flow control, raw.
 
     DTR and RTS stay asserted, as every system leaves them at opening, and do not drop when the port is
     closed: some adapters feed their receiver from them, and an edge restarts boards that use it.
@@ -44,6 +44,7 @@ def open_serial(url: str, baud: int) -> BytePort:
     Args:
         url: a device (``/dev/ttyUSB0``, ``COM10``), ``socket://host:port``, or any other pyserial URL.
         baud: bits per second; has no meaning on TCP.
+        framing: data bits, parity and stop bits, ``8E2``; nor has this.
 
     Raises:
         LinkClosed: it cannot be opened; the text says why and what to do.
@@ -54,6 +55,8 @@ def open_serial(url: str, baud: int) -> BytePort:
     try:
         line = serial.serial_for_url(name, do_not_open=True)
         line.baudrate = baud
+        # All of it before opening: a pseudo-terminal takes a parity then, and refuses every later change of the line.
+        line.bytesize, line.parity, line.stopbits = int(framing[0]), framing[1], int(framing[2])
         line.timeout = 0
         line.write_timeout = 0
         line.exclusive = True

@@ -85,6 +85,16 @@ class Ssc32Settings(Record, frozen=True, dict=True):
         """One board frame: a line takes effect at the next one."""
         return FRAME_S
 
+    @property
+    def framing(self) -> str:
+        """The board's line is the same everywhere."""
+        return "8N1"
+
+    @property
+    def pace(self) -> None:
+        """The board takes the target of every tick."""
+        return None
+
     def pulse_us(self, axis: int, position: float) -> int:
         """The whole pulse nearest to a position, ties to even; never clamped.
 

@@ -48,6 +48,49 @@ class Answer(Record, frozen=True):
     baud: int | None
 
 
+class Condition(Record, frozen=True):
+    """One thing about a controller that a person at the bench wants to know.
+
+    Attributes:
+        name: what it is about, ``key``.
+        text: how it stands, ``AUTO``.
+        good: False for what has to be changed before the arm can move.
+        remedy: how; empty if nothing has to be.
+    """
+
+    name: str
+    text: str
+    good: bool = True
+    remedy: str = ""
+
+
+class SavedFile(Record, frozen=True):
+    """One file of a controller's own, as text."""
+
+    name: str
+    text: str
+
+
+class Pace(Record, frozen=True):
+    """How a controller moves that takes fewer targets than the loop has ticks: straight in joint space, one by one.
+
+    Its driver sends the newest target when the next is due. So the arm cuts what lies between, by chords.
+
+    Attributes:
+        send_period_s: usual time from one target to the next.
+        longest_s: the most; the driver holds up the motion rather than skip more of it.
+        speeds: per axis, how fast the controller moves along a chord at most, rad/s or m/s.
+        keeps_up: per axis, the highest speed of a motion that it can follow on the whole.
+        chord_s: time that it gives every chord; 0 if it goes as fast as `speeds` lets it, and then waits.
+    """
+
+    send_period_s: float
+    longest_s: float
+    speeds: tuple[float, ...]
+    keeps_up: tuple[float, ...]
+    chord_s: float = 0.0
+
+
 class ArmLink(Protocol):
     """An arm: simulated, or behind a driver. Nothing above ever asks which.
 
@@ -197,8 +240,18 @@ class ControllerSettings(Protocol):
         ...
 
     @property
+    def framing(self) -> str:
+        """Data bits, parity and stop bits of the line, ``8N1``."""
+        ...
+
+    @property
     def settle_s(self) -> float:
         """Longest time for which the controller goes on moving by itself after its last line (one board frame)."""
+        ...
+
+    @property
+    def pace(self) -> Pace | None:
+        """How a controller goes that cannot take every tick's target; None for one that can."""
         ...
 
     def quantise(self, positions: FloatArray) -> FloatArray:

@@ -30,7 +30,7 @@ TOLERANCE = 1e-9
 
 class TimingTable(Record, frozen=True):
     period_ms: Annotated[int, Meta(ge=2, le=200)]
-    look_ahead_ms: Annotated[int, Meta(ge=2, le=500)]
+    look_ahead_ms: Annotated[int, Meta(ge=2, le=20_000)]
     energise_dwell_ms: Annotated[int, Meta(ge=0, le=10_000)]
 
 
@@ -150,7 +150,8 @@ def rig_from_table(
         adapter_serial=given.adapter_serial,
         file=file,
     )
-    _check_reach_of_pulses(rig, places, file)
+    _check_reach_of_controller(rig, places, file)
+    _check_pace(rig, places, file)
     _check_wire(rig, given, file)
     return rig
 
@@ -353,7 +354,7 @@ def _controller(
     return controllers[kind](table, specs, file)
 
 
-def _check_reach_of_pulses(rig: Rig, places: tuple[_Place, ...], file: str) -> None:
+def _check_reach_of_controller(rig: Rig, places: tuple[_Place, ...], file: str) -> None:
     lows, highs = rig.controller.bounds()
     for axis, place, low, high in zip(rig.axes, places, lows, highs, strict=True):
         allowed = f"{place.shown(float(low))} to {place.shown(float(high))} {place.unit}"
@@ -363,14 +364,44 @@ def _check_reach_of_pulses(rig: Rig, places: tuple[_Place, ...], file: str) -> N
                     file,
                     f"{place.key}.{name}_{place.unit}",
                     round(value / place.factor, 9),
-                    f"{allowed}, what the calibrated pulses reach",
-                    f"Narrow the limit, or widen controller.axis.{axis.name} after calibrating",
+                    f"{allowed}, what the [controller] table lets through",
+                    f"Narrow the limit of {axis.name}, or widen that table, pulses after calibrating",
                 )
+
+
+def _check_pace(rig: Rig, places: tuple[_Place, ...], file: str) -> None:
+    """A controller that takes few targets keeps up only with slow motion, and arrives late."""
+    pace = rig.controller.pace
+    if pace is None:
+        return
+    for axis, place, most in zip(rig.axes, places, pace.keeps_up, strict=True):
+        if axis.speed > most + TOLERANCE:
+            raise ConfigError(
+                file,
+                f"{place.key}.speed_{place.unit}_s",
+                round(axis.speed / place.factor, 9),
+                f"at most {place.shown(math.floor(most / place.factor * 100) / 100 * place.factor)}, what the "
+                "controller keeps up with",
+                "It goes from one target to the next at its own speed and then takes the next one; lower the speed, or "
+                "look at the [controller] table",
+            )
+    if rig.look_ahead_s < 2.0 * pace.send_period_s:
+        raise ConfigError(
+            file,
+            "timing.look_ahead_ms",
+            round(rig.look_ahead_s * 1000),
+            f"at least {round(2000.0 * pace.send_period_s)}, two of controller.send_period_ms",
+            "A target waits for up to one such period until it is sent, and takes one to be reached",
+        )
 
 
 def _check_wire(rig: Rig, given: RigTable, file: str) -> None:
     """A line that does not drain in time makes the arm lag behind and a stop wait in the queue (E-16)."""
-    line_ms, period_ms = rig.controller.line_time_s() * 1000, given.timing.period_ms
+    pace = rig.controller.pace
+    key, period_s = ("timing.period_ms", rig.period_s)
+    if pace is not None:
+        key, period_s = "controller.send_period_ms", pace.send_period_s
+    line_ms, period_ms = rig.controller.line_time_s() * 1000, round(period_s * 1000)
     free_ms = WIRE_SHARE * period_ms
     if line_ms <= free_ms:
         return
@@ -379,10 +410,10 @@ def _check_wire(rig: Rig, given: RigTable, file: str) -> None:
     needed_ms = math.ceil(line_ms / WIRE_SHARE)
     raise ConfigError(
         file,
-        "timing.period_ms",
+        key,
         period_ms,
         f"at least {needed_ms}{at}",
         f"The longest move plus the longest query take {line_ms:.1f} ms{at}; a period of {period_ms} ms "
         f"with 30 % spare leaves {free_ms:.1f} ms. Raise controller.baud (here and on the board), "
-        "or period_ms together with look_ahead_ms",
+        f"or {key.partition('.')[2]} together with look_ahead_ms",
     )

@@ -196,12 +196,21 @@ class _Planner:
                 count = max(1, math.ceil(step.seconds / self._rig.period_s - 1e-9))
                 self._append(number, step.label, "wait", np.repeat(self._position[None, :], count + 1, axis=0))
 
+    def _at_corner(self, rows: FloatArray) -> FloatArray:
+        """With the rest that a controller of few targets needs at the end of a step, or it would cut the corner."""
+        pace = self._rig.controller.pace
+        if pace is None or len(rows) < 2:
+            return rows
+        count = math.ceil(pace.longest_s / self._rig.period_s)
+        return np.concatenate([rows, np.repeat(rows[-1:], count, axis=0)])
+
     def _run(self, number: int, step: Move | Gripper, kind: Kind, goal: FloatArray) -> None:
         effort, spot = step.speed_percent / 100.0, self._spot(number, kind)
         rows = _joint_run(self._rig, self._robot, self._position, goal, effort, spot)
         self._append(number, step.label, kind, rows)
 
     def _append(self, number: int, label: str, kind: Kind, rows: FloatArray, line: Line | None = None) -> None:
+        rows = self._at_corner(rows)
         last = self._last + len(rows) - 1
         self._marks.append(
             Mark(

@@ -16,6 +16,7 @@ from hil.model.rig import Axis, Rig
 from hil.motion.motion import Mark, Motion
 from hil.robot import Robot
 from hil.safety.body import Body
+from hil.safety.chords import check_chords
 from hil.safety.clearance import JUMP, clearances, stop_clearances, stop_limits
 from hil.safety.findings import ABSOLUTE_SLACK, MILLIMETRES, RELATIVE_SLACK, Findings, Notes, Unit, unit_of
 from hil.safety.geometry import point_segment_distance
@@ -30,7 +31,8 @@ WIRE_SPARE = 0.3
 """Part of a period that the line to the controller has to stay free."""
 
 LOOK_AHEAD_MOST_S, LOOK_AHEAD_MOST_PERIODS = 0.2, 3
-"""After the host dies the arm moves on for the look-ahead, so it may not be long; three periods do."""
+"""After the host dies the arm moves on for the look-ahead, so it may not be long; three periods do, or three of those
+at which the controller takes targets."""
 
 SLOW_DOWN = 30.0
 """Times that a line may be slower at its slowest place than at its best before a singularity is to blame."""
@@ -69,6 +71,7 @@ def check_motion(rig: Rig, robot: Robot, motion: Motion) -> Findings:
     margins = clearances(rig, body, sent[:, : robot.dof], notes)
     rest = stop_limits(rig, motion, notes)
     stop_clearances(rig, body, motion, rest, margins, notes)
+    check_chords(rig, robot, body, motion, notes)
     _grip(rig, motion, notes)
     return notes.findings()
 
@@ -116,7 +119,7 @@ def _timing(rig: Rig, motion: Motion, notes: Notes) -> None:
             "Plan the motion anew for this rig.",
         )
     seconds = Unit("ms", 1e3)
-    most_s = max(LOOK_AHEAD_MOST_S, LOOK_AHEAD_MOST_PERIODS * period_s)
+    most_s = max(LOOK_AHEAD_MOST_S, LOOK_AHEAD_MOST_PERIODS * _beat_s(rig))
     nearest = f"{seconds.say(period_s)} to {seconds.say(most_s)}"
     for room_s, limit in (
         (rig.look_ahead_s - period_s, f"at least one period, {seconds.say(period_s)}"),
@@ -136,9 +139,15 @@ def _timing(rig: Rig, motion: Motion, notes: Notes) -> None:
         )
 
 
+def _beat_s(rig: Rig) -> float:
+    """Time from one target on the line to the next."""
+    pace = rig.controller.pace
+    return rig.period_s if pace is None else pace.send_period_s
+
+
 def _wire(rig: Rig, notes: Notes) -> None:
     """E-16: a move and a query fit on the line, with room to spare."""
-    period_s, line_s = rig.period_s, rig.controller.line_time_s()
+    period_s, line_s = _beat_s(rig), rig.controller.line_time_s()
     seconds = Unit("ms", 1e3)
     notes.judge(
         "E-16",

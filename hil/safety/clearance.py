@@ -51,7 +51,7 @@ def clearances(rig: Rig, body: Body, joints: FloatArray, notes: Notes) -> FloatA
             unit=MILLIMETRES,
             limit=f"clearance {clearance}{where}",
             nearest=f"{clearance} apart",
-            advice=_evasion(constraint),
+            advice=evasion(constraint),
             group=constraint.group,
             slack=DISTANCE_SLACK_M,
         )
@@ -61,13 +61,29 @@ def clearances(rig: Rig, body: Body, joints: FloatArray, notes: Notes) -> FloatA
 def _between(body: Body, joints: FloatArray, margins: FloatArray, jumps: FloatArray) -> FloatArray:
     """Lowest margin found between each sample and the next, shape (N - 1, constraints).
 
-    No distance can shrink faster than its shapes travel. Where the margins at both ends of a stretch do not
-    outweigh the travel between, the stretch is halved, until they do or until it is below the resolution.
     Stretches with a jump are left out: they are refused anyway.
     """
     found = np.minimum(margins[:-1], margins[1:])
     k = np.flatnonzero((np.abs(np.diff(joints, axis=0)) <= jumps).all(axis=1))
-    a, b, at_a, at_b = joints[k], joints[k + 1], margins[k], margins[k + 1]
+    found[k] = along(body, joints[k], joints[k + 1], margins[k], margins[k + 1])
+    return found
+
+
+def along(body: Body, a: FloatArray, b: FloatArray, at_a: FloatArray, at_b: FloatArray) -> FloatArray:
+    """Lowest margin found on straight ways in joint space, shape (N, constraints).
+
+    No distance can shrink faster than its shapes travel. Where the margins at both ends of a way do not outweigh the
+    travel between, it is halved, until they do or until the travel is below the resolution.
+
+    Args:
+        body: the arm and its surroundings.
+        a: one end of each way, shape (N, joints).
+        b: its other end, shape (N, joints).
+        at_a: the margins at `a`, shape (N, constraints).
+        at_b: those at `b`, shape (N, constraints).
+    """
+    found = np.minimum(at_a, at_b)
+    k = np.arange(len(a))
     while len(k):
         travel = np.abs(b - a) @ body.travel.T
         unsure = (at_a >= 0.0) & (at_b >= 0.0) & (at_a + at_b < travel) & (travel > 2.0 * RESOLUTION_M)
@@ -84,7 +100,8 @@ def _between(body: Body, joints: FloatArray, margins: FloatArray, jumps: FloatAr
     return found
 
 
-def _evasion(constraint: Constraint) -> str:
+def evasion(constraint: Constraint) -> str:
+    """What to change where a constraint is not kept."""
     if constraint.check == "E-09":
         return "Fold the arm less here, or take another way."
     if constraint.group == "table":

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
+from controllers import CONTROLLERS
 
 from drivers import _ssc32_settings
-from drivers.ssc32 import settings_from_table
 from hil.errors import ConfigError
 from hil.model import _rig_file, _robot_file
 from hil.model.files import bundled_dir
@@ -21,7 +21,6 @@ from hil.model.loading import load_rig
 from hil.model.rig import AxisKind, Rig
 from hil.units import DEG, MM
 
-CONTROLLERS = {"ssc32": settings_from_table}
 BUNDLED = sorted(path.stem for path in (bundled_dir() / "rigs").glob("*.toml"))
 LYNX6 = (bundled_dir() / "rigs" / "lynx6.toml").read_text()
 
@@ -91,7 +90,7 @@ def test_every_axis_stops_within_600_ms_even_while_still_accelerating(name: str)
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_every_pose_within_the_limits_has_a_pulse(name: str) -> None:
+def test_every_pose_within_the_limits_can_be_told_to_the_controller(name: str) -> None:
     rig = load_rig(name, CONTROLLERS)
     low, high = rig.controller.bounds()
     for index, axis in enumerate(rig.axes):
@@ -323,14 +322,14 @@ FAULTS = [
         "at 9600 baud; a period of 20 ms with 30 % spare leaves 14.0 ms",
     ),
     # controller
-    ('kind = "ssc32"', 'kind = "ssc23"', "controller.kind", "'ssc23' given; allowed: 'ssc32'"),
-    ('kind = "ssc32"\n', "", "controller.kind", "nothing given; allowed: 'ssc32'"),
+    ('kind = "ssc32"', 'kind = "ssc23"', "controller.kind", "'ssc23' given; allowed: 'rv2aj' or 'ssc32'"),
+    ('kind = "ssc32"\n', "", "controller.kind", "nothing given; allowed: 'rv2aj' or 'ssc32'"),
     ("baud = 115200", "speed = 115200", "controller.speed", "no such key here"),
     (
         "lower_us = 545",
         "lower_us = 560",
         "joints.base.upper_deg",
-        "to 86.631 deg, what the calibrated pulses reach",
+        "to 86.631 deg, what the [controller] table lets through",
     ),
     (
         "upper_us = 2301",

@@ -20,6 +20,8 @@ class PlainController(Record, frozen=True, tag="plain"):
 
     port_url: str = "loop://"
     settle_s: float = 0.02
+    framing: str = "8N1"
+    pace: None = None
 
     def quantise(self, positions: FloatArray) -> FloatArray:
         return positions

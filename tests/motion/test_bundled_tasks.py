@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from controllers import CONTROLLERS
 
-from drivers.ssc32 import settings_from_table
 from hil.model.loading import load_rig
 from hil.motion.planning import plan_task
 from hil.motion.profiles import usage
@@ -16,26 +16,24 @@ from hil.safety.checker import check_motion
 TASKS = Path(__file__).parents[2] / "configs" / "tasks"
 
 
-@pytest.fixture(scope="module")
-def rig():
-    return load_rig("lynx6", {"ssc32": settings_from_table})
-
-
-@pytest.fixture(scope="module")
-def robot(rig):
-    return Robot(rig.robot)
+def planned(file):
+    """A bundled task on its own rig; those that suit any are planned on the Lynx6."""
+    task = load_task(file)
+    rig = load_rig(task.rig or "lynx6", CONTROLLERS)
+    robot = Robot(rig.robot)
+    return rig, robot, plan_task(rig, robot, task)
 
 
 @pytest.mark.parametrize("file", sorted(TASKS.glob("*.toml")), ids=lambda file: file.stem)
-def test_a_bundled_task_plans_on_the_lynx6_ends_in_park_and_is_found_safe(rig, robot, file):
-    motion = plan_task(rig, robot, load_task(file))
+def test_a_bundled_task_plans_ends_in_park_and_is_found_safe(file):
+    rig, robot, motion = planned(file)
     assert motion.start == rig.park
     np.testing.assert_allclose(motion.end, rig.park, atol=1e-12)
     assert (usage(rig, motion.samples) <= 1.0).all()
     assert check_motion(rig, robot, motion).refusals == ()
 
 
-def test_pick_and_place_takes_less_than_a_minute_and_has_lines_and_grips(rig, robot):
-    motion = plan_task(rig, robot, load_task(TASKS / "pick-and-place.toml"))
+def test_pick_and_place_takes_less_than_a_minute_and_has_lines_and_grips():
+    _, _, motion = planned(TASKS / "pick-and-place.toml")
     assert 20.0 <= motion.duration_s <= 40.0
     assert {mark.kind for mark in motion.marks} == {"joint", "line", "wait", "gripper"}

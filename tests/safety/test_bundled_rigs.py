@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from controllers import CONTROLLERS
 
-import drivers.ssc32
 from hil.model.loading import load_rig
 from hil.motion.planning import plan_joint_move, plan_task
 from hil.motion.stopping import stop_ramp
@@ -16,14 +16,14 @@ from hil.safety.checker import check_motion
 from hil.safety.guard import Guard
 from hil.types import JointCommand
 
-CONTROLLERS = {"ssc32": drivers.ssc32.settings_from_table}
 TASKS = Path(__file__).parents[2] / "configs" / "tasks"
 
 
 def planned(name):
-    rig = load_rig("lynx6", CONTROLLERS)
+    task = load_task(TASKS / f"{name}.toml")
+    rig = load_rig(task.rig or "lynx6", CONTROLLERS)
     robot = Robot(rig.robot)
-    return rig, robot, plan_task(rig, robot, load_task(TASKS / f"{name}.toml"))
+    return rig, robot, plan_task(rig, robot, task)
 
 
 def pass_guard(guard, rig, rows, first=0):
@@ -32,7 +32,7 @@ def pass_guard(guard, rig, rows, first=0):
         assert guard.check(command).hits == (), k
 
 
-@pytest.mark.parametrize("name", ["lynx6", "lynx6-4axis", "lynx6-bench", "al5d"])
+@pytest.mark.parametrize("name", ["lynx6", "lynx6-4axis", "lynx6-bench", "al5d", "rv2aj", "rv2aj-hot", "rv2aj-line"])
 def test_from_home_to_park_and_back_passes(name):
     rig = load_rig(name, CONTROLLERS)
     robot = Robot(rig.robot)
@@ -44,7 +44,7 @@ def test_from_home_to_park_and_back_passes(name):
         pass_guard(guard, rig, motion.samples)
 
 
-@pytest.mark.parametrize("name", ["pick-and-place", "square", "wave"])
+@pytest.mark.parametrize("name", ["pick-and-place", "square", "wave", "rv2aj-pick-and-place"])
 def test_every_bundled_task_passes_and_so_does_a_stop_on_the_way(name):
     rig, robot, motion = planned(name)
     assert check_motion(rig, robot, motion).refusals == ()

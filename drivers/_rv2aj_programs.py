@@ -1,0 +1,114 @@
+"""Our own programs on the controller: what they say, and how they are put there, started and taken away.
+
+Both begin from where the arm is, so that starting one moves nothing, and carry our mark in their first line: a program
+of that name without it belongs to somebody else and is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivers._rv2aj_codec import joint_constant
+from drivers._rv2aj_line import Ask
+from drivers._rv2aj_settings import Way
+from drivers._rv2aj_talk import Talk, need
+from hil.errors import ControllerError
+
+MARK = "HIL ARM BRIDGE"
+RESERVED = {Way.HOT: "HILHOT", Way.LINE: "HILLINE"}
+PRINTED = "HIL"
+TOKENS = 900
+"""Each start of the line program has a token of its own: a target that waited through a stop belongs to none."""
+
+_HOT = (
+    f"'{MARK} 1: MOVES TO WHAT HOT SAYS",
+    "JT=J_CURR",
+    "*NXT",
+    "MOV JT",
+    "DLY 0.05",
+    "GOTO *NXT",
+)
+
+_LINE = (
+    f"'{MARK} 1: MOVES TO WHAT THE LINE SAYS",
+    "M9={token}",
+    'OPEN "COM1:" AS #1',
+    "JT=J_CURR",
+    "CNT 1",
+    "*NXT",
+    "INPUT #1,M0,M1,M2,M3,M5,M6,M7,M8",
+    "IF M0<>M9 THEN *NXT",
+    "IF ABS(M1+M2+M3+M5+M6+M7-M8)>0.005 THEN *NXT",
+    "JT.J1=RAD(M1)",
+    "JT.J2=RAD(M2)",
+    "JT.J3=RAD(M3)",
+    "JT.J5=RAD(M5)",
+    "JT.J6=RAD(M6)",
+    "JOVRD M7",
+    f'PRINT #1,"{PRINTED}"',
+    "MOV JT",
+    "GOTO *NXT",
+)
+
+
+def program_lines(way: Way, token: int) -> tuple[str, ...]:
+    """The numbered lines of a way's program."""
+    texts = _HOT if way is Way.HOT else _LINE
+    return tuple(f"{10 * number} {text.format(token=token)}" for number, text in enumerate(texts, start=1))
+
+
+def hot_target(joints_deg: Sequence[float]) -> str:
+    """The request that tells the running program where to go."""
+    return f"HOT{RESERVED[Way.HOT]};JT={joint_constant(joints_deg)}"
+
+
+def line_target(joints_deg: Sequence[float], percent: float, token: int) -> str:
+    """The line that tells the running program where to go and how fast; its last number is the sum of the others.
+
+    A number that lost or doubled a digit on the way does not add up, and the program waits for the next line.
+    """
+    numbers = [*joints_deg, percent]
+    texts = ",".join(f"{number:.2f}" for number in joints_deg)
+    return f"PRN {token},{texts},{percent:.1f},{sum(numbers):.2f}"
+
+
+def check_printed(text: str) -> None:
+    """Raises ControllerError unless this is what the line program prints."""
+    if text.strip() != PRINTED:
+        raise ControllerError(f"{text[:40]!r} is not what our program prints", text.encode("latin-1"))
+
+
+def install(way: Way, token: int, edit_slot: int) -> Talk[None]:
+    """Put the program onto the controller.
+
+    Raises:
+        ControllerError: a program of that name is there and is not ours, or the controller refuses a line.
+        LinkTimeout: an answer stays away.
+    """
+    name = RESERVED[way]
+    yield from remove(name, edit_slot)
+    yield from need(Ask(f"LOAD={name}", slot=edit_slot, spaced=False))
+    for line in program_lines(way, token):
+        yield from need(Ask(f"EDATA{line}", slot=edit_slot, spaced=False))
+    yield from need(Ask("SAVE", slot=edit_slot, spaced=False))
+
+
+def remove(name: str, edit_slot: int) -> Talk[bool]:
+    """Delete a program of ours, if it is there.
+
+    Raises:
+        ControllerError: it is there and is not ours.
+    """
+    there = yield from need(Ask(f"FCHECK{name}"))
+    if there.data.strip().upper() != "N":
+        return False
+    yield from need(Ask(f"LOAD={name}", slot=edit_slot, spaced=False))
+    first = yield from need(Ask("LISTITOP", slot=edit_slot, length=140, spaced=False))
+    yield from need(Ask("NEW", slot=edit_slot, spaced=False))
+    if first.data and MARK not in first.data:
+        raise ControllerError(
+            f"the controller holds a program {name} that is not ours (it begins {first.data[:40]!r}); it is left "
+            "alone: rename it at the controller, or use another way in the rig"
+        )
+    yield from need(Ask(f"FDEL{name}"))
+    return True

@@ -1,0 +1,266 @@
+"""What a rig says of its CR1: line, way of moving, override, and what of the arm could not be confirmed anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from drivers._rv2aj_codec import JOINTS, encode, joint_constant
+from hil.errors import CommandError, ConfigError
+from hil.link import FloatArray, Pace
+from hil.tables import convert
+from hil.types import Record
+from hil.units import DEG
+
+LOWER_DEG = (-150.0, -60.0, -110.0, -90.0, -200.0)
+UPPER_DEG = (150.0, 120.0, 120.0, 90.0, 200.0)
+"""The arm's joint ranges as the controller has them from the factory (its parameter MEJAR)."""
+
+FIRST_OVERRIDE = 10
+"""Percent at which every motion runs until somebody says in the rig that a first motion was watched."""
+
+SPACING_S = 0.1
+"""From a reply to the next request while a program runs."""
+
+LATE = 1.5
+"""Send periods after which a target that could not be sent holds up the motion."""
+
+MATCHED = 0.9
+"""Part of a send period that a chord takes where each has a speed of its own."""
+
+STEPS_A_DEGREE = 100.0
+"""The wire carries hundredths of a degree."""
+
+REPORT_DEG = 0.02
+"""Servos at rest hunt by one step of what JPOSF shows."""
+
+JOINT_REPLY, STATUS_REPLY, PLAIN_REPLY = 86, 18, 4
+"""Longest replies to JPOSF and DSTATE, and a bare QoK, with their ends."""
+
+Five = tuple[float, float, float, float, float]
+
+
+class Way(Enum):
+    """How targets reach the arm."""
+
+    SEGMENTS = "segments"
+    """Each is one joint move by EXEC; the arm rests at every one."""
+    HOT = "hot"
+    """HOT writes each into a loop program of ours that moves to it; the arm rests at every one that it takes."""
+    LINE = "line"
+    """A loop program of ours reads each from the line, with a speed of its own, and blends."""
+
+
+class Rv2ajSettings(Record, frozen=True, dict=True):
+    """An RV-2AJ behind a CR1; a `hil.link.ControllerSettings`.
+
+    Attributes:
+        framing: of the line, ``8E2`` from the factory.
+        send_period_s: time from one target to the next.
+        override_percent: share of the joint speeds that every move gets.
+        max_speed_deg_s: joint speeds at override 100.
+        lower_deg, upper_deg: joint range as the controller has it.
+        latency_s: how long the controller takes to begin an answer.
+        ramp_s: how long a move takes beyond its way at full speed: getting up to speed and to rest.
+        reply_timeout_s: how much later than that a reply may come.
+        servo_timeout_s: how long switching the servos on may take.
+    """
+
+    kind: ClassVar[str] = "rv2aj"
+
+    port_url: str
+    baud: int
+    framing: str = "8E2"
+    way: Way = Way.SEGMENTS
+    send_period_s: float = 1.5
+    override_percent: int = FIRST_OVERRIDE
+    max_speed_deg_s: Five = (180.0, 90.0, 135.0, 180.0, 210.0)
+    lower_deg: Five = LOWER_DEG
+    upper_deg: Five = UPPER_DEG
+    latency_s: float = 0.02
+    ramp_s: float = 0.2
+    reply_timeout_s: float = 0.3
+    servo_timeout_s: float = 5.0
+
+    @property
+    def settle_s(self) -> float:
+        """The last move goes on to its target: one chord, and the ramp at its end."""
+        return self.send_period_s + self.ramp_s
+
+    @property
+    def pace(self) -> Pace:
+        """One target a send period; more than `LATE` of them never go by without one."""
+        ceiling = self.ceiling
+        return Pace(
+            send_period_s=self.send_period_s,
+            longest_s=LATE * self.send_period_s,
+            speeds=tuple(ceiling.tolist()),
+            keeps_up=tuple((ceiling * max(self.chord_share, 0.0)).tolist()),
+            chord_s=MATCHED * self.send_period_s if self.way is Way.LINE else 0.0,
+        )
+
+    @cached_property
+    def ceiling(self) -> FloatArray:
+        """Per axis, the joint speed at the rig's override, rad/s, shape (5,)."""
+        return np.array(self.max_speed_deg_s) * DEG * self.override_percent / 100.0
+
+    @cached_property
+    def chord_share(self) -> float:
+        """Part of a send period in which the arm is on its way; not above 0 if none is left."""
+        if self.way is Way.LINE:
+            return MATCHED
+        lost_s = self.ramp_s + SPACING_S
+        if self.way is Way.SEGMENTS:
+            # Two requests before the move begins, and one look too many after it has ended.
+            lost_s += self._asking_s(_TARGET, PLAIN_REPLY) + self._asking_s(_MOVE, PLAIN_REPLY)
+            lost_s += self._asking_s(_JOINTS, JOINT_REPLY)
+        return 1.0 - lost_s / self.send_period_s
+
+    def quantise(self, positions: FloatArray) -> FloatArray:
+        """Positions in whole hundredths of a degree, shape (n,) or (N, n); limits are not looked at.
+
+        Raises:
+            CommandError: a position is not finite, or the last dimension is not five.
+        """
+        wanted = np.asarray(positions, dtype=np.float64)
+        if wanted.shape[-1:] != (len(JOINTS),) or not np.isfinite(wanted).all():
+            raise CommandError(
+                f"positions of shape {wanted.shape} given; allowed: finite numbers, {len(JOINTS)} per row",
+                value=wanted.shape,
+            )
+        rounded: FloatArray = np.rint(wanted / DEG * STEPS_A_DEGREE) / STEPS_A_DEGREE * DEG
+        return rounded
+
+    def quantise_pose(self, positions: Sequence[float]) -> tuple[float, ...]:
+        """`quantise` for one pose of finite numbers, in plain floats."""
+        return tuple([degrees * DEG for degrees in self.degrees(positions)])
+
+    def degrees(self, positions: Sequence[float]) -> tuple[float, ...]:
+        """Positions in rad as the wire has them."""
+        return tuple([round(position / DEG * STEPS_A_DEGREE) / STEPS_A_DEGREE for position in positions])
+
+    def quantum(self) -> FloatArray:
+        """A hundredth of a degree per axis, shape (5,)."""
+        return np.full(len(JOINTS), DEG / STEPS_A_DEGREE)
+
+    def report_quantum(self) -> FloatArray:
+        """What JPOSF shows of a joint at rest wanders by this much, shape (5,)."""
+        return np.full(len(JOINTS), REPORT_DEG * DEG)
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The controller's joint range, shape (5,) each."""
+        return np.array(self.lower_deg) * DEG, np.array(self.upper_deg) * DEG
+
+    def line_time_s(self) -> float:
+        """One target, one look at the joints and one at the status, with the controller's answers and its spacing."""
+        looks_s = self._asking_s(_JOINTS, JOINT_REPLY) + self._asking_s(_STATUS, STATUS_REPLY) + 2 * SPACING_S
+        if self.way is Way.SEGMENTS:
+            return looks_s + self._asking_s(_TARGET, PLAIN_REPLY) + self._asking_s(_MOVE, PLAIN_REPLY)
+        return looks_s + self._asking_s(_HOT if self.way is Way.HOT else _PRINTED, PLAIN_REPLY + 8) + SPACING_S
+
+    @cached_property
+    def look_s(self) -> float:
+        """One look at the joints, and the distance that it keeps to what is sent before and after."""
+        return self._asking_s(_JOINTS, JOINT_REPLY) + 2 * SPACING_S
+
+    def wire_s(self, count: int) -> float:
+        """Time that `count` bytes take on the line."""
+        return count * bits_per_byte(self.framing) / self.baud
+
+    def _asking_s(self, request: int, reply: int) -> float:
+        return self.wire_s(request + reply) + self.latency_s
+
+
+_LONGEST = joint_constant((-149.99, -59.99, -109.99, -89.99, -199.99))
+_TARGET = len(encode(f"EXECJT={_LONGEST}"))
+_MOVE = len(encode("EXECMOV JT"))
+_HOT = len(encode(f"HOTHILHOT;JT={_LONGEST}"))
+_PRINTED = len("PRN 999,-149.99,-59.99,-109.99,-89.99,-199.99,100.0,-609.95\r")
+_JOINTS = len(encode("JPOSF"))
+_STATUS = len(encode("DSTATE"))
+
+
+def bits_per_byte(framing: str) -> int:
+    """Bit times of one byte: start, data, parity, stop."""
+    return 1 + int(framing[0]) + (framing[1] != "N") + int(framing[2])
+
+
+class Rv2ajTable(Record, frozen=True):
+    """The ``[controller]`` table as it stands in a rig."""
+
+    port: Annotated[str, Meta(min_length=1)]
+    kind: Literal["rv2aj"] = "rv2aj"
+    baud: Literal[9600, 19200, 38400] = 9600
+    framing: Literal["8E2", "8E1", "8N1", "8N2", "8O1", "8O2"] = "8E2"
+    way: Literal["segments", "hot", "line"] = "segments"
+    send_period_ms: Annotated[int, Meta(ge=100, le=10_000)] = 1500
+    override_percent: Annotated[int, Meta(ge=1, le=100)] = FIRST_OVERRIDE
+    override_watched_by: Annotated[str, Meta(min_length=1)] | None = None
+    max_speed_deg_s: Five = (180.0, 90.0, 135.0, 180.0, 210.0)
+    lower_deg: Five = LOWER_DEG
+    upper_deg: Five = UPPER_DEG
+    latency_ms: Annotated[float, Meta(ge=0, le=500)] = 20.0
+    ramp_ms: Annotated[float, Meta(ge=0, le=2000)] = 200.0
+    reply_timeout_ms: Annotated[float, Meta(gt=0, le=2000)] = 300.0
+    servo_timeout_ms: Annotated[float, Meta(gt=0, le=30_000)] = 5000.0
+
+
+def settings_from_table(table: Mapping[str, Any], axes: tuple[tuple[str, str], ...], file: str) -> Rv2ajSettings:
+    """Check a rig's ``[controller]`` table and turn it into settings.
+
+    Args:
+        table: what tomllib gave.
+        axes: name and kind of every axis of the rig, in order.
+        file: name for messages.
+
+    Raises:
+        ConfigError: a key is unknown, missing, or its value cannot be; or the axes are not the arm's five.
+    """
+    raw = convert(table, Rv2ajTable, file=file, prefix="controller")
+    if axes != tuple((name, "revolute") for name in JOINTS):
+        names = [f"{name} ({kind})" for name, kind in axes]
+        allowed = f"{', '.join(JOINTS)}, all of them turning"
+        raise ConfigError(file, "joints", names, allowed, "An RV-2AJ has no J4 and its hand is no axis")
+    if raw.override_percent > FIRST_OVERRIDE and raw.override_watched_by is None:
+        raise ConfigError(
+            file,
+            "controller.override_percent",
+            raw.override_percent,
+            f"at most {FIRST_OVERRIDE} until the first motion of this arm was watched",
+            f"Run a motion at {FIRST_OVERRIDE}; then say who watched it, and when, as controller.override_watched_by",
+        )
+    for index, (low, high, speed) in enumerate(zip(raw.lower_deg, raw.upper_deg, raw.max_speed_deg_s, strict=True)):
+        if not low < high:
+            raise ConfigError(file, f"controller.lower_deg.{index}", low, f"less than upper_deg = {high:g}")
+        if speed <= 0.0:
+            raise ConfigError(file, f"controller.max_speed_deg_s.{index}", speed, "more than 0")
+    settings = Rv2ajSettings(
+        port_url=raw.port,
+        baud=raw.baud,
+        framing=raw.framing,
+        way=Way(raw.way),
+        send_period_s=raw.send_period_ms / 1000.0,
+        override_percent=raw.override_percent,
+        max_speed_deg_s=raw.max_speed_deg_s,
+        lower_deg=raw.lower_deg,
+        upper_deg=raw.upper_deg,
+        latency_s=raw.latency_ms / 1000.0,
+        ramp_s=raw.ramp_ms / 1000.0,
+        reply_timeout_s=raw.reply_timeout_ms / 1000.0,
+        servo_timeout_s=raw.servo_timeout_ms / 1000.0,
+    )
+    if settings.chord_share <= 0.0:
+        lost_ms = (1.0 - settings.chord_share) * raw.send_period_ms
+        raise ConfigError(
+            file,
+            "controller.send_period_ms",
+            raw.send_period_ms,
+            f"more than {lost_ms:.0f} with way = {raw.way!r} at {raw.baud} baud",
+            "That much of it goes by in requests and ramps; what is left is time to move in",
+        )
+    return settings

@@ -1,0 +1,125 @@
+"""What the arm really does behind a controller that takes fewer targets than the loop has ticks: chords of the motion.
+
+At which samples such a driver sends depends on the line, so chords from any sample are judged: those of the usual
+length and those of the longest that the driver lets happen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hil.link import FloatArray, Pace
+from hil.model.rig import Rig
+from hil.motion.motion import Motion
+from hil.robot import Robot
+from hil.safety.body import Body
+from hil.safety.clearance import along, evasion
+from hil.safety.findings import DISTANCE_SLACK_M, MILLIMETRES, RELATIVE_SLACK, Notes
+from hil.safety.geometry import point_segment_distance
+
+Ends = npt.NDArray[np.intp]
+
+STARTS_A_CHORD = 8
+"""Chords begin at every eighth of their length."""
+
+PLACES = 8
+"""Places along a chord at which speed and straightness are looked at."""
+
+FINE = 1e-4
+"""Part of a chord over which the tool's speed is taken."""
+
+
+def check_chords(rig: Rig, robot: Robot, body: Body, motion: Motion, notes: Notes) -> None:
+    """E-03, E-06, E-09 and E-10 along the chords; nothing to do for a controller that takes every sample."""
+    pace = rig.controller.pace
+    if pace is None:
+        return
+    for span_s in (pace.send_period_s, pace.longest_s):
+        ends = _ends(len(motion.samples), max(1, round(span_s / rig.period_s)))
+        joints = np.asarray(rig.controller.quantise(motion.samples))[:, : robot.dof]
+        moving = (joints[ends[:, 0]] != joints[ends[:, 1]]).any(axis=1)
+        ends = ends[moving]
+        if len(ends):
+            _clear(body, joints, ends, notes)
+            _tool_speed(rig, robot, pace, joints, ends, notes)
+            _straight(robot, motion, joints, ends, notes)
+
+
+def _ends(count: int, span: int) -> Ends:
+    """First and last sample of every chord, shape (K, 2); the last ones end with the motion."""
+    first = np.arange(0, count, max(1, span // STARTS_A_CHORD))
+    return np.stack([first, np.minimum(first + span, count - 1)], axis=1)
+
+
+def _clear(body: Body, joints: FloatArray, ends: Ends, notes: Notes) -> None:
+    a, b = joints[ends[:, 0]], joints[ends[:, 1]]
+    lowest = along(body, a, b, body.margins(a), body.margins(b))
+    clearance = MILLIMETRES.say(body.clearance_m)
+    for column, constraint in enumerate(body.constraints):
+        notes.judge(
+            constraint.check,
+            constraint.subject,
+            lowest[:, column],
+            scale=1.0,
+            unit=MILLIMETRES,
+            limit=f"clearance {clearance} on the controller's straight way to its next target",
+            nearest=f"{clearance} apart",
+            advice=f"{evasion(constraint)} A slower motion has shorter ways.",
+            group=constraint.group,
+            samples=ends[:, 0],
+            slack=DISTANCE_SLACK_M,
+        )
+
+
+def _tool_speed(rig: Rig, robot: Robot, pace: Pace, joints: FloatArray, ends: Ends, notes: Notes) -> None:
+    """Between two targets the controller goes at its own speed, not at the motion's."""
+    a, way = joints[ends[:, 0]], joints[ends[:, 1]] - joints[ends[:, 0]]
+    takes_s = np.maximum((np.abs(way) / np.array(pace.speeds[: robot.dof])).max(axis=1), pace.chord_s)
+    fastest = np.zeros(len(ends))
+    for fraction in np.linspace(0.0, 1.0 - FINE, PLACES + 1):
+        here, next_to_it = (robot.forward_kinematics(a + part * way)[:, :3, 3] for part in (fraction, fraction + FINE))
+        fastest = np.maximum(fastest, np.linalg.norm(next_to_it - here, axis=1) / (FINE * takes_s))
+    limit = rig.tool_speed_m_s
+    notes.judge(
+        "E-03",
+        "tool",
+        limit * (1.0 + RELATIVE_SLACK) - fastest,
+        scale=limit,
+        unit=MILLIMETRES,
+        suffix="/s",
+        limit=f"tool speed {MILLIMETRES.say(limit, '/s')} at the controller's own speed between targets",
+        nearest=MILLIMETRES.say(limit, "/s"),
+        advice="Lower the override in the [controller] table.",
+        samples=ends[:, 0],
+        slack=1e-6,
+    )
+
+
+def _straight(robot: Robot, motion: Motion, joints: FloatArray, ends: Ends, notes: Notes) -> None:
+    """E-06: a chord within a line bulges from it."""
+    for mark in motion.marks:
+        if mark.kind != "line":
+            continue
+        assert mark.start_m is not None and mark.end_m is not None and mark.tolerance_m is not None
+        inside = ends[(ends[:, 0] >= mark.first) & (ends[:, 1] <= mark.last)]
+        if not len(inside):
+            inside = np.array([[mark.first, mark.last]])
+        a, b = joints[inside[:, 0]], joints[inside[:, 1]]
+        worst = np.zeros(len(inside))
+        for fraction in np.linspace(0.0, 1.0, PLACES + 1):
+            points = robot.forward_kinematics(a + fraction * (b - a))[:, :3, 3]
+            worst = np.maximum(worst, point_segment_distance(points, np.array(mark.start_m), np.array(mark.end_m)))
+        notes.judge(
+            "E-06",
+            "tool",
+            mark.tolerance_m - worst,
+            scale=mark.tolerance_m,
+            unit=MILLIMETRES,
+            limit=f"{MILLIMETRES.say(mark.tolerance_m)} from the line on the controller's way between targets",
+            nearest=MILLIMETRES.say(mark.tolerance_m),
+            advice="Move slower along this line, so that targets lie closer, or allow more tolerance.",
+            group="line",
+            samples=inside[:, 0],
+            slack=1e-9,
+        )

@@ -1,0 +1,384 @@
+"""Targets, their pace and their limits; stops; and what a person does at the controller meanwhile."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from rv2aj_script import START, TICK_S, Bench, Cr1Port
+
+from drivers._rv2aj_programs import MARK, program_lines
+from drivers._rv2aj_settings import Way
+from hil.errors import CommandError, ControllerError, LinkOverrun
+from hil.types import LinkState
+from hil.units import DEG
+
+WAYS = {"segments": 1500, "hot": 1000, "line": 1000}
+TARGET = {"segments": "EXECJT", "hot": "HOT", "line": "PRN"}
+
+
+@pytest.fixture(params=WAYS)
+def bench(request: pytest.FixtureRequest) -> Bench:
+    return Bench(way=request.param, send_period_ms=WAYS[request.param]).ready()
+
+
+def targets(bench: Bench) -> list[tuple[float, tuple[float, ...]]]:
+    """Every target sent, with its time: J1, J2, J3, J5, J6."""
+    found = []
+    for at_s, command in bench.port.heard:
+        if command.startswith(TARGET[bench.settings.way.value]):
+            numbers = [float(text) for text in re.findall(r"-?\d+\.\d\d", command)]
+            joints = numbers[:5] if bench.settings.way is Way.LINE else [*numbers[:3], *numbers[4:6]]
+            found.append((at_s, tuple(joints)))
+    return found
+
+
+# -- targets -----------------------------------------------------------------------------------------------------
+
+
+def test_one_target_a_send_period_is_sent_and_each_is_the_newest(bench: Bench) -> None:
+    bench.stream(0, 16.0, 4.0)
+    bench.tick(200)
+    sent = targets(bench)
+    period_s = bench.settings.send_period_s
+    assert len(sent) == pytest.approx(4.0 / period_s + 1, abs=1.5)
+    for (before, _), (after, _) in pairwise(sent):
+        assert after - before >= period_s - TICK_S
+    for at_s, joints in sent[1:-1]:
+        assert joints[0] == pytest.approx(4.0 * (at_s - sent[0][0]), abs=1.2)
+    assert sent[-1][1] == (16.0, 0.0, 90.0, 90.0, 0.0)
+    assert bench.port.joints(bench.now_s)[0] == 16.0
+
+
+def test_a_command_comes_back_as_the_controller_sees_it(bench: Bench) -> None:
+    sent = bench.move(0.1234, *START[1:])
+    assert sent.positions[0] == pytest.approx(0.12 * DEG)
+    assert bench.settings.quantise_pose(sent.positions) == sent.positions
+
+
+def test_a_target_that_is_the_last_one_again_is_not_sent_again(bench: Bench) -> None:
+    for _ in range(100):
+        bench.move(3.0, *START[1:])
+        bench.tick()
+    bench.tick(100)
+    assert len(targets(bench)) == 1
+
+
+def test_requests_keep_their_distance_while_a_program_runs() -> None:
+    bench = Bench(way="hot", send_period_ms=1000).ready()
+    bench.stream(0, 10.0, 3.0)
+    for before, after in pairwise(at_s for at_s, _ in bench.port.heard):
+        assert after - before > 0.1
+
+
+def test_there_is_never_more_than_one_request_in_flight(bench: Bench) -> None:
+    waiting = []
+
+    def count(command: str, reply: bytes) -> list[tuple[float, bytes]]:
+        waiting.append(len(bench.port.coming))
+        return [(0.0, reply)]
+
+    bench.port.mangle = count
+    bench.stream(1, 8.0, 3.0)
+    assert waiting
+    assert max(waiting) == 0
+
+
+@pytest.mark.parametrize("joint", range(5))
+def test_a_joint_beyond_the_controllers_range_is_refused_by_name(bench: Bench, joint: int) -> None:
+    joints = list(START)
+    joints[joint] = 230.0
+    name = ("J1", "J2", "J3", "J5", "J6")[joint]
+    with pytest.raises(CommandError, match=rf"{name}: 230\.00 deg given; allowed:") as caught:
+        bench.move(*joints)
+    assert caught.value.axis == name
+    bench.tick(100)
+    assert targets(bench) == []
+
+
+def test_commands_of_the_wrong_length_order_or_without_servos_are_refused() -> None:
+    bench = Bench()
+    bench.connect()
+    with pytest.raises(CommandError, match="not energised: J1, J2, J3, J5, J6"):
+        bench.move(*START)
+    bench.energise()
+    with pytest.raises(CommandError, match="4 positions given; allowed: 5"):
+        bench.move(*START[:4])
+    bench.move(*START)
+    bench.seq -= 1
+    with pytest.raises(CommandError, match="numbers must rise"):
+        bench.move(*START)
+
+
+def test_in_segments_the_next_move_waits_for_the_arm_and_the_motion_is_held_up_rather_than_skipped() -> None:
+    bench = Bench(way="segments").ready()
+    bench.port.speed_deg_s = 10.0
+    with pytest.raises(LinkOverrun, match="nothing is skipped"):
+        bench.stream(0, 40.0, 8.0)
+    assert not any(command.startswith("QeR5640") for command in bench.port.commands())
+    assert len(targets(bench)) == 2
+
+
+def test_a_move_that_the_controller_is_too_busy_for_is_told_again() -> None:
+    bench = Bench(way="segments").ready()
+    bench.port.refusals["EXECMOV"] = 5640
+    bench.move(2.0, *START[1:])
+    bench.tick(50)
+    bench.port.refusals.clear()
+    bench.tick(100)
+    assert bench.port.joints(bench.now_s)[0] == 2.0
+    assert len(bench.port.commands("EXECMOV")) < 12
+
+
+def test_a_controller_that_stays_busy_is_a_fault_in_the_end() -> None:
+    bench = Bench(way="segments").ready()
+    bench.port.refusals["EXECMOV"] = 5640
+    bench.move(2.0, *START[1:])
+    with pytest.raises(ControllerError, match="L5640 not possible while something runs"):
+        bench.tick(500)
+
+
+def test_a_refused_target_is_a_fault_with_the_alarms_words(bench: Bench) -> None:
+    bench.port.refusals[TARGET[bench.settings.way.value][:4]] = 2602
+    bench.move(2.0, *START[1:])
+    with pytest.raises(ControllerError, match="L2602 the target is outside the range"):
+        bench.tick(100)
+    with pytest.raises(ControllerError, match="L2602"):
+        bench.move(3.0, *START[1:])
+
+
+# -- our programs ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("way", "name"), [("hot", "HILHOT"), ("line", "HILLINE")])
+def test_our_program_is_put_there_started_and_taken_away(way: str, name: str) -> None:
+    bench = Bench(way=way, send_period_ms=1000).ready()
+    assert bench.port.programs[name] == list(program_lines(Way(way), 1))
+    assert bench.port.running
+    assert bench.port.selected == name
+    assert not bench.port.moving(bench.now_s)
+    bench.driver.close()
+    assert name not in bench.port.programs
+    assert not bench.port.running
+
+
+def test_the_programs_begin_where_the_arm_is_and_keep_to_the_language() -> None:
+    for way in (Way.HOT, Way.LINE):
+        lines = program_lines(way, 7)
+        assert MARK in lines[0]
+        motion = next(i for i, line in enumerate(lines) if " MOV " in line)
+        assert any("=J_CURR" in line for line in lines[:motion])
+        assert all(len(line) <= 127 for line in lines)
+        assert [int(line.split()[0]) for line in lines] == [10 * (i + 1) for i in range(len(lines))]
+    assert any(line.endswith("M9=7") for line in program_lines(Way.LINE, 7))
+
+
+def test_a_program_of_that_name_which_is_somebody_elses_is_left_alone() -> None:
+    port = Cr1Port()
+    port.programs["HILHOT"] = ["10 MOV P1"]
+    bench = Bench(port, way="hot", send_period_ms=1000)
+    bench.connect()
+    with pytest.raises(ControllerError, match="is not ours"):
+        bench.energise()
+    bench.driver.close()
+    assert port.programs["HILHOT"] == ["10 MOV P1"]
+
+
+def test_what_a_dead_session_left_behind_is_replaced() -> None:
+    port = Cr1Port()
+    port.programs["HILLINE"] = list(program_lines(Way.LINE, 3))
+    Bench(port, way="line", send_period_ms=1000).ready()
+    assert port.programs["HILLINE"] == list(program_lines(Way.LINE, 1))
+
+
+def test_a_line_program_is_told_a_speed_at_which_each_chord_takes_its_time() -> None:
+    bench = Bench(way="line", send_period_ms=1000).ready()
+    bench.stream(0, 10.0, 5.0)
+    percents = [float(command.split(",")[6]) for command in bench.port.commands("PRN")]
+    assert percents[2:-1] == [pytest.approx(100 * 2.0 / (18.0 * 0.9), abs=1.0)] * len(percents[2:-1])
+
+
+def test_every_start_of_the_line_program_has_a_token_of_its_own() -> None:
+    bench = Bench(way="line", send_period_ms=1000).ready()
+    bench.move(2.0, *START[1:])
+    bench.tick(100)
+    bench.driver.stop(bench.now_s)
+    bench.tick(100)
+    bench.move(1.0, *START[1:])
+    bench.tick(200)
+    assert [command.split(",")[0] for command in bench.port.commands("PRN")] == ["PRN 1", "PRN 2"]
+
+
+# -- stopping ------------------------------------------------------------------------------------------------------
+
+
+def test_a_stop_goes_out_at_once_and_nothing_is_left_to_go_on_with(bench: Bench) -> None:
+    bench.stream(0, 12.0, 3.0)
+    asked_s = bench.now_s
+    bench.driver.stop(asked_s)
+    bench.tick(150)
+    at_s = next(at_s for at_s, command in bench.port.heard if command == "STOP")
+    assert at_s - asked_s < 0.12
+    frozen = bench.port.joints(bench.now_s)
+    assert bench.port.resets == 1
+    assert not bench.port.paused
+    state = bench.tick(200)
+    assert bench.port.joints(bench.now_s) == frozen
+    assert all(state.known), "the servos keep their power"
+    last = bench.port.commands()[bench.port.commands().index("STOP") :]
+    assert not [command for command in last if command.startswith(("EXEC", "HOT", "PRN", "RUN"))]
+
+
+def test_after_a_stop_the_arm_moves_again_when_told_and_only_then(bench: Bench) -> None:
+    bench.move(5.0, *START[1:])
+    bench.tick(20)
+    bench.driver.stop(bench.now_s)
+    bench.driver.stop(bench.now_s)
+    bench.tick(150)
+    bench.move(1.0, *START[1:])
+    bench.tick(400)
+    assert bench.port.joints(bench.now_s)[0] == 1.0
+
+
+def test_a_stop_between_the_target_and_its_move_lets_no_move_out() -> None:
+    bench = Bench(way="segments").ready()
+    bench.move(5.0, *START[1:])
+    while not bench.port.commands("EXECJT"):
+        bench.tick()
+    bench.driver.stop(bench.now_s)
+    bench.tick(150)
+    assert bench.port.commands("EXECMOV") == []
+
+
+def test_a_stop_that_is_not_heeded_is_repeated_and_then_a_fault() -> None:
+    bench = Bench(way="hot", send_period_ms=1000).ready()
+    bench.port.answers["STOP"] = "QoK"
+    bench.driver.stop(bench.now_s)
+    with pytest.raises(ControllerError, match="does not come to rest"):
+        bench.tick(400)
+    assert len(bench.port.commands("STOP")) > 3
+
+
+# -- people at the controller --------------------------------------------------------------------------------------
+
+
+def turn_key(port: Cr1Port) -> None:
+    port.teach = True
+
+
+def press_stop(port: Cr1Port) -> None:
+    port.emergency, port.servo, port.alarm = 2, False, (60, 1)
+
+
+def enable_teach_box(port: Cr1Port) -> None:
+    port.alarm, port.servo = (5000, 1), False
+
+
+def servo_off(port: Cr1Port) -> None:
+    port.servo = False
+
+
+@pytest.mark.parametrize(
+    ("happens", "words"),
+    [
+        (turn_key, "key was turned to TEACH"),
+        (press_stop, "emergency stop"),
+        (enable_teach_box, "H5000 the teach box is enabled"),
+        (servo_off, "servos went off"),
+    ],
+)
+def test_what_a_person_does_in_motion_is_a_fault_shown_as_such(bench: Bench, happens: object, words: str) -> None:
+    bench.stream(0, 6.0, 2.0)
+    happens(bench.port)  # type: ignore[operator]
+    with pytest.raises(ControllerError, match=words):
+        bench.tick(120)
+    assert bench.tick().known == (False,) * 5
+    before = len(targets(bench))
+    with pytest.raises(ControllerError, match=words):
+        bench.move(7.0, *START[1:])
+    bench.driver.stop(bench.now_s)
+    bench.tick(100)
+    assert len(targets(bench)) == before
+    assert "STOP" in bench.port.commands()
+
+
+def test_our_program_stopped_by_somebody_is_a_fault() -> None:
+    bench = Bench(way="line", send_period_ms=1000).ready()
+    bench.port.running = False
+    with pytest.raises(ControllerError, match="our program has stopped"):
+        bench.tick(100)
+
+
+# -- the line ------------------------------------------------------------------------------------------------------
+
+
+def test_reports_follow_the_arm_and_carry_the_time_of_their_request(bench: Bench) -> None:
+    bench.stream(0, 9.0, 3.0)
+    bench.tick(150)
+    state = bench.tick()
+    assert state.joints is not None
+    assert state.joints.positions[0] == pytest.approx(9.0 * DEG)
+    assert bench.now_s - 1.0 < state.joints.t_s < bench.now_s - 0.1
+
+
+def test_silence_is_counted_and_the_count_begins_anew_when_answers_come_back(bench: Bench) -> None:
+    bench.port.silent = True
+    counts = [bench.tick().missed_replies for _ in range(250)]
+    assert all(after - before in (0, 1) for before, after in pairwise(counts))
+    assert counts[-1] >= 9
+    bench.port.silent = False
+    assert all(bench.wait(lambda state: state.missed_replies == 0).known)
+
+
+def test_a_late_answer_is_never_taken_for_a_newer_one() -> None:
+    bench = Bench(way="segments").ready()
+    late = [True]
+
+    def mangle(command: str, reply: bytes) -> list[tuple[float, bytes]]:
+        return [(0.9 if command == "JPOSF" and late else 0.0, reply)]
+
+    bench.port.mangle = mangle
+    bench.tick(50)
+    bench.port.place((2.0, *START[1:]))
+    bench.tick(100)
+    late.clear()
+    seen: list[LinkState] = [bench.tick() for _ in range(150)]
+    assert seen[-1].joints is not None
+    assert seen[-1].joints.positions[0] == pytest.approx(2.0 * DEG)
+    for state in seen:
+        assert state.joints is not None
+        assert state.joints.positions[0] in (pytest.approx(0.0), pytest.approx(2.0 * DEG))
+
+
+def test_a_digit_lost_in_a_report_is_not_believed_until_it_is_seen_twice() -> None:
+    bench = Bench(way="segments").ready()
+    lost = [True]
+
+    def mangle(command: str, reply: bytes) -> list[tuple[float, bytes]]:
+        if command == "JPOSF" and lost:
+            lost.clear()
+            return [(0.0, reply.replace(b"J3;90.00", b"J3;0.00"))]
+        return [(0.0, reply)]
+
+    bench.port.mangle = mangle
+    for _ in range(50):
+        state = bench.tick()
+        assert state.joints is not None
+        assert state.joints.positions[2] == pytest.approx(90 * DEG)
+
+
+def test_a_port_that_takes_nothing_holds_up_and_loses_nothing(bench: Bench) -> None:
+    bench.port.room = 0
+    bench.move(2.0, *START[1:])
+    assert bench.tick(30).missed_replies > 0
+    bench.port.room = None
+    bench.tick(300)
+    assert bench.port.joints(bench.now_s)[0] == pytest.approx(2.0)
+
+
+def test_a_controller_that_falls_silent_while_stopping_is_counted_until_somebody_gives_up() -> None:
+    bench = Bench(way="segments").ready()
+    bench.port.silent = True
+    bench.driver.stop(bench.now_s)
+    assert bench.tick(300).missed_replies >= 10
