@@ -75,6 +75,7 @@ def _list_robots(*, as_json: bool) -> None:
 
 def show_robot(model: RobotModel) -> None:
     """The specification panel: the file's own numbers, what follows from them, and what is not given."""
+    from hil.dynamics.plausibility import inertia_warnings
     from hil.model.specification import NOT_GIVEN, controller_lines, home_text, inertia_lines, longest_reach_m
 
     def kilograms(value: float | None) -> str:
@@ -103,6 +104,8 @@ def show_robot(model: RobotModel) -> None:
         say(f"verified against: {text}")
     for note in model.notes:
         say(f"note: {note}")
+    for warning in inertia_warnings(model):
+        say(f"warning: {warning}")
 
 
 def _show_joints(model: RobotModel) -> None:
@@ -147,10 +150,15 @@ def _inverse_words(model: RobotModel) -> str:
 
 def _worked_out(model: RobotModel) -> dict[str, Any]:
     """What the panel shows beside the file's own keys; null where it is not given."""
+    from hil.dynamics.plausibility import inertia_warnings
     from hil.model.specification import longest_reach_m
     from hil.robot import Robot
 
-    return {"longest_reach_m": longest_reach_m(model), "closed_form": Robot(model).closed_form_family or None}
+    return {
+        "longest_reach_m": longest_reach_m(model),
+        "closed_form": Robot(model).closed_form_family or None,
+        "inertia_warnings": list(inertia_warnings(model)),
+    }
 
 
 def _builtins(model: RobotModel) -> dict[str, Any]:
@@ -261,6 +269,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="With --prove: print JSON instead of a table.")] = False,
 ) -> None:
     """Read a robot, rig or task file strictly and say what is wrong with it; --prove goes further with a rig."""
+    from hil.dynamics.plausibility import inertia_warnings
     from hil.model.files import read_toml
     from hil.model.loading import load_robot
     from hil.motion.planning import plan
@@ -282,7 +291,10 @@ def check(
         motion = plan(loaded, path)
         words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
     else:
-        words = f"a robot with {load_robot(path).dof} joints"
+        model = load_robot(path)
+        words = f"a robot with {model.dof} joints"
+        for warning in inertia_warnings(model):
+            print(f"warning: {warning}")
     print(f"{file}: {words}. Nothing wrong found")
 
 
