@@ -162,6 +162,43 @@ class LeaseMachine(RuleBasedStateMachine):
         if allowed and not lease.frozen and not lease.latched:
             self.arm.box.append(("start", epoch))
 
+    @rule(user=st.sampled_from(["ann", "bob", "nea", "tom"]))
+    def set_off(self, user: str) -> None:
+        """What it takes until an arm moves, in one go; chance alone hardly ever finds it."""
+        if self.driver is None:
+            self.claim(user, False)
+            self.pass_time(3, False)
+        if self.driver is not None:
+            self.beat(self.driver.user, False, 0.0, 0)
+            self.beat(self.driver.user, True, 0.0, 0)
+            self.move(self.driver.user, 0)
+            self.arm.tick()
+
+    @precondition(lambda self: self.arm.mode is Mode.STREAMING)
+    @rule(how=st.sampled_from(["stall", "stuck", "slow", "release", "slot", "vanish", "let go"]))
+    def come_to_grief(self, how: str) -> None:
+        """What happens to drivers on the way, right while the arm moves."""
+        assert self.driver is not None
+        user = self.driver.user
+        if how == "stall":
+            self.pass_time(40, False)
+        elif how == "stuck":
+            self.pass_time(20, False)
+            self.beat(user, True, 0.0, 0)
+            assert not self.lease.held(self.now_s)
+        elif how == "slow":
+            self.beat(user, True, 0.7, 0)
+            assert self.arm.box
+        elif how == "release":
+            self.release(user)
+        elif how == "slot":
+            self.pass_time(1600, True)
+        elif how == "vanish":
+            self.vanish(user)
+        else:
+            self.beat(user, False, 0.0, 0)
+            assert self.arm.box
+
     @rule(user=people)
     def release(self, user: str) -> None:
         with contextlib.suppress(InterlockError):
@@ -271,5 +308,5 @@ class LeaseMachine(RuleBasedStateMachine):
         assert self.lease.place(self.lease.driver.channel) == 0  # type: ignore[union-attr]
 
 
-LeaseMachine.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+LeaseMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
 TestLease = LeaseMachine.TestCase
