@@ -202,3 +202,11 @@ def test_an_added_arm_is_found_by_its_name_beside_the_bundled_ones(hil, tmp_path
     (folder / "desk.toml").write_text((bundled_dir() / "robots" / "planar-3r.toml").read_text())
     assert "desk" in hil("robots").out
     assert package.load_robot("desk").dof == 3
+
+
+def test_inertias_that_no_body_has_are_told_and_used_all_the_same(hil) -> None:
+    for arguments in (("check", "puma560"), ("robots", "puma560")):
+        shown = hil(*arguments)
+        assert shown.code == 0
+        assert "link of J3: principal moments of inertia" in " ".join(shown.out.split())
+    assert "warning" not in hil("check", "lynx6-4axis").out
