@@ -174,30 +174,43 @@ class SphericalWristArm(NamedTuple):
         px, py, distance = directed(px, py, functions)
         reached = drawn_out(distance, abs(across), functions)
         length = functions.sqrt((reached - across) * (reached + across))
-        move = self._spare_move(y, reached, functions)
         yaws = []
-        for along in (length + move, move - length):
+        for along in self._within_blur(length, y, functions):
             c, s = px * along + py * across, py * along - px * across
             scale = 1.0 / (distance * functions.sqrt(along * along + across * across))
             yaws.append(Yaw(coordinate(row, functions.atan2(s, c)), scale * c, scale * s, along))
         return yaws, functions.maximum(reached - distance, 0.0), None
 
-    def _spare_move(self, y: Scalar, reached: Scalar, functions: Functions) -> Scalar:
-        """How far a point as near to the axis as the plane may be moved along it, so that joints 2 and 3 reach it.
+    def _within_blur(self, length: Scalar, y: Scalar, functions: Functions) -> tuple[Scalar, Scalar]:
+        """Both coordinates along the plane, moved to where joints 2 and 3 reach the point if that is within the blur.
 
-        There `BLUR_M` across the plane is some 1e-8 m along it, and so may decide about a straight elbow.
+        `BLUR_M` across the plane is some 1e-7 m along it for a point about as near to the yaw axis as the plane. That
+        may decide about a straight elbow, or about a forearm folded to all but nothing.
         """
         ahead = self.chain.rows[0].a
-        if ahead == 0.0:
-            return 0.0
         least, most = self.plane.ring_m
-        squared = ahead * ahead + y * y
-        lacking = functions.maximum(least * least - squared, 0.0)
-        if math.isfinite(most):
-            lacking = lacking - functions.maximum(squared - most * most, 0.0)
-        spare = functions.where(abs(self.across_m) - reached, math.sqrt(2.0 * BLUR_M * abs(self.across_m)), 0.0)
-        move = functions.maximum(lacking / (-2.0 * ahead), -spare)
-        return -functions.maximum(-move, -spare)
+        blur = 2.0 * BLUR_M * abs(self.across_m)
+        if ahead == 0.0 and (least == 0.0 or blur < REACH_TOLERANCE_M * least):
+            return length, -length
+        spare = blur / (2.0 * length + math.sqrt(blur))
+        nearest = functions.sqrt(functions.maximum(least * least - y * y, 0.0)) if least > 0.0 else None
+        farthest = functions.sqrt(functions.maximum(most * most - y * y, 0.0)) if math.isfinite(most) else None
+
+        def lacking(away: Scalar) -> Scalar:
+            way = 0.0 if nearest is None else functions.maximum(nearest - away, 0.0)
+            if farthest is not None:
+                way = way - functions.maximum(away - farthest, 0.0)
+            return -functions.maximum(-functions.maximum(way, -spare), -spare)
+
+        if ahead == 0.0:
+            reached = length + lacking(length)
+            return reached, -reached
+        alongs = []
+        for along in (length, -length):
+            away = along - ahead
+            way = lacking(functions.maximum(away, -away))
+            alongs.append(along + functions.where(away, way, -way))
+        return alongs[0], alongs[1]
 
     def _wrist(
         self, axes: Sequence[Vector], rest_direction: tuple[Scalar, Scalar], functions: Functions

@@ -260,15 +260,37 @@ def test_singular_in_several_ways_at_once_still_gives_the_configuration_at_rest(
 @pytest.mark.parametrize("folded", [False, True])
 def test_a_limit_of_the_elbow_over_the_axis_of_an_arm_with_two_shoulder_offsets_is_not_lost(folded: bool) -> None:
     rows = list(arm("staubli-tx90").chain.rows)
-    rows[0] = rows[0]._replace(a=0.3)
-    rows[1] = rows[1]._replace(d=0.2, a=0.7 if folded else 0.425)
+    rows[0] = rows[0]._replace(a=1.0)
+    rows[1] = rows[1]._replace(d=0.95, a=1.6 if folded else 1.1)
     form = spherical_wrist.recognise(Chain(tuple(rows), IDENTITY, None))
     assert form is not None
-    for off in (0.0, 1e-9, 3e-9, 1e-8, -3e-8, 5e-8, 7e-8, -1e-7, 1e-6):
-        q = configurations(form, 40, 20)
+    for off in (0.0, 1e-9, 3e-9, 1e-8, -3e-8, 5e-8, 7e-8, -1e-7, 1.5e-7, -2e-7, 3e-7, 1e-6):
+        q = configurations(form, 200, 20)
         straighten(form, q, 0.0, folded)
         assert bring_over_axis(form, q, off).all() or folded
         assert np.isfinite(check(form, q, np.zeros_like(q))).all()
+
+
+@pytest.mark.parametrize("difference_m", [1e-10, 3e-9, 1e-8, 5e-7, -5e-7, 1e-6, 1e-4])
+@pytest.mark.parametrize("ahead_m", [0.0, 0.3])
+@pytest.mark.parametrize("across_m", [0.0, 0.02, -1.0])
+def test_a_forearm_folded_to_all_but_nothing_is_not_lost(difference_m: float, ahead_m: float, across_m: float) -> None:
+    q90 = math.pi / 2
+    rows = (
+        row(q90, a=ahead_m),
+        row(0.0, d=across_m, a=0.7),
+        row(q90, a=0.7 + difference_m),
+        row(q90),
+        row(-q90),
+        row(0.0, d=0.1),
+    )
+    form = spherical_wrist.recognise(Chain(rows, IDENTITY, None))
+    assert form is not None
+    q = configurations(form, 20 * len(OFFSETS), 21)
+    straighten(form, q, np.tile(OFFSETS, 20), folded=True)
+    assert np.isfinite(check(form, q, np.zeros_like(q))).all()
+    line_up(form, q, np.repeat(OFFSETS, 20))
+    assert np.isfinite(check(form, q, np.zeros_like(q))).all()
 
 
 @pytest.mark.parametrize("name", ["abb-irb140", "puma560", "staubli-tx90", "vrm-kukakr62", "stanford"])
