@@ -28,7 +28,7 @@ def logins_dir() -> Path:
 
 def login(file: File = None) -> None:
     """Keep a lab's address, fingerprint and token for `hil watch`, `hil drive`, `hil book` and `hil pull`."""
-    from hil.service.grants import clock_text, peek
+    from hil.service.grants import EVERY_ARM, clock_text, peek
     from hil.service.join import logins, read_join, save_login
 
     if file is None:
@@ -49,6 +49,7 @@ def login(file: File = None) -> None:
     if grant is None:
         raise ConfigError(str(file), "token", "something else", "a token, as `hil token new` writes it")
     save_login(logins_dir(), join)
-    arms = "all arms" if grant.arms == ("*",) else ", ".join(grant.arms)
+    arms = "all arms" if grant.arms == (EVERY_ARM,) else ", ".join(grant.arms)
     print(f"{join.lab}: {grant.user} may {grant.role.value} {arms} until {clock_text(grant.expires_s)}")
-    print(f"hil watch {join.url}" if grant.role.value == "watch" else f"hil drive {join.url}")
+    arm = "ARM" if grant.arms == (EVERY_ARM,) else grant.arms[0]
+    print(f"hil {'watch' if grant.role.value == 'watch' else 'drive'} {join.url}/{arm}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LabFolder = Annotated[Path, typer.Option("--lab", metavar="DIR", help="The lab's folder; none: this one.")]
 _DEFAULT_SPEED_PERCENT = 50.0
+_COUNTS, _NOT_YET = "counts", "not yet"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -244,8 +245,10 @@ def forget(
     if (name is None) == (not ended):
         raise typer.BadParameter("either a name, or --ended")
     loaded, now_s = load_lab(lab), time.time()
-    if name is not None and any(grant.user == name and grant.expires_s > now_s for grant in issued(loaded.issued)):
-        raise typer.BadParameter(f"{name} has a token that counts; revoke it first, or it could not be found any more")
+    mine = [grant for grant in issued(loaded.issued) if grant.user == name]
+    if any(_state(grant, loaded, now_s) in (_COUNTS, _NOT_YET) for grant in mine):
+        advice = "Revoke it first: without the name it could not be found any more"
+        raise ConfigError("hil token forget", "NAME", name, "somebody without a token that counts", advice)
     tokens = forget_tokens(loaded.issued, user=name, ended_before_s=now_s if ended else float("-inf"))
     slots = 0
     if loaded.bookings.is_file():
@@ -256,6 +259,8 @@ def forget(
 
 
 def _show_all(grants: list[Grant], lab: Lab, now_s: float, *, as_json: bool) -> None:
+    from rich.markup import escape
+
     from hil.service.grants import clock_text
 
     states = [_state(grant, lab, now_s) for grant in grants]
@@ -265,7 +270,7 @@ def _show_all(grants: list[Grant], lab: Lab, now_s: float, *, as_json: bool) -> 
     rows = [
         (
             grant.token_id,
-            grant.user,
+            escape(grant.user),
             " ".join(grant.arms),
             grant.role.value,
             f"{100 * grant.speed_share:g}",
@@ -283,8 +288,8 @@ def _state(grant: Grant, lab: Lab, now_s: float) -> str:
     if Revocations(lab.revoked).covers(grant):
         return "revoked"
     if now_s < grant.not_before_s:
-        return "not yet"
-    return "counts" if grant.in_window(now_s) else "ended"
+        return _NOT_YET
+    return _COUNTS if grant.in_window(now_s) else "ended"
 
 
 def _in_words(grant: Grant) -> str:

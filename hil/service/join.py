@@ -121,14 +121,21 @@ def save_login(folder: Path, join: Join) -> Path:
     return path
 
 
-def find_login(folder: Path, url: str) -> Join | None:
-    """The login for an address; None if there is none.
+def find_login(folder: Path, url: str) -> tuple[Join | None, str]:
+    """The login for an address, which may have an arm's id behind it: ``https://lab.example.org:8742/left``.
+
+    Returns:
+        The login, or None if there is none, and the arm's id, or nothing.
 
     Raises:
-        ConfigError: others may read it, or it is damaged.
+        ConfigError: it is no address; or others may read the login, or it is damaged.
     """
-    path = folder / f"{_name(url)}.toml"
-    return read_join(path, read_secret(path)) if path.is_file() else None
+    base, _, arm = url.rstrip("/").rpartition("/")
+    for lab, rest in ((url, ""), (base, arm)):
+        path = folder / f"{_name(lab)}.toml"
+        if lab.rstrip(":/") and path.is_file():
+            return read_join(path, read_secret(path)), rest
+    return None, ""
 
 
 def logins(folder: Path) -> list[Join]:

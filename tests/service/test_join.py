@@ -53,10 +53,12 @@ def test_something_else_is_no_join_file() -> None:
 
 def test_a_login_is_found_however_its_address_is_typed(tmp_path: Path) -> None:
     path = save_login(tmp_path / "logins", JOIN)
+    folder = tmp_path / "logins"
     for url in ("https://lab.example.org:8742", "https://LAB.example.org:8742/", "lab.example.org:8742"):
-        assert find_login(tmp_path / "logins", url) == JOIN
-    for url in ("https://lab.example.org", "http://lab.example.org:8742", "https://lab.example.org:8742/other"):
-        assert find_login(tmp_path / "logins", url) is None
+        assert find_login(folder, url) == (JOIN, "")
+        assert find_login(folder, f"{url.rstrip('/')}/left") == (JOIN, "left")
+    for url in ("https://lab.example.org", "http://lab.example.org:8742", "https://lab.example.org:8742/a/b", "", "x/"):
+        assert find_login(folder, url) == (None, "")
     with pytest.raises(ConfigError, match="an address as"):
         find_login(tmp_path, "https://lab:port")
     if sys.platform != "win32":

@@ -1,0 +1,121 @@
+"""One question to a lab over HTTP, blocking, with the standard library: to the pinned certificate or to nobody."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import ipaddress
+import ssl
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hil.errors import CommandError, HilError, LinkError
+from hil.service.wire import MAX_ANSWER_BYTES, Refused, decode_body
+from hil.types import Record
+
+TIMEOUT_S = 10.0
+
+
+class RefusedByLabError(HilError):
+    """A lab said no; `refused` has its words."""
+
+    def __init__(self, refused: Refused) -> None:
+        self.refused = refused
+        super().__init__(refused.reason)
+
+
+class Access(Record, frozen=True):
+    """How to reach a lab, and as whom. Shows no token when printed.
+
+    Attributes:
+        url: where it answers, with the prefix of a proxy if there is one.
+        token: empty for a lab that asks for none.
+        certificate_sha256: fingerprint of the only certificate to talk to; empty where an authority vouches.
+    """
+
+    url: str
+    token: str = ""
+    certificate_sha256: str = ""
+
+    def __repr__(self) -> str:
+        return f"Access(url={self.url!r})"
+
+
+def ask(access: Access, method: str, path: str, body: Record | None = None) -> bytes:
+    """Send one request and give the answer's body.
+
+    Args:
+        access: which lab, and as whom.
+        method: of HTTP.
+        path: below the lab's address, beginning with ``/``.
+        body: sent as JSON; None for none.
+
+    Raises:
+        RefusedByLabError: the lab said no.
+        LinkError: it cannot be reached, or is not the one that it should be.
+        CommandError: a token would go over an open line, or the address is none.
+    """
+    connection, prefix = _connection(access)
+    headers = {"Accept": "application/json"}
+    if access.token:
+        headers["Authorization"] = f"Bearer {access.token}"
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    try:
+        connection.connect()
+        _check_certificate(connection, access)
+        connection.request(method, prefix + path, None if body is None else msgspec.json.encode(body), headers)
+        response = connection.getresponse()
+        data = response.read(MAX_ANSWER_BYTES + 1)
+    except (OSError, http.client.HTTPException) as error:
+        words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise LinkError(f"{access.url} cannot be reached: {words}", port=access.url) from None
+    finally:
+        connection.close()
+    if response.status == http.client.OK:
+        return data
+    try:
+        raise RefusedByLabError(decode_body(data, Refused))
+    except CommandError:
+        raise LinkError(f"{access.url} answers {response.status}, as no lab does", port=access.url) from None
+
+
+def _connection(access: Access) -> tuple[http.client.HTTPConnection, str]:
+    try:
+        parts = urlsplit(access.url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        host, port, parts = "", None, urlsplit("")
+    if parts.scheme not in ("http", "https") or not host:
+        raise CommandError(f"address {access.url!r} given; allowed: as https://lab.example.org:8742", value=access.url)
+    prefix = parts.path.rstrip("/")
+    if parts.scheme == "https":
+        context = ssl.create_default_context()
+        if access.certificate_sha256:
+            # The fingerprint says more than any authority; it is compared before anything is sent.
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context), prefix
+    if access.token and not _is_loopback(host):
+        raise CommandError(f"{access.url} is not encrypted: the token could be read on its way; allowed: https")
+    return http.client.HTTPConnection(host, port, timeout=TIMEOUT_S), prefix
+
+
+def _check_certificate(connection: http.client.HTTPConnection, access: Access) -> None:
+    if not access.certificate_sha256 or not isinstance(connection.sock, ssl.SSLSocket):
+        return
+    shown = hashlib.sha256(connection.sock.getpeercert(binary_form=True) or b"").hexdigest()
+    if not hmac.compare_digest(shown, access.certificate_sha256):
+        raise LinkError(
+            f"{access.url} shows another certificate than the join file names: it is not the lab, or its certificate "
+            "was renewed. Ask its owner for a new join file",
+            port=access.url,
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
