@@ -6,7 +6,6 @@ anew. Stopping is never refused.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -118,12 +117,12 @@ class MotionFacts(Record, frozen=True):
     Attributes:
         user: for whom it was previewed.
         peak_share: largest part of the rig's speeds that it uses.
-        tool_m: the tool point along it, densely enough that what lies between two of them does not matter.
+        box: of a token, inside which the tool point was found to stay all the way; None for none.
     """
 
     user: str
     peak_share: float
-    tool_m: tuple[Point, ...]
+    box: WorkBox | None = None
 
 
 class Facts(Record, frozen=True):
@@ -396,10 +395,10 @@ class Gate:
                 f"the motion uses {given:.0f} % of the speeds; allowed now: {allowed:.0f} %",
                 "a slower plan",
             )
-        if grant.box is not None:
-            # Of a way that begins outside, no step may lead further out; of a single point, nothing leads there.
-            for before, after in _steps(motion.tool_m):
-                _check_box(grant.box, before, after)
+        if grant.box not in (None, motion.box):
+            raise _NoError(
+                Code.BOX, "the motion was not previewed against the box of the token; preview it again", "preview"
+            )
 
 
 class Allowance:
@@ -430,12 +429,6 @@ def outside_m(box: WorkBox, point: Sequence[float]) -> float:
         max(low - value, value - high, 0.0) for low, value, high in zip(box.lower_m, point, box.upper_m, strict=True)
     ]
     return math.hypot(*gaps) if all(map(math.isfinite, point)) else math.inf
-
-
-def _steps(points: tuple[Point, ...]) -> list[tuple[Point | None, Point | None]]:
-    if len(points) < 2:
-        return [(None, points[0] if points else None)]
-    return list(itertools.pairwise(points))
 
 
 def _check_box(box: WorkBox, here: Point | None, goal: Point | None) -> None:
