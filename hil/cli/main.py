@@ -11,6 +11,8 @@ import typer
 
 from hil.cli import (
     arms,
+    audit,
+    book,
     calibrate,
     connect,
     derive,
@@ -22,6 +24,7 @@ from hil.cli import (
     login,
     moving,
     plot,
+    serve,
     tokens,
     workspace,
 )
@@ -48,6 +51,9 @@ plot.add_to(app)
 fake.add_to(app)
 tokens.add_to(app)
 login.add_to(app)
+serve.add_to(app)
+book.add_to(app)
+audit.add_to(app)
 
 _INTERRUPTED = 130
 

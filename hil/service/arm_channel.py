@@ -48,6 +48,7 @@ class ArmReport(Record, frozen=True, tag="report"):
         reported: newest report of the controller, with how it is known.
         wire_s: age of that report; None without one.
         ticks: since the report before.
+        written_bytes: to the line, among them.
         late_s, work_s: the worst among them.
         missed: deadlines missed since the loop began.
         hits: limits that bit since the report before, one for each check and axis.
@@ -66,6 +67,7 @@ class ArmReport(Record, frozen=True, tag="report"):
     source: StateSource | None
     wire_s: float | None
     ticks: int
+    written_bytes: int
     late_s: float
     work_s: float
     missed: int

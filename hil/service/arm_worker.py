@@ -101,7 +101,7 @@ class _Watcher:
     def __init__(self, axes: int) -> None:
         self._last: TickRecord | None = None
         self._commanded: list[float | None] = [None] * axes
-        self._ticks, self._late_s, self._work_s = 0, 0.0, 0.0
+        self._ticks, self._written, self._late_s, self._work_s = 0, 0, 0.0, 0.0
         self._hits: dict[tuple[str, str], LimitHit] = {}
         self.events: list[str] = []
 
@@ -113,6 +113,7 @@ class _Watcher:
         """A tick has come."""
         self._last = record
         self._ticks += 1
+        self._written += len(record.written)
         self._late_s, self._work_s = max(self._late_s, record.late_s), max(self._work_s, record.work_s)
         if record.sent is not None:
             if isinstance(record.wanted, JointCommand):
@@ -147,13 +148,14 @@ class _Watcher:
             source=None if reported is None else reported.source,
             wire_s=None if reported is None else max(0.0, last.t_s - reported.t_s),
             ticks=self._ticks,
+            written_bytes=self._written,
             late_s=self._late_s,
             work_s=self._work_s,
             missed=last.missed,
             hits=tuple(self._hits.values()),
             events=tuple(self.events),
         )
-        self._ticks, self._late_s, self._work_s = 0, 0.0, 0.0
+        self._ticks, self._written, self._late_s, self._work_s = 0, 0, 0.0, 0.0
         self._hits.clear()
         self.events.clear()
         return report

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from hil.model.files import find, read_toml
+from hil.model.files import find, parse_toml
 from hil.model.rig import Rig
 from hil.service.wire import PulledRig, RigFile
 
@@ -12,22 +13,38 @@ from hil.service.wire import PulledRig, RigFile
 def pulled(arm: str, rig: Rig) -> PulledRig:
     """Everything that `load_rig` reads for this rig, below the folder of its kind.
 
+    Where a file names another one, it does so by a path from itself, so that the folders stay together wherever
+    they are put.
+
     Raises:
         ConfigError: a file is no longer there, or cannot be read.
     """
-    files: dict[str, Path] = {}
+    files: dict[str, str] = {}
     path = find("rigs", rig.file)
+    calibration = None if rig.calibration is None else Path(rig.calibration.file)
+    if calibration is not None:
+        files[f"calibrations/{calibration.name}"] = calibration.read_text("utf-8-sig")
     while True:
-        files[f"rigs/{path.name}"] = path
-        table = read_toml(path)
-        if isinstance(table.get("robot"), str):
-            robot = find("robots", table["robot"], file=str(path), key="robot")
-            files.setdefault(f"robots/{robot.name}", robot)
-        if not isinstance(table.get("inherit"), str):
+        data = path.read_bytes()
+        text, table = data.decode("utf-8-sig"), parse_toml(data, str(path))
+        above, robot = table.get("inherit"), table.get("robot")
+        if isinstance(robot, str):
+            found = find("robots", robot, file=str(path), key="robot")
+            text = _naming(text, "robot", f"../robots/{found.name}")
+            files[f"robots/{found.name}"] = found.read_text("utf-8-sig")
+        if isinstance(above, str):
+            text = _naming(text, "inherit", f"./{find('rigs', above, file=str(path), key='inherit').name}")
+        # A calibration is named by the rig that it is for; others inherit none.
+        first = not any(name.startswith("rigs/") for name in files)
+        named = f"../calibrations/{calibration.name}" if calibration is not None and first else None
+        files[f"rigs/{path.name}"] = _naming(text, "calibration", named)
+        if not isinstance(above, str):
             break
-        path = find("rigs", table["inherit"], file=str(path), key="inherit")
-    if rig.calibration is not None:
-        calibration = Path(rig.calibration.file)
-        files[f"calibrations/{calibration.name}"] = calibration
-    texts = tuple(RigFile(name=name, text=path.read_bytes().decode("utf-8-sig")) for name, path in files.items())
-    return PulledRig(arm=arm, digest=rig.digest, files=texts)
+        path = find("rigs", above, file=str(path), key="inherit")
+    return PulledRig(arm=arm, digest=rig.digest, files=tuple(RigFile(name=n, text=t) for n, t in files.items()))
+
+
+def _naming(text: str, key: str, value: str | None) -> str:
+    """The text with another value of a key at its top, or without it."""
+    without = re.sub(rf"(?m)^{key}\s*=.*\n?", "", text, count=1)
+    return without if value is None else f'{key} = "{value}"\n{without}'

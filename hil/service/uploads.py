@@ -19,10 +19,13 @@ import msgspec
 
 from hil.errors import CommandError, HilError, InterlockError, RefusedError
 from hil.model.rig import AxisKind, Rig
+from hil.service.gate import BOX_SLACK_M, SLACK
+from hil.service.grants import WorkBox
 from hil.types import Record, Refusal
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
+    from hil.link import FloatArray
     from hil.motion.motion import Motion
 
 PREVIEW_S = 30.0
@@ -37,8 +40,6 @@ _NICE = 10
 _KEPT_EACH = 8
 _KEPT_BYTES = 64 << 20
 
-Point = tuple[float, float, float]
-
 
 class Job(Record, frozen=True):
     """Something to plan and preview.
@@ -51,7 +52,7 @@ class Job(Record, frozen=True):
         start: pose in which the motion begins, rad or m per axis; None for the task's own.
         goal: of a move.
         speed_percent: of a move.
-        box: where the tool point has to stay: lower and upper corner, m; None for the rig's own fences.
+        box: where the tool point has to stay; None for the rig's own fences.
         most_share: part of the rig's speeds that may be used.
     """
 
@@ -62,7 +63,7 @@ class Job(Record, frozen=True):
     start: tuple[float, ...] | None = None
     goal: tuple[float, ...] = ()
     speed_percent: float = 100.0
-    box: tuple[Point, Point] | None = None
+    box: WorkBox | None = None
     most_share: float = 1.0
 
 
@@ -75,7 +76,7 @@ class Verdict(Record, frozen=True):
         digest: of the motion.
         peak_share: largest part of the rig's speeds that the motion uses.
         start: pose in which it begins.
-        tool_lower_m, tool_upper_m: corners of the box that holds the tool's path.
+        box: that the tool's path was held against.
         notes: tight places, in words.
     """
 
@@ -87,8 +88,7 @@ class Verdict(Record, frozen=True):
     duration_s: float = 0.0
     peak_share: float = 0.0
     start: tuple[float, ...] = ()
-    tool_lower_m: Point = (0.0, 0.0, 0.0)
-    tool_upper_m: Point = (0.0, 0.0, 0.0)
+    box: WorkBox | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -133,6 +133,12 @@ class PreviewDesk:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, job)
         finally:
             self._waiting -= 1
+
+    async def warm_up(self) -> None:
+        """Have the process ready before somebody waits for it."""
+        for arm, rig in list(self._rigs.items())[:1]:
+            with contextlib.suppress(HilError):
+                await self.preview(Job(arm=arm, language="move", start=rig.park, goal=rig.park))
 
     def close(self) -> None:
         """End the process; what still runs is given up."""
@@ -221,6 +227,9 @@ def _limit() -> None:
 
 def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
     """Plan and preview one job; never raises for what stands in it."""
+    import numpy as np
+
+    from hil.robot import Robot
     from hil.runtime.preview import preview
 
     rig = rigs[job.arm]
@@ -231,8 +240,11 @@ def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
                 words=f"a motion of {motion.duration_s:.0f} s given; allowed: {LONGEST_MOTION_S:.0f}. "
                 "Split it into shorter ones"
             )
-        peak_share, lower_m, upper_m = _extent(rig, motion)
-        if words := _beyond_the_token(job, peak_share, lower_m, upper_m):
+        robot = Robot(rig.robot)
+        samples = np.asarray(motion.samples, dtype=np.float64)
+        tool_m = robot.forward_kinematics(samples[:, : robot.dof])[:, :3, 3]
+        peak_share = _peak_share(rig, samples, tool_m)
+        if words := _beyond_the_token(job, peak_share, tool_m):
             return Verdict(words=words, peak_share=peak_share, duration_s=motion.duration_s)
         report = preview(rig, motion)
     except RefusedError as error:
@@ -251,8 +263,7 @@ def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
         duration_s=motion.duration_s,
         peak_share=peak_share,
         start=tuple(float(value) for value in motion.start),
-        tool_lower_m=lower_m,
-        tool_upper_m=upper_m,
+        box=job.box,
         notes=tuple(f"[{m.check}] {m.subject}: {m.limit}, margin {m.margin:.3g} {m.unit}" for m in tightest),
     )
 
@@ -288,35 +299,39 @@ def _start(rig: Rig, positions: tuple[float, ...]) -> object:
     )
 
 
-def _extent(rig: Rig, motion: Motion) -> tuple[float, Point, Point]:
-    """Peak of the rig's speeds as a part of them, and the box that holds the tool's path."""
+def _peak_share(rig: Rig, samples: FloatArray, tool_m: FloatArray) -> float:
+    """The largest part of the rig's speeds that a motion uses."""
     import numpy as np
 
-    from hil.robot import Robot
-
-    robot = Robot(rig.robot)
-    samples = np.asarray(motion.samples, dtype=np.float64)
-    tool = robot.forward_kinematics(samples[:, : robot.dof])[:, :3, 3]
-    share = 0.0
-    if len(samples) > 1:
-        axes = np.abs(np.diff(samples, axis=0)) / rig.period_s / np.array([axis.speed for axis in rig.axes])
-        tool_m_s = np.linalg.norm(np.diff(tool, axis=0), axis=1) / rig.period_s
-        share = max(float(axes.max()), float(tool_m_s.max()) / rig.tool_speed_m_s)
-    lower, upper = tool.min(axis=0).tolist(), tool.max(axis=0).tolist()
-    return share, (lower[0], lower[1], lower[2]), (upper[0], upper[1], upper[2])
+    if len(samples) < 2:
+        return 0.0
+    axes = np.abs(np.diff(samples, axis=0)) / rig.period_s / np.array([axis.speed for axis in rig.axes])
+    tool_m_s = np.linalg.norm(np.diff(tool_m, axis=0), axis=1) / rig.period_s
+    return max(float(axes.max()), float(tool_m_s.max()) / rig.tool_speed_m_s)
 
 
-def _beyond_the_token(job: Job, peak_share: float, lower_m: Point, upper_m: Point) -> str:
+def _beyond_the_token(job: Job, peak_share: float, tool_m: FloatArray) -> str:
     """Why the token does not allow it; empty if it does."""
-    if peak_share > job.most_share + 1e-9:
+    if peak_share > job.most_share + SLACK:
         return (
             f"the motion uses {100.0 * peak_share:.0f} % of the rig's speeds; the token allows "
             f"{100.0 * job.most_share:.0f} %. Add speed_percent to its steps"
         )
-    if job.box is not None and not all(
-        low <= least and most <= high for low, high, least, most in zip(*job.box, lower_m, upper_m, strict=True)
-    ):
-        seen = ", ".join(f"{least / MM:.0f} to {most / MM:.0f}" for least, most in zip(lower_m, upper_m, strict=True))
-        fits = ", ".join(f"{low / MM:.0f} to {high / MM:.0f}" for low, high in zip(*job.box, strict=True))
-        return f"the tool's path spans {seen} mm in x, y, z; the token allows {fits} mm"
-    return ""
+    if job.box is None or _keeps_to(job.box, tool_m):
+        return ""
+    ends = zip(tool_m.min(axis=0), tool_m.max(axis=0), job.box.lower_m, job.box.upper_m, strict=True)
+    spans = [(f"{least / MM:.0f} to {most / MM:.0f}", f"{low / MM:.0f} to {high / MM:.0f}")
+             for least, most, low, high in ends]  # fmt: skip
+    seen, fits = (", ".join(words) for words in zip(*spans, strict=True))
+    return f"the tool's path spans {seen} mm in x, y, z; the token allows {fits} mm"
+
+
+def _keeps_to(box: WorkBox, tool_m: FloatArray) -> bool:
+    """Whether a path is inside the box, or comes nearer with every step until it is."""
+    import numpy as np
+
+    gaps = np.maximum(np.maximum(np.array(box.lower_m) - tool_m, tool_m - np.array(box.upper_m)), 0.0)
+    off_m = np.linalg.norm(gaps, axis=1)
+    outside = off_m > BOX_SLACK_M
+    # Standing still outside, as before and after a move, leads nowhere.
+    return bool((~outside[1:] | (outside[:-1] & (off_m[1:] <= off_m[:-1] + SLACK))).all())

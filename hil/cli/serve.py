@@ -1,0 +1,159 @@
+"""hil serve: arms for a lab, or virtual ones for a newcomer; and `hil serve init`, which makes a lab's folder."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hil.cli._serve_init import init
+from hil.cli.moving import command_line
+from hil.cli.output import complain
+from hil.errors import ConfigError, LinkError
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Sequence
+
+    from hil.service.running import ArmPlan, RunningLab
+    from hil.service.settings import Settings
+
+
+class _ServeGroup(TyperGroup):
+    """`hil serve init ...`, and `hil serve ...` for everything else."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the unnamed command's name in front of its arguments."""
+        if not args or (args[0] not in self.commands and args[0] != "--help"):
+            args = ["arms", *args]
+        return super().parse_args(ctx, args)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    group = typer.Typer(cls=_ServeGroup, help="Share arms: one drives, many watch. `hil serve init` makes a lab.")
+    group.command("arms")(serve)
+    group.command("init")(init)
+    app.add_typer(group, name="serve")
+
+
+def serve(
+    rigs: Annotated[list[str] | None, typer.Argument(metavar="RIG...", help="Rigs by name or file.")] = None,
+    demo: Annotated[int | None, typer.Option(metavar="N", help="N virtual arms, on this computer alone.")] = None,
+    demo_rig: Annotated[str, typer.Option(metavar="RIG", help="What the virtual arms are.")] = "lynx6",
+    lab: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of a lab, as `hil serve init` makes it.")
+    ] = None,
+    hardware: Annotated[
+        bool, typer.Option("--hardware", help="Real arms at their rigs' ports. Without: fakes.")
+    ] = False,
+    host: Annotated[str | None, typer.Option(metavar="ADDR", help="Address to listen on; none: this computer.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="None: 8742, or the lab's.")] = None,
+) -> None:
+    """Share arms over the network: the settings' own, those of RIG..., or virtual ones. Ends with Ctrl-C."""
+    from hil.service.settings import Lab, Settings, load_lab
+
+    if demo is not None and (rigs or lab is not None or hardware):
+        raise typer.BadParameter("--demo has arms of its own: give neither RIG nor --lab nor --hardware")
+    found = Lab(folder=Path(), settings=Settings()) if lab is None else load_lab(lab)
+    found = Lab(folder=found.folder, settings=_listening(found.settings, host, port))
+    with tempfile.TemporaryDirectory(prefix="hil-demo-") as folder:
+        plans = _plans(found.settings, rigs or [], demo, demo_rig, hardware, Path(folder))
+        if not plans:
+            raise ConfigError("hil serve", "RIG", None, "rigs, --demo N, or --lab DIR with arms in its settings")
+        _serve(found, plans, keyed=lab is not None)
+
+
+def _listening(settings: Settings, host: str | None, port: int | None) -> Settings:
+    import msgspec
+
+    changes = {"host": host, "port": port}
+    listen = msgspec.structs.replace(
+        settings.listen, **{key: value for key, value in changes.items() if value is not None}
+    )
+    return msgspec.structs.replace(settings, listen=listen)
+
+
+def _plans(
+    settings: Settings, rigs: list[str], demo: int | None, demo_rig: str, hardware: bool, folder: Path
+) -> Sequence[ArmPlan]:
+    import msgspec
+
+    from hil.service.demo import demo_arms
+    from hil.service.opening import arms_of
+    from hil.service.settings import ArmSettings
+
+    if demo is not None:
+        return demo_arms(demo, demo_rig, folder)
+    if rigs:
+        arms = {Path(rig).stem: ArmSettings(rig=rig, hardware=hardware) for rig in rigs}
+        settings = msgspec.structs.replace(settings, arms=arms)
+    return arms_of(settings)
+
+
+def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
+    from hil.service.opening import open_lab, open_local, tls_of
+    from hil.service.settings import Lab
+
+    assert isinstance(lab, Lab)
+    settings, command = lab.settings, command_line()
+    if keyed:
+        running = open_lab(lab, plans, command=command, say=complain)
+    else:
+        running = open_local(settings, plans, command=command, say=complain)
+    for plan in plans:
+        what = "FAKE" if plan.url is None else f"REAL at {plan.url}"
+        print(f"{what} {plan.rig.controller.kind}: {plan.arm}, {plan.rig.title}", flush=True)
+    with asyncio.Runner() as runner:
+        runner.run(_run(running, settings, tls_of(lab)))
+
+
+async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None) -> None:
+    from aiohttp import web
+
+    from hil.service.app import application
+
+    app = application(lab, trust_proxy=settings.listen.behind_tls_proxy)
+    runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            try:
+                loop.add_signal_handler(getattr(signal, name), told.set)
+            except NotImplementedError:  # Windows: Ctrl-C interrupts the runner
+                break
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, settings.listen.host, settings.listen.port, ssl_context=tls)
+        try:
+            await site.start()
+        except OSError as error:
+            place = f"{settings.listen.host} port {settings.listen.port}"
+            raise LinkError(f"{place}: cannot listen there: {error.strerror}. Give another --port") from None
+        _say_where(runner.addresses, tls is not None, lab)
+        await told.wait()
+        print("ending: every arm is stopped and held first", flush=True)
+    finally:
+        await runner.cleanup()
+
+
+def _say_where(addresses: list[object], tls: bool, lab: RunningLab) -> None:
+    from hil.service.settings import is_loopback
+
+    for address in addresses:
+        assert isinstance(address, tuple)
+        host, port = address[:2]
+        shown = f"[{host}]" if ":" in host else host
+        url = f"{'https' if tls else 'http'}://{shown}:{port}"
+        print(f"serving {', '.join(lab.desks)} at {url}", flush=True)
+        if is_loopback(host) and not lab.door.keyed:
+            arm = next(iter(lab.desks))
+            print(f"in another terminal: hil drive {url}/{arm}   or watch: hil watch {url}/{arm}", flush=True)
+    if not lab.door.keyed:
+        print("without keys: whoever uses this computer may drive; nobody else can reach it", flush=True)

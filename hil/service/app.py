@@ -1,0 +1,447 @@
+"""The server's HTTP: state, channel, calendar, previews, rigs, pictures, journals and audit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import glob
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from aiohttp import web
+
+from hil.errors import CommandError, HilError, InterlockError
+from hil.service import channel as channels
+from hil.service import wire
+from hil.service.audit import Deed, Entry
+from hil.service.audit_reading import query
+from hil.service.bookings import BookingError
+from hil.service.desk import ArmDesk
+from hil.service.doors import Visitor
+from hil.service.pulling import pulled
+from hil.service.rights import Action, may, who_may
+from hil.service.running import RunningLab
+from hil.service.settings import is_loopback
+from hil.service.tokens import TokenError
+from hil.service.uploads import Job, Verdict
+from hil.service.wire import PICTURE_HEADER, ROOT, Code
+
+PAGE = Path(__file__).parent / "page"
+JSON = "application/json"
+MOST_CHANNELS = 400
+MOST_OF_ONE_ADDRESS = 100
+PICTURE_WAIT_S = 3.0
+MOST_ENTRIES = 1000
+_BOUNDARY = "picture"
+_MINUTE_S = 60.0
+
+R = TypeVar("R")
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+_STATUS = {
+    Code.TOKEN: 401,
+    Code.ROLE: 403,
+    Code.ARM: 404,
+    Code.MALFORMED: 400,
+    Code.SIZE: 413,
+    Code.RATE: 429,
+    Code.BUSY: 503,
+    Code.UNAVAILABLE: 503,
+}
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' blob: data:; connect-src 'self' ws: wss:; "
+    "frame-ancestors 'none'",
+}
+
+
+class _NoError(HilError):
+    """A request that is answered with a refusal."""
+
+    def __init__(self, code: Code, reason: str) -> None:
+        self.code = code
+        super().__init__(reason)
+
+
+def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
+    """Everything that the server answers.
+
+    Args:
+        lab: what is behind it; started and closed with the application.
+        trust_proxy: the network address of visitors is what the proxy in front says.
+    """
+    app = web.Application(client_max_size=2 * wire.MAX_UPLOAD_BYTES, middlewares=[_answers])
+    desk = _Reception(lab, trust_proxy)
+    app.router.add_get(f"{ROOT}/lab", desk.arms)
+    app.router.add_get(f"{ROOT}/channel", desk.channel)
+    app.router.add_get(f"{ROOT}/arms/{{arm}}/state", desk.state)
+    app.router.add_get(f"{ROOT}/arms/{{arm}}/rig", desk.rig)
+    app.router.add_get(f"{ROOT}/arms/{{arm}}/picture", desk.picture)
+    app.router.add_get(f"{ROOT}/arms/{{arm}}/pictures", desk.pictures)
+    app.router.add_get(f"{ROOT}/arms/{{arm}}/bookings", desk.bookings)
+    app.router.add_post(f"{ROOT}/bookings", desk.book)
+    app.router.add_delete(f"{ROOT}/bookings/{{id}}", desk.cancel)
+    app.router.add_post(f"{ROOT}/previews", desk.preview)
+    app.router.add_get(f"{ROOT}/journals", desk.journals)
+    app.router.add_get(f"{ROOT}/journals/{{name}}", desk.journal)
+    app.router.add_get(f"{ROOT}/audit", desk.audit)
+    if PAGE.is_dir():
+        app.router.add_get("/", _page("index.html"))
+        app.router.add_static("/page", PAGE)
+    app.on_startup.append(lambda _: lab.start())
+    app.on_shutdown.append(lambda _: lab.close("the server ends"))
+    return app
+
+
+def _page(name: str) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.FileResponse(PAGE / name)
+
+    return answer
+
+
+@web.middleware
+async def _answers(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Every refusal as a message, every answer with headers that keep browsers careful."""
+    try:
+        response = await handler(request)
+    except TokenError as error:
+        response = _refusal(Code.TOKEN, str(error))
+        response.headers["WWW-Authenticate"] = "Bearer"
+    except _NoError as error:
+        response = _refusal(error.code, str(error))
+    except InterlockError as error:
+        response = _refusal(Code.UNAVAILABLE, str(error))
+    except (CommandError, BookingError) as error:
+        response = _refusal(Code.MALFORMED, str(error))
+    except HilError as error:
+        response = _refusal(Code.UNAVAILABLE, str(error))
+    except web.HTTPRequestEntityTooLarge:
+        response = _refusal(Code.SIZE, f"the body is too long; allowed: {wire.MAX_UPLOAD_BYTES} bytes")
+    except web.HTTPException as error:
+        response = _refusal(Code.MALFORMED, f"{error.reason}", error.status)
+    if not response.prepared:
+        response.headers.update(_HEADERS)
+    return response
+
+
+def _refusal(code: Code, reason: str, status: int | None = None) -> web.Response:
+    body = wire.encode(wire.Refused(to=0, now_s=time.monotonic(), code=code, reason=reason))
+    return web.Response(body=body, status=status or _STATUS.get(code, 409), content_type=JSON)
+
+
+def _json(message: msgspec.Struct) -> web.Response:
+    return web.Response(body=msgspec.json.encode(message), content_type=JSON)
+
+
+class _Reception:
+    """Answers requests."""
+
+    def __init__(self, lab: RunningLab, trust_proxy: bool) -> None:
+        self._lab, self._trust_proxy = lab, trust_proxy
+        self._open: dict[str, int] = {}
+
+    # -- who ---------------------------------------------------------------------------------------------
+
+    def _origin(self, request: web.Request) -> str:
+        if self._trust_proxy and (forwarded := request.headers.get("X-Forwarded-For")):
+            # The last one is what the proxy itself has seen.
+            return forwarded.rpartition(",")[2].strip()
+        return request.remote or ""
+
+    def _check_host(self, request: web.Request) -> None:
+        """Refuse what a foreign page in a browser on this computer sends: there are no tokens that it would lack."""
+        host = _name(request.host)
+        if not self._lab.door.keyed and not is_loopback(host):
+            raise _NoError(Code.ROLE, "this server answers to its loopback address alone")
+        origin = request.headers.get("Origin")
+        if origin is not None and not self._trust_proxy and _name(origin.rpartition("/")[2]) != host:
+            raise _NoError(Code.ROLE, "pages of other servers may not come here")
+
+    def _admit(self, request: web.Request, token: str, name: str, on_site: bool) -> Visitor:
+        try:
+            return self._lab.door.admit(
+                token,
+                name=name,
+                says_on_site=on_site,
+                origin=self._origin(request),
+                now_s=time.monotonic(),
+                now_epoch_s=time.time(),
+            )
+        except TokenError as error:
+            who = "" if error.grant is None else error.grant.token_id
+            self._lab.note(Deed(who=who, what="log in", verdict="refused", origin=self._origin(request),
+                                detail=error.flaw.value))  # fmt: skip
+            raise
+
+    def _visitor(self, request: web.Request, action: Action) -> Visitor:
+        """Who asks over HTTP, if that person may."""
+        self._check_host(request)
+        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        visitor = self._admit(request, token.strip() if kind.lower() == "bearer" else "", "", False)
+        if not may(visitor.grant.role, action):
+            raise _NoError(
+                Code.ROLE, f"{action.value} needs the role {who_may(action)}; yours is {visitor.grant.role.value}"
+            )
+        return visitor
+
+    def _desk(self, request: web.Request, action: Action) -> tuple[ArmDesk, Visitor]:
+        visitor = self._visitor(request, action)
+        return self._at(request.match_info["arm"], visitor), visitor
+
+    def _at(self, arm: str, visitor: Visitor) -> ArmDesk:
+        try:
+            return self._lab.desk(arm, visitor)
+        except InterlockError as error:
+            raise _NoError(Code.ARM, str(error)) from None
+
+    # -- state -------------------------------------------------------------------------------------------
+
+    async def arms(self, request: web.Request) -> web.StreamResponse:
+        """All arms that the asker may see."""
+        return _json(self._lab.list_arms(self._visitor(request, Action.WATCH)))
+
+    async def state(self, request: web.Request) -> web.StreamResponse:
+        """The newest telemetry of an arm."""
+        desk, _ = self._desk(request, Action.WATCH)
+        if desk.live.report is None:
+            raise InterlockError(f"{desk.arm} is not there yet")
+        return _json(desk.telemetry(time.monotonic()))
+
+    async def rig(self, request: web.Request) -> web.StreamResponse:
+        """The files of an arm's rig."""
+        desk, _ = self._desk(request, Action.PULL)
+        return _json(await _in_thread(lambda: pulled(desk.arm, desk.rig)))
+
+    async def channel(self, request: web.Request) -> web.StreamResponse:
+        """A WebSocket for one arm."""
+        self._check_host(request)
+        origin = self._origin(request)
+        mine = self._open.get(origin, 0)
+        if sum(self._open.values()) >= MOST_CHANNELS or mine >= MOST_OF_ONE_ADDRESS:
+            raise _NoError(Code.BUSY, "too many channels are open; close one first")
+        self._open[origin] = mine + 1
+        try:
+            return await channels.serve(
+                request,
+                lambda hello: self._admit(request, hello.token, hello.name, hello.on_site),
+                lambda hello, visitor: self._lab.desk(hello.arm, visitor),
+            )
+        finally:
+            self._open[origin] -= 1
+            if not self._open[origin]:
+                del self._open[origin]
+
+    # -- pictures ----------------------------------------------------------------------------------------
+
+    async def picture(self, request: web.Request) -> web.StreamResponse:
+        """The newest picture; with `?after=SECONDS` one that is newer than that."""
+        desk, _ = self._desk(request, Action.WATCH)
+        if desk.camera is None:
+            raise _NoError(Code.ARM, f"{desk.arm} has no camera")
+        try:
+            after_s = float(request.query.get("after", "-inf"))
+        except ValueError:
+            raise CommandError("after: a number of seconds") from None
+        # One from before somebody began to look is no picture of now.
+        after_s = max(after_s, time.monotonic() - PICTURE_WAIT_S)
+        found = await desk.camera.after(after_s, PICTURE_WAIT_S)
+        if found is None:
+            raise InterlockError(desk.camera.trouble or "no picture came in time", ["a picture"])
+        headers = {PICTURE_HEADER: f"{found.taken_s:.4f}"}
+        return web.Response(body=found.data, content_type=found.content_type, headers=headers)
+
+    async def pictures(self, request: web.Request) -> web.StreamResponse:
+        """All pictures, as an endless answer (multipart/x-mixed-replace); who is slow misses some."""
+        desk, visitor = self._desk(request, Action.WATCH)
+        if desk.camera is None:
+            raise _NoError(Code.ARM, f"{desk.arm} has no camera")
+        kind = f"multipart/x-mixed-replace; boundary={_BOUNDARY}"
+        response = web.StreamResponse(headers={"Content-Type": kind, **_HEADERS})
+        await response.prepare(request)
+        taken_s = float("-inf")
+        with contextlib.suppress(ConnectionError):
+            while self._lab.still_counts(visitor):
+                found = await desk.camera.after(taken_s, PICTURE_WAIT_S)
+                if found is None:
+                    break
+                taken_s = found.taken_s
+                head = (
+                    f"--{_BOUNDARY}\r\nContent-Type: {found.content_type}\r\nContent-Length: {len(found.data)}\r\n"
+                    f"{PICTURE_HEADER}: {taken_s:.4f}\r\n\r\n"
+                )
+                await response.write(head.encode("ascii") + found.data + b"\r\n")
+        return response
+
+    # -- calendar ----------------------------------------------------------------------------------------
+
+    async def bookings(self, request: web.Request) -> web.StreamResponse:
+        """The slots of an arm."""
+        desk, visitor = self._desk(request, Action.WATCH)
+        return _json(self._calendar(desk.arm, visitor))
+
+    async def book(self, request: web.Request) -> web.StreamResponse:
+        """Book a slot."""
+        visitor = self._visitor(request, Action.BOOK)
+        wish = await _body(request, wire.BookingWish)
+        desk = self._at(wish.arm, visitor)
+        waiting = desk.lease.brief(time.monotonic()).waiting
+        slot = self._lab.bookings.book(
+            desk.arm,
+            visitor.user,
+            wish.begin_epoch_s,
+            wish.minutes,
+            time.time(),
+            allowed_until_s=float(visitor.grant.expires_s),
+            queue_min=waiting * self._lab.settings.lease.slot_s / _MINUTE_S,
+        )
+        self._lab.calendar_changed()
+        self._note(visitor, "book", desk.arm)
+        return _json(self._calendar(desk.arm, visitor, granted=str(slot.id)))
+
+    async def cancel(self, request: web.Request) -> web.StreamResponse:
+        """Cancel a slot: one's own, or anybody's for who may take over."""
+        visitor = self._visitor(request, Action.BOOK)
+        number = request.match_info["id"]
+        if not (number.isascii() and number.isdigit() and len(number) < 19):
+            raise CommandError("a slot is named by a number")
+        by = None if may(visitor.grant.role, Action.FREEZE) else visitor.user
+        slot = self._lab.bookings.cancel(int(number), time.time(), by=by)
+        self._lab.calendar_changed()
+        self._note(visitor, "cancel booking", slot.arm)
+        return _json(self._calendar(slot.arm, visitor))
+
+    def _calendar(self, arm: str, visitor: Visitor, granted: str = "") -> wire.Bookings:
+        books, why_not = self._lab.bookings, self._lab.bookings.why_not(arm)
+        sees_names = may(visitor.grant.role, Action.AUDIT)
+        slots = tuple(
+            wire.Booking(
+                id=str(slot.id),
+                arm=arm,
+                begin_epoch_s=slot.begin_s,
+                end_epoch_s=slot.end_s,
+                name=slot.user if sees_names or slot.user == visitor.user else "",
+                yours=slot.user == visitor.user,
+            )
+            for slot in books.slots(arm, time.time())
+        )
+        return wire.Bookings(arm=arm, bookable=not why_not, bookings=slots, why_not=why_not, granted=granted)
+
+    # -- previews ----------------------------------------------------------------------------------------
+
+    async def preview(self, request: web.Request) -> web.StreamResponse:
+        """Plan and preview what somebody sends; it is kept for that person to run."""
+        visitor = self._visitor(request, Action.UPLOAD)
+        upload = await _body(request, wire.Upload)
+        desk = self._at(upload.arm, visitor)
+        if upload.language != "task":
+            raise CommandError(f"language {upload.language} given; this server previews: task")
+        start = upload.start or desk.live.pose
+        if start is None:
+            raise InterlockError("where the arm stands is not known; give a start pose", ["known pose"])
+        job = Job(
+            arm=desk.arm,
+            language="task",
+            name=upload.name,
+            text=upload.text,
+            start=start,
+            box=visitor.grant.box,
+            most_share=visitor.grant.speed_share,
+        )
+        verdict = await self._lab.previews.preview(job)
+        if verdict.ok:
+            desk.shelf.keep(visitor.user, verdict)
+        self._note(visitor, "upload", desk.arm, "done" if verdict.ok else "refused")
+        return _json(_previewed(desk.arm, verdict))
+
+    # -- what was ----------------------------------------------------------------------------------------
+
+    async def journals(self, request: web.Request) -> web.StreamResponse:
+        """Names of the journals of motion."""
+        visitor = self._visitor(request, Action.AUDIT)
+        names = await _in_thread(lambda: self._journal_names(visitor))
+        return web.Response(body=msgspec.json.encode({"v": wire.VERSION, "journals": names}), content_type=JSON)
+
+    async def journal(self, request: web.Request) -> web.StreamResponse:
+        """One journal."""
+        visitor = self._visitor(request, Action.AUDIT)
+        name = request.match_info["name"]
+        if name not in await _in_thread(lambda: self._journal_names(visitor)):
+            raise _NoError(Code.ARM, "there is no such journal")
+        self._note(visitor, "read journal", "", detail=name)
+        return web.FileResponse(self._lab.journals / name, headers={"Content-Type": "application/octet-stream"})
+
+    async def audit(self, request: web.Request) -> web.StreamResponse:
+        """Who did what: `?who= what= arm= verdict=` narrow it down; the newest thousand."""
+        visitor = self._visitor(request, Action.AUDIT)
+        found = await _in_thread(lambda: self._deeds(visitor, request.query))
+        self._note(visitor, "read audit", request.query.get("arm", ""))
+        return web.Response(body=msgspec.json.encode({"v": wire.VERSION, "entries": found}), content_type=JSON)
+
+    def _journal_names(self, visitor: Visitor) -> list[str]:
+        rigs = [desk.rig.id for arm, desk in self._lab.desks.items() if visitor.grant.covers(arm)]
+        return sorted({path.name for rig in rigs for path in self._lab.journals.glob(f"{glob.escape(rig)}-*.mcap")})
+
+    def _deeds(self, visitor: Visitor, asked: Mapping[str, str]) -> list[Entry]:
+        """What fits, of the arms that the token is for and of what concerns no arm."""
+        found = query(
+            self._lab.audit_folder,
+            who=[asked["who"]] if "who" in asked else None,
+            arm=asked.get("arm"),
+            what=asked.get("what"),
+            verdict=asked.get("verdict"),
+        )
+        return list(deque((entry for entry in found if _may_read(visitor, entry)), maxlen=MOST_ENTRIES))
+
+    def _note(self, visitor: Visitor, what: str, arm: str, verdict: str = "done", detail: str = "") -> None:
+        self._lab.note(
+            Deed(
+                who=visitor.who,
+                role=visitor.grant.role.value,
+                what=what,
+                verdict=verdict,
+                arm=arm,
+                origin=visitor.origin,
+                detail=detail,
+            )
+        )
+
+
+def _may_read(visitor: Visitor, entry: Entry) -> bool:
+    arm = entry.data.arm if isinstance(entry.data, Deed) else ""
+    return not arm or visitor.grant.covers(arm)
+
+
+def _previewed(arm: str, verdict: Verdict) -> wire.Previewed:
+    return wire.Previewed(
+        arm=arm,
+        ok=verdict.ok,
+        refusals=verdict.refusals,
+        digest=verdict.digest,
+        certificate=verdict.certificate,
+        duration_s=verdict.duration_s,
+        peak_share=verdict.peak_share,
+        notes=(*((verdict.words,) if verdict.words else ()), *verdict.notes),
+    )
+
+
+def _name(host: str) -> str:
+    """A host without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+async def _body(request: web.Request, kind: type[R]) -> R:
+    data = await request.read()
+    return wire.decode_body(data, kind, wire.MAX_UPLOAD_BYTES)
+
+
+async def _in_thread(work: Callable[[], R]) -> R:
+    return await asyncio.get_running_loop().run_in_executor(None, work)

@@ -1,0 +1,138 @@
+"""Who comes in, and as what: by token; or, where a server on loopback has no keys, anybody on this computer."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from hil.service.grants import EVERY_ARM, LONGEST_WINDOW_S, Grant, check_user
+from hil.service.rights import Role
+from hil.service.tokens import Flaw, TokenChecker, TokenError
+from hil.types import Record
+
+FAILURES = 100
+"""Refused tokens of one address, within `FAILURES_S`, after which none of it is looked at."""
+
+FAILURES_S = 60.0
+_MOST_ADDRESSES = 1000
+_CLOCK_SLACK_S = 86_400
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+LOCAL = "local"
+"""What stands for the id of a token where none is asked for."""
+
+
+class Visitor(Record, frozen=True):
+    """Somebody who was let in.
+
+    Attributes:
+        name: for display.
+        grant: what the token says, or what counts without one.
+        origin: network address.
+        on_site: stands beside the arms.
+    """
+
+    name: str
+    grant: Grant
+    origin: str
+    on_site: bool
+
+    @property
+    def user(self) -> str:
+        """Who it is, the same after a reconnect."""
+        return self.grant.user
+
+    @property
+    def who(self) -> str:
+        """What the audit calls the visitor: no name."""
+        return self.grant.token_id
+
+
+class Door:
+    """Lets people in.
+
+    Args:
+        checker: of tokens; None for a server without keys, which then has to listen on loopback alone.
+        on_site: networks; somebody there who says so counts as standing beside the arms.
+    """
+
+    def __init__(self, checker: TokenChecker | None, on_site: Sequence[Network] = ()) -> None:
+        self._checker, self._networks = checker, tuple(on_site)
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    @property
+    def keyed(self) -> bool:
+        """Whether a token is asked for."""
+        return self._checker is not None
+
+    def admit(
+        self, token: str, *, name: str, says_on_site: bool, origin: str, now_s: float, now_epoch_s: float
+    ) -> Visitor:
+        """Let somebody in.
+
+        Args:
+            token: as it was sent; empty for none.
+            name: for display, where there is no token.
+            says_on_site: what the visitor says about standing beside the arms.
+            origin: network address.
+            now_s: monotonic time.
+            now_epoch_s: seconds since 1970.
+
+        Raises:
+            TokenError: the token does not count, or too many from there did not.
+            CommandError: the name is none.
+        """
+        if self._checker is None:
+            shown = name or "someone"
+            check_user(shown)
+            return Visitor(name=shown, grant=_local(shown, int(now_epoch_s)), origin=origin, on_site=True)
+        failures, since_s = self._failures.get(origin, (0, now_s))
+        if now_s - since_s > FAILURES_S:
+            failures, since_s = 0, now_s
+        if failures >= FAILURES:
+            raise TokenError("too many refused tokens from this address; try again in a minute", Flaw.MALFORMED)
+        try:
+            grant = self._checker.check(token, now_epoch_s)
+        except TokenError:
+            self._failures[origin] = (failures + 1, since_s)
+            self._failures.move_to_end(origin)
+            if len(self._failures) > _MOST_ADDRESSES:
+                self._failures.popitem(last=False)
+            raise
+        self._failures.pop(origin, None)
+        on_site = says_on_site and (grant.on_site or self._inside(origin))
+        return Visitor(name=grant.user, grant=grant, origin=origin, on_site=on_site)
+
+    def recheck(self, visitor: Visitor, now_epoch_s: float) -> None:
+        """Whether the visitor's token still counts; cheap enough for every message.
+
+        Raises:
+            TokenError: it does not.
+        """
+        if self._checker is not None:
+            self._checker.recheck(visitor.grant, now_epoch_s)
+
+    def _inside(self, origin: str) -> bool:
+        try:
+            address = ipaddress.ip_address(origin)
+        except ValueError:
+            return False
+        return any(address in network for network in self._networks)
+
+
+def _local(name: str, now_epoch_s: int) -> Grant:
+    """What counts on this computer alone, where there are no keys: all that there is to do, beside the arms."""
+    begin_s = now_epoch_s - _CLOCK_SLACK_S
+    return Grant(
+        token_id=LOCAL,
+        user=name,
+        arms=(EVERY_ARM,),
+        role=Role.TEACH,
+        speed_share=1.0,
+        box=None,
+        issued_s=begin_s,
+        not_before_s=begin_s,
+        expires_s=begin_s + LONGEST_WINDOW_S,
+    )

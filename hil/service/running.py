@@ -1,0 +1,321 @@
+"""The lab while it runs: all desks, the previews, the calendar, the audit, and the beat that keeps time for them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from hil.errors import ConfigError, HilError, InterlockError, JournalError
+from hil.model.rig import Rig
+from hil.service import wire
+from hil.service.arm_worker import ArmSpec
+from hil.service.arms import BEAT_S, ArmProcess, slots
+from hil.service.audit import AuditLog, Deed, Now
+from hil.service.bookings import Bookings, Condition, Reserved
+from hil.service.camera import Camera, Drawn, MotionJpeg, Snapshots, Source
+from hil.service.desk import ArmDesk, Standing
+from hil.service.doors import Door, Visitor
+from hil.service.drawing import Sketch
+from hil.service.gate import GateSettings
+from hil.service.keys import SigningKey
+from hil.service.settings import Settings, kept_address
+from hil.service.tokens import TokenError
+from hil.service.uploads import PreviewDesk
+from hil.service.wire import NoticeKind
+
+DAY_S = 86_400.0
+_EPOCHS_A_SECOND = 1000
+"""Epochs begin at the time of day in such parts, above all that a server before this one can have used."""
+
+
+class ArmPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """One arm that the lab will have.
+
+    Attributes:
+        url: real port, or None for a fake.
+        vouched: the wiring confirms the pose of the fake that it has made.
+        camera: URL; None for the drawn picture of a fake, and none for a real arm.
+    """
+
+    arm: str
+    rig: Rig
+    url: str | None = None
+    vouched: bool = False
+    camera: str | None = None
+
+
+class RunningLab:
+    """Everything behind the server's doors.
+
+    Args:
+        settings: the lab's.
+        plans: its arms.
+        door: lets people in.
+        bookings: the calendar.
+        audit_folder: where the audit is kept.
+        audit_key: signs it.
+        journals: folder for journals of motion.
+        command: what was typed, for whoever finds a rig taken.
+        address: where the lab answers, for the same.
+        say: tells whoever runs the server what is wrong.
+
+    Raises:
+        ConfigError: two arms have one rig.
+        JournalError: the audit cannot be kept.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        plans: Sequence[ArmPlan],
+        *,
+        door: Door,
+        bookings: Bookings,
+        audit_folder: Path,
+        audit_key: SigningKey,
+        journals: Path,
+        command: str,
+        address: str,
+        say: Callable[[str], None],
+    ) -> None:
+        _refuse_shared_rigs(plans)
+        self.settings, self.door, self.bookings, self.journals = settings, door, bookings, journals
+        self.audit_folder = audit_folder
+        self.trouble = ""
+        self.previews = PreviewDesk({plan.arm: plan.rig for plan in plans})
+        self._audit = AuditLog(audit_folder, audit_key, _now(), retention_days=settings.audit.retention_days)
+        self._reserved: dict[str, Reserved] = {}
+        self._plans, self._command, self._address, self._say = tuple(plans), command, address, say
+        self._tasks: list[asyncio.Task[None]] = []
+        first_epoch = int(time.time() * _EPOCHS_A_SECOND)
+        self.desks: dict[str, ArmDesk] = {plan.arm: self._desk(plan, first_epoch) for plan in plans}
+
+    def _desk(self, plan: ArmPlan, first_epoch: int) -> ArmDesk:
+        pictures = self.settings.pictures
+        gate = GateSettings(
+            picture_needed=pictures.needed,
+            picture_last_s=max(0.2, pictures.oldest_s),
+            picture_full_s=max(0.1, min(0.5, pictures.oldest_s / 2.0)),
+        )
+        standing = Standing(real=plan.url is not None, server=self.settings.name, lease=self.settings.lease, gate=gate)
+        desk = ArmDesk(self, plan.arm, plan.rig, standing, None, first_epoch)
+        source = _camera(plan, desk)
+        desk.camera = None if source is None else Camera(source)
+        return desk
+
+    # -- life --------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Begin: start the arms' workers a few at a time, keep time, let people in."""
+        # A loop's tick comes before all else on its core; what starts must not crowd the others.
+        turn = asyncio.Semaphore(max(1, (os.cpu_count() or 2) // 2))
+        shares = slots([plan.rig.period_s for plan in self._plans])
+        for plan, share in zip(self._plans, shares, strict=True):
+            desk = self.desks[plan.arm]
+            spec = ArmSpec(
+                rig=plan.rig,
+                url=plan.url,
+                journals=self.journals,
+                command=self._command,
+                address=self._address,
+                vouched=plan.vouched,
+                slot=share,
+            )
+            desk.process = ArmProcess(spec, on_report=desk.report_came, on_away=desk.arm_lost, turn=turn)
+            desk.process.start()
+        self._refresh_calendar()
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._beat()), loop.create_task(self._look_round())]
+        self._tasks.append(loop.create_task(self.previews.warm_up()))
+
+    async def close(self, reason: str) -> None:
+        """End: say so, have every arm stopped and held, close the books."""
+        for desk in self.desks.values():
+            desk.tell(NoticeKind.SERVER_ENDS, reason)
+            for channel in list(desk.channels.values()):
+                channel.end(wire.Code.UNAVAILABLE, reason)
+        processes = [desk.process for desk in self.desks.values() if desk.process is not None]
+        # The workers need the beat until they have ended.
+        await asyncio.gather(*(process.close(reason) for process in processes))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for desk in self.desks.values():
+            if desk.camera is not None:
+                await desk.camera.close()
+        await asyncio.get_running_loop().run_in_executor(None, self.previews.close)
+        with contextlib.suppress(JournalError):
+            self._audit.close(reason, _now())
+        self.bookings.close()
+
+    async def _beat(self) -> None:
+        """A sign of life for the workers, and time for leases; a late one is not made up for."""
+        while True:
+            now_s = time.monotonic()
+            for desk in self.desks.values():
+                desk.observe(now_s)
+            await asyncio.sleep(BEAT_S)
+
+    async def _look_round(self) -> None:
+        cleared_s = float("-inf")
+        while True:
+            now_s = time.monotonic()
+            for desk in self.desks.values():
+                desk.look_round(now_s)
+            self._keep_books(lambda: self._audit.tick(_now()))
+            self._refresh_calendar()
+            if now_s - cleared_s > DAY_S:
+                cleared_s = now_s
+                await asyncio.get_running_loop().run_in_executor(None, self._clear_up)
+            await asyncio.sleep(1.0)
+
+    def _clear_up(self) -> None:
+        """Delete journals that are older than the settings want."""
+        oldest_s = time.time() - self.settings.audit.retention_days * DAY_S
+        for path in self.journals.glob("*.mcap"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < oldest_s:
+                    path.unlink()
+
+    # -- what desks ask for ------------------------------------------------------------------------------
+
+    def note(self, deed: Deed) -> None:
+        """Write into the audit."""
+        kept = kept_address(deed.origin, self.settings.audit) if deed.origin else ""
+        deed = msgspec.structs.replace(deed, origin=kept)
+        self._keep_books(lambda: self._audit.note(deed, _now()))
+
+    def _keep_books(self, write: Callable[[], None]) -> None:
+        """A service that cannot say who moved what lets nobody move anything."""
+        try:
+            write()
+        except JournalError as error:
+            if not self.trouble:
+                self._say(f"the audit cannot be kept, so that nothing moves any more: {error}")
+                self.trouble = "the audit cannot be kept; tell the lab's owner"
+                for desk in self.desks.values():
+                    desk.hold(self.trouble)
+
+    def still_counts(self, visitor: Visitor) -> bool:
+        """Whether a visitor's token counts now."""
+        try:
+            self.door.recheck(visitor, time.time())
+        except TokenError:
+            return False
+        return True
+
+    def reserved(self, arm: str, now_s: float) -> tuple[str, float | None]:
+        """Whose booking counts now, and until when, as the calendar said within the last second."""
+        found = self._reserved.get(arm)
+        if found is None:
+            return "", None
+        until_s = None if found.until_s is None else found.until_s - time.time() + now_s
+        return (found.slot.user if found.slot is not None else ""), until_s
+
+    def come(self, arm: str, user: str) -> None:
+        """Somebody drives; if it is booked for that person, the booking is taken up."""
+        found = self._reserved.get(arm)
+        if found is not None and found.slot is not None and found.slot.user == user and not found.slot.claimed:
+            with contextlib.suppress(HilError):
+                self.bookings.claim(found.slot.id, user, time.time())
+
+    def extend(self, arm: str, user: str, minutes: float) -> None:
+        """Make this person's booking longer, if there is one now."""
+        found = self._reserved.get(arm)
+        if found is not None and found.slot is not None and found.slot.user == user:
+            self.bookings.extend(found.slot.id, minutes, time.time())
+            self._refresh_calendar()
+
+    def end_booking(self, arm: str, user: str) -> None:
+        """The booking that counts now is over."""
+        self.bookings.dismiss(arm, user, time.time())
+        self._refresh_calendar()
+
+    def set_condition(self, arm: str, condition: Condition, reason: str) -> None:
+        """How the arm is, for the calendar."""
+        self.bookings.set_condition(arm, condition, reason)
+
+    def everywhere(self, visitor: Visitor, act: Callable[[ArmDesk], None]) -> None:
+        """Do something at every desk that the visitor's token is for; one that cannot does not hinder the others."""
+        errors: list[HilError] = []
+        for desk in (desk for arm, desk in self.desks.items() if visitor.grant.covers(arm)):
+            try:
+                act(desk)
+            except HilError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    # -- what visitors ask for ---------------------------------------------------------------------------
+
+    def desk(self, arm: str, visitor: Visitor) -> ArmDesk:
+        """The desk of an arm that the visitor may see.
+
+        Raises:
+            InterlockError: there is none; of arms that the token is not for nothing is told.
+        """
+        if arm not in self.desks or not visitor.grant.covers(arm):
+            seen = [name for name in self.desks if visitor.grant.covers(name)]
+            raise InterlockError(f"there is no arm of that name for you; there are: {', '.join(seen) or 'none'}")
+        return self.desks[arm]
+
+    def list_arms(self, visitor: Visitor) -> wire.Lab:
+        """All arms that the visitor may see."""
+        now_s = time.monotonic()
+        return wire.Lab(
+            server=self.settings.name,
+            now_s=now_s,
+            now_epoch_s=time.time(),
+            arms=tuple(
+                desk.summary(now_s, self.bookings.why_not(arm))
+                for arm, desk in self.desks.items()
+                if visitor.grant.covers(arm)
+            ),
+        )
+
+    def _refresh_calendar(self) -> None:
+        now_epoch_s = time.time()
+        with contextlib.suppress(ConfigError):
+            self._reserved = {arm: self.bookings.reserved(arm, now_epoch_s) for arm in self.desks}
+
+    def calendar_changed(self) -> None:
+        """Look at the calendar now, not within a second."""
+        self._refresh_calendar()
+
+
+def _now() -> Now:
+    return Now(epoch_s=time.time(), monotonic_s=time.monotonic())
+
+
+def _camera(plan: ArmPlan, desk: ArmDesk) -> Source | None:
+    if plan.camera is not None:
+        return MotionJpeg(plan.camera) if plan.camera.endswith(STREAMS) else Snapshots(plan.camera)
+    if plan.url is not None:
+        return None
+    sketch = Sketch(plan.rig)
+
+    def draw() -> bytes:
+        report = desk.live.report
+        return sketch.png(() if report is None else report.simulated, time.time())
+
+    return Drawn(draw)
+
+
+STREAMS = (".mjpg", ".mjpeg", "action=stream", "stream")
+"""Ends of addresses that give a stream of pictures; others give one picture each time."""
+
+
+def _refuse_shared_rigs(plans: Sequence[ArmPlan]) -> None:
+    seen: set[str] = set()
+    for plan in plans:
+        if plan.rig.id in seen:
+            allowed = "a rig of its own for each arm"
+            advice = f'One with nothing but `inherit = "{plan.rig.id}"` will do'
+            raise ConfigError(f"arm {plan.arm}", "rig", plan.rig.id, allowed, advice)
+        seen.add(plan.rig.id)
