@@ -24,6 +24,8 @@ class Procedure(Enum):
 HIDDEN = frozenset({"MEJAR", "USRORG"})
 """Shown by PNR only behind the keyword."""
 
+FRAMES = frozenset({"MEXTL", "MEXBS"})
+
 _PARITIES = (Parity.NONE, Parity.ODD, Parity.EVEN)
 _LONGEST_VALUE = 200
 
@@ -70,7 +72,13 @@ class Parameters:
             raise RefusedRequest(7081)
         if name == "CPRC232" and new != ["0"] and new != ["2"]:
             raise RefusedRequest(7081, detail="the ENQ/ACK procedure is not emulated")
+        if name in FRAMES and any(float(value) for value in new[3:5]):
+            raise RefusedRequest(7081, detail="five axes cannot show a frame tilted by A or B")
         self._values[name] = new
+
+    def keep_frame(self, name: str, members: Sequence[float]) -> None:
+        """What TOOL or BASE has set."""
+        self._values[name] = [f"{value:.2f}" for value in members]
 
     def undo(self, name: str) -> None:
         """Back to the factory's value."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from hil.program.errors import ProgramError
+from hil.program.points import parse_point
 from sim._cr1_line import VT, Cause, RefusedRequest
 
 LONGEST_LINE = 127
@@ -127,7 +129,12 @@ def add_line(program: Program, text: str, check: Callable[[str], None] = lambda 
     if variable is None:
         raise RefusedRequest(4220, "1", cause=Cause.EDIT)
     check(text)
-    program.variables[(variable[1] + (variable[2] or "")).upper().replace(" ", "")] = variable[3].strip()
+    try:
+        point = parse_point(text)
+    except ProgramError as error:
+        raise RefusedRequest(error.number, str(max(error.column, 1)), cause=Cause.EDIT) from None
+    value = variable[3].strip() if point is None else str(point.value)
+    program.variables[(variable[1] + (variable[2] or "")).upper().replace(" ", "")] = value
 
 
 def check_name(name: str) -> str:

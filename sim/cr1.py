@@ -24,7 +24,7 @@ from hil.program.errors import ProgramError
 from hil.program.motions import Limits, Pace, joint_move
 from hil.program.rv2aj import SLOTS, Rv2aj
 from hil.program.settings import Settings
-from hil.program.values import ZERO_POSITION, Position
+from hil.program.values import ZERO_POSITION, Position, position
 from hil.types import Record
 from hil.units import DEG
 from sim import _cr1_editing, _cr1_running  # noqa: F401 - they fill the command table
@@ -469,6 +469,8 @@ class Cr1:
         self.power, self._ready_s = Power.RUNNING, math.inf
         self.counts.boots += 1
         self._origin_s, self._cycle = at_s, 0
+        self.tool, self.base = (position(self.parameters.numbers(name)) for name in ("MEXTL", "MEXBS"))
+        self.kinematics = self.kinematics.with_frames(tool=self.tool, base=self.base)
         self.language = MelfaBasic(self)
         self._repeat_lasting_cause(at_s)
 
@@ -675,6 +677,8 @@ class Cr1:
     def set_frames(self, arm: ProgramArm, tool: Position, base: Position) -> None:
         """TOOL and BASE stay, also without power."""
         self.kinematics, self.tool, self.base = arm, tool, base
+        self.parameters.keep_frame("MEXTL", tool.members[:6])
+        self.parameters.keep_frame("MEXBS", base.members[:6])
 
     def switch_servo(self, on: bool) -> None:
         """What SERVO ON, after its time, and SERVO OFF do."""
@@ -902,8 +906,15 @@ class Cr1:
         step = self.cycle_s / self.model.acceleration_s
         wanted = any(self._jog.signs) and not self._jog.inch and time_s <= self._jog_until_s
         self._jog_factor = min(self._jog_factor + step, 1.0) if wanted else max(self._jog_factor - step, 0.0)
-        rates = jog_rates(self.model, self.kinematics, self.joints, self._jog, self.override / 100.0)
-        self._step_by([rate * self._jog_factor * self.cycle_s for rate in rates], time_s)
+        lasting_s = self._jog_factor * self.cycle_s
+        rates = self._jog_rates(self._jog, self.joints)
+        # The rates in the middle of the cycle keep a straight way straight.
+        middle = [angle + 0.5 * lasting_s * rate for angle, rate in zip(self.joints, rates, strict=bool(rates))]
+        rates = self._jog_rates(self._jog, middle) if middle else []
+        self._step_by([rate * lasting_s for rate in rates], time_s)
+
+    def _jog_rates(self, jog: Jog, joints: Sequence[float]) -> list[float]:
+        return jog_rates(self.model, self.kinematics, joints, jog, self.override / 100.0)
 
     def _step_by(self, steps: Sequence[float], time_s: float) -> None:
         if not steps:
