@@ -1,6 +1,8 @@
 """The protocol: its golden files, what is refused from strangers, and what an older reader lives with."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +13,8 @@ from wire_samples import BODIES, CLIENT, GOLDEN, SERVER
 
 from hil.errors import CommandError
 from hil.service import wire
+from hil.service.gate import ACTIONS
+from hil.service.rights import Action, Role, may
 
 
 def _kind(message: wire.FromClient | wire.FromServer) -> str:
@@ -223,3 +227,47 @@ def test_a_hello_of_a_client_that_is_ahead_can_be_read() -> None:
     hello = wire.decode_client('{"type":"hello","v":1,"speaks":[3,4],"arm":"lynx6"}')
     assert isinstance(hello, wire.Hello)
     assert wire.agree(hello.speaks) is None
+
+
+# -- the page about it -----------------------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_message_code_kind_and_phase() -> None:
+    tags = [_kind(message) for message in (*CLIENT, *SERVER)]
+    for word in (*tags, *(each.value for kind in (wire.Code, wire.NoticeKind, wire.LeasePhase) for each in kind)):
+        assert f"`{word}`" in PAGE, word
+
+
+def test_the_page_names_every_field_of_a_command() -> None:
+    for message in CLIENT:
+        row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{_kind(message)}` |"))
+        known = {"type", "v", "seq"}
+        if isinstance(message, wire.Command):
+            assert "command" in row
+            known |= {"arm", "epoch", "issued_s", "picture_s"}
+        for name in set(_plain(message)) - known:
+            assert name in row, (row, name)
+
+
+def test_the_examples_of_the_page_are_messages() -> None:
+    examples = re.findall(r"```json\n(.*?)\n```", PAGE, re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        assert isinstance(wire.decode_client(example.replace('"..."', '"x.y.z"')), wire.Hello | wire.JogStep)
+
+
+@pytest.mark.parametrize(
+    "row", [line for line in PAGE.splitlines() if re.match(r"\| `\w+` \| .* \| .* \| .* \|$", line)]
+)
+def test_the_page_says_who_may_as_the_table_does(row: str) -> None:
+    _, kind, _, who, _, _ = (part.strip().strip("`") for part in row.split("|"))
+    message = next(message for message in wire.CLIENT_MESSAGES if message.__struct_config__.tag == kind)
+    allowed = {role.value for role in Role if may(role, ACTIONS[message])}
+    if who == "all":
+        assert allowed == {role.value for role in Role}
+    elif who == "the driver":
+        assert allowed == {role.value for role in Role if may(role, Action.CLAIM)}
+    else:
+        assert allowed == set(who.removesuffix(", driving").split(", "))
