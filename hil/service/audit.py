@@ -12,8 +12,9 @@ import datetime
 import hashlib
 import os
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -149,7 +150,7 @@ class AuditLog:
         self._folder, self._key, self._retention_days = folder, key, retention_days
         self._encoder = msgspec.json.Encoder()
         self._counted: dict[Deed, tuple[int, float]] = {}
-        self._file: IO[bytes] | None = None
+        self._file: FileIO | None = None
         self._day = ""
         self._last, self._head_s, self._unsigned = now, now.monotonic_s, False
         with disk_errors(folder):
@@ -248,7 +249,7 @@ class AuditLog:
         self._day = _day(now.epoch_s)
         with disk_errors(self._folder):
             path = self._folder / f"{self._n:010d}-{self._day}{SUFFIX}"
-            self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+            self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb", buffering=0)
         self._append(Opened(after=self._chain, signature=self._key.sign(signed_bytes("opened", self._chain))), now)
         self._remove_old(now)
 
@@ -271,8 +272,7 @@ class AuditLog:
         if self._file is None:
             raise JournalError(f"{self._folder}: the audit is closed")
         with disk_errors(self._folder):
-            self._file.write(self._encoder.encode(ChainedLine(chain=chain, entry=msgspec.Raw(entry))) + b"\n")
-            self._file.flush()
+            _write_whole(self._file, self._encoder.encode(ChainedLine(chain=chain, entry=msgspec.Raw(entry))) + b"\n")
         self._n, self._chain, self._unsigned = self._n + 1, chain, not isinstance(data, Head)
 
 
@@ -304,6 +304,18 @@ def _last_place(folder: Path) -> tuple[int, str, float | None]:
             "and the service begins a new one"
         ) from None
     return entry.n + 1, line.chain, entry.t_s
+
+
+def _write_whole(file: FileIO, line: bytes) -> None:
+    """All of a line or nothing, so that a disk that was full for a moment leaves no torn one in the middle."""
+    begin, left = file.tell(), memoryview(line)
+    try:
+        while left:
+            left = left[file.write(left) :]
+    except OSError:
+        file.truncate(begin)
+        file.seek(begin)
+        raise
 
 
 def _clean(words: str) -> str:

@@ -259,6 +259,27 @@ def test_a_query_finds_by_person_arm_deed_verdict_and_time(tmp_path: Path) -> No
     assert found(since_s=START_S + 5, until_s=START_S + 15) == [10]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit of the size of files")
+def test_a_disk_that_was_full_for_a_moment_leaves_no_torn_line(tmp_path: Path) -> None:
+    import resource
+
+    log = opened(tmp_path)
+    log.note(deed("before"), at(0))
+    size = audit_files(tmp_path)[0].stat().st_size
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 50, limits[1]))
+    try:
+        with pytest.raises(JournalError, match="cannot be kept here"):
+            log.note(deed("lost"), at(2))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert audit_files(tmp_path)[0].stat().st_size == size
+    log.note(deed("after"), at(4))
+    log.close("test", at(5))
+    assert whole(tmp_path)
+    assert [entry.data.what for entry in query(tmp_path) if isinstance(entry.data, Deed)] == ["before", "after"]
+
+
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     log = opened(tmp_path)
     with pytest.raises(JournalError, match="another service"):
