@@ -46,6 +46,8 @@ class Interpreter:
         breakpoints: program lines, by their number or, without numbers, by the line of the text.
         servo_on: moves need it; SERVO ON sets it after a while.
         timers_ms: M_TIMER as it would read at time 0.
+        blocked: the statement being done waits, and is looked at again in the next tick.
+        watching: conditions of interrupts and WTHIF are being looked at.
 
     Args:
         program: what to run.
@@ -97,13 +99,13 @@ class Interpreter:
         self.motion: MotionState | None = None
         self.line_index = 0
         self.dwell = 0
-        self.blocked = False
+        self.blocked = self.watching = False
         self._halt: Halt | None = None
         self._paused: Paused | None = None
         self._pending: Interrupt | None = None
         self._pulses: list[tuple[int, Sequence[int], int, int]] = []
         self._servo_due: int | None = None
-        self._stepping = self._stepped = self._resumed_here = False
+        self._stepping = self._stepped = self._resumed_here = self._moved = False
 
     def _frame(self, program: Program) -> Frame:
         return Frame(program, Store(program.points, self.shared))
@@ -221,6 +223,16 @@ class Interpreter:
         return self.ticks * self.limits.period_s
 
     @property
+    def moving(self) -> bool:
+        """True if the last tick was part of a move or of a stop."""
+        return self._moved
+
+    @property
+    def stopping(self) -> bool:
+        """True while a move is brought to rest."""
+        return self._halt is not None
+
+    @property
     def line(self) -> Line | None:
         """The line being done; None in an empty program."""
         lines = self.frame.program.lines
@@ -313,7 +325,9 @@ class Interpreter:
 
     def servo(self, on: bool) -> None:
         """SERVO ON takes its time; SERVO OFF does not."""
-        if on and not self.servo_on:
+        if on and self.settings.pass_waits:
+            self.servo_on = True
+        elif on and not self.servo_on:
             self._servo_due = self.ticks + max(1, round(self.settings.servo_on_s / self.limits.period_s))
         elif not on:
             self.servo_on, self._servo_due = False, None
@@ -378,6 +392,7 @@ class Interpreter:
         """One period. Errors end the program and stand in `error`; nothing is raised."""
         self.signals.advance(self.now_s)
         self._due()
+        before = self.row
         try:
             if self._halt is not None:
                 self._halting()
@@ -386,6 +401,7 @@ class Interpreter:
         except ProgramError as error:
             self._fail(error)
         self.ticks += 1
+        self._moved = self.row is not before
 
     def _due(self) -> None:
         for pulse in [pulse for pulse in self._pulses if pulse[0] <= self.ticks]:
@@ -460,6 +476,13 @@ class Interpreter:
 
     def _watch(self) -> None:
         """Look at interrupts and at what waits beside the move."""
+        self.watching = True
+        try:
+            self._look_around()
+        finally:
+            self.watching = False
+
+    def _look_around(self) -> None:
         interrupt = self._fired()
         if interrupt is not None:
             if interrupt.mode == "L":

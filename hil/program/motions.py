@@ -235,11 +235,13 @@ class _Way:
         k, joint = np.unravel_index(int(np.argmax(speed)), speed.shape)
         return self._fast(int(joint), float(k) / max(len(speed) - 1, 1), "cannot follow at any speed")
 
-    def _fast(self, joint: int, fraction: float, what: str) -> ProgramError:
+    def _fast(
+        self, joint: int, fraction: float, what: str, allowed: str = "a way farther from the singular posture"
+    ) -> ProgramError:
         slot = self._arm.slots[joint] + 1
         x, y, z = self._path.members(np.array([fraction]))[0, :3]
         where = f"at ({x:.1f}, {y:.1f}, {z:.1f})"
-        return ProgramError(2130 + slot, f"J{slot} {what} {where}", allowed="a way farther from the singular posture")
+        return ProgramError(2130 + slot, f"J{slot} {what} {where}", allowed=allowed)
 
     def run_limits(
         self, grid: FloatArray, joints: FloatArray, pace: Pace, refuse_overspeed: bool
@@ -259,7 +261,7 @@ class _Way:
         self._refuse_racing(grid, bends[0])
         wanted = self._limits.tool_mm_s if pace.speed_mm_s is None else min(pace.speed_mm_s, self._limits.tool_mm_s)
         if refuse_overspeed and pace.speed_mm_s is not None:
-            self._refuse_overspeed(grid, bends[0], wanted * pace.override)
+            self._refuse_overspeed(grid, bends[0], wanted, pace.override)
         f1 = min(float((speed / d1).min()), wanted * HEADROOM / length) * pace.override
         f1 = min(
             f1,
@@ -280,15 +282,17 @@ class _Way:
             at = f"would leave the tool {slowest[k] * self._path.length_mm:.2f} mm/s"
             raise self._fast(int(np.argmin(paces[k])), float(grid[k]), at)
 
-    def _refuse_overspeed(self, grid: FloatArray, slopes: FloatArray, speed_mm_s: float) -> None:
+    def _refuse_overspeed(self, grid: FloatArray, slopes: FloatArray, pace_mm_s: float, override: float) -> None:
         if self._path.length_mm < 1.0:
             return
+        speed_mm_s = pace_mm_s * override
         needed = slopes / UNDERESTIMATE * speed_mm_s / self._path.length_mm
         over = needed / self._limits.speed
         if over.max() > 1.0:
             k, joint = np.unravel_index(int(np.argmax(over)), over.shape)
             what = f"would have to turn {needed[k, joint] / DEG:.0f} deg/s at {speed_mm_s:g} mm/s"
-            raise self._fast(int(joint), float(grid[k]), what)
+            allowed = f"SPD up to {pace_mm_s / float(over.max()):.0f} here"
+            raise self._fast(int(joint), float(grid[k]), what, allowed)
 
 
 def _run(speed: float, acceleration: float, jerk: float, period_s: float) -> FloatArray:

@@ -440,9 +440,18 @@ def _input(machine: Interpreter, statement: nodes.Input) -> None:
     values = read_items(machine, statement)
     if values is None:
         machine.blocked = not machine.settings.pass_waits
-        return
+        if machine.blocked:
+            return
+        values = [_anything(machine, variable) for variable in statement.variables]
     for variable, value in zip(statement.variables, values, strict=True):
         store_value(machine, variable, value)
+
+
+def _anything(machine: Interpreter, variable: nodes.Variable) -> Value:
+    """What a dry run lets a line send."""
+    kind = machine.store.kind(variable.name) if isinstance(variable, nodes.Name | nodes.Index) else None
+    found: dict[str | None, Value] = {"CHAR": "", "POS": machine.position, "JNT": machine.joints}
+    return found.get(kind, 0)
 
 
 def _call(machine: Interpreter, statement: nodes.Call) -> None:

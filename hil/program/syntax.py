@@ -63,7 +63,7 @@ class Line(Record, frozen=True):
         number: its own line number, or None.
         label: without the star; empty if it has none.
         statement: None for a label alone.
-        text: as it was written, without number and outer blanks.
+        text: as it was written, without number and comment.
         label_at: column of the label's star.
     """
 
@@ -228,7 +228,7 @@ def _read(raw: _Raw, dialect: Dialect, numbered: bool, last: int) -> Line:
         number=number,
         label=label[1:],
         statement=statement,
-        text=raw.text[head.end("number") if head["number"] else 0 :].strip(),
+        text=raw.text[head.end("number") if head["number"] else 0 : len(raw.code.rstrip())].strip(),
         label_at=head.start("label") + 1 if label else 1,
     )
 
