@@ -11,6 +11,8 @@ import sys
 PRIORITY = 40
 """Of SCHED_FIFO's 1 to 99: above every ordinary process, below the kernel's interrupt threads at 50."""
 
+_BEFORE_OTHERS, _AFTER_OTHERS = -10, 10
+
 LOOPS_ON_A_CORE = 8
 """At 50 Hz each needs about 1 ms of its 20, so that they can take turns."""
 
@@ -68,10 +70,16 @@ def _own_core(core: int | None) -> str:
 
 
 def go_before_others() -> None:
-    """Ask for a better place than ordinary programs, for what stands in for a board: that is never kept waiting."""
+    """Ask for a better place than ordinary programs, for what nobody may keep waiting: what stands in for a board."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
-            os.nice(-10)
+            os.setpriority(os.PRIO_PROCESS, 0, _BEFORE_OTHERS)
+
+
+def go_after_others() -> None:
+    """Take what time the others leave; for long work that nobody's stop waits for."""
+    if sys.platform != "win32":
+        os.setpriority(os.PRIO_PROCESS, 0, _AFTER_OTHERS)
 
 
 def _still_collector() -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from hil.errors import ConfigError, HilError, InterlockError, JournalError
 from hil.model.rig import Rig
+from hil.runtime.rtprio import go_before_others
 from hil.service import wire
 from hil.service.arm_worker import ArmSpec
 from hil.service.arms import BEAT_S, ArmProcess, slots
@@ -115,6 +116,8 @@ class RunningLab:
         """Begin: start the arms' workers a few at a time, keep time, let people in."""
         # A loop's tick comes before all else on its core; what starts must not crowd the others.
         turn = asyncio.Semaphore(max(1, (os.cpu_count() or 2) // 2))
+        # Heartbeats are judged here: being late would look like a driver who has gone silent.
+        go_before_others()
         shares = slots([plan.rig.period_s for plan in self._plans])
         for plan, share in zip(self._plans, shares, strict=True):
             desk = self.desks[plan.arm]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import multiprocessing
-import os
 import signal
 import sys
 from collections import OrderedDict
@@ -19,6 +18,7 @@ import msgspec
 
 from hil.errors import CommandError, HilError, InterlockError, RefusedError
 from hil.model.rig import AxisKind, Rig
+from hil.runtime.rtprio import go_after_others
 from hil.service.gate import BOX_SLACK_M, SLACK
 from hil.service.grants import WorkBox
 from hil.types import Record, Refusal
@@ -36,7 +36,6 @@ MOST_WAITING = 8
 MOST_MEMORY_BYTES = 4 << 30
 """Address space of the process: numpy's libraries alone claim a good part of one."""
 
-_NICE = 10
 _KEPT_EACH = 8
 _KEPT_BYTES = 64 << 20
 
@@ -210,6 +209,7 @@ def serve_previews(rigs: Mapping[str, Rig], connection: Connection) -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     _limit()
+    go_after_others()
     with contextlib.suppress(EOFError, OSError):
         while True:
             connection.send_bytes(_encode(judge(rigs, _decode_job(connection.recv_bytes()))))
@@ -219,7 +219,6 @@ def _limit() -> None:
     if sys.platform != "win32":
         import resource
 
-        os.nice(_NICE)
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         most = MOST_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MOST_MEMORY_BYTES, hard)
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
