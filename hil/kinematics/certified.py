@@ -17,13 +17,23 @@ from msgspec import structs
 from hil.kernels.arrays import BLOCK
 from hil.kernels.chain import Chain, Frame, forward
 from hil.kernels.closed_form import Branch, ClosedForm
+from hil.kernels.inverse import pose_error
 from hil.kernels.scalar import ARRAYS, FLOATS
-from hil.kinematics.limits import TURN, Range, result_of, wrap
+from hil.kinematics.limits import TURN, Range, best_turn, in_range, result_of, wrap
 from hil.kinematics.results import IkResult, IkSolution
-from hil.kinematics.yaw_pitch import ACCEPTED_ERROR, EXACT_ERROR, SAME_RAD, distinct, in_limits, pose_error
 from hil.units import DEG, MM
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+ACCEPTED_ERROR = 1e-6
+"""What forward kinematics may lack (metres, radians) where the target itself was given with rounding."""
+
+EXACT_ERROR = 1e-9
+"""What it lacks at most where the target is exact; if one posture is that good, worse ones are no solutions."""
+
+SAME_RAD = 1e-6
+"""Answers this near to each other are one: a straight elbow splits by the root of the rounding error."""
+
+
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 PROBES = (1e-3, 1.0, -1.0, 2.0, -2.0, 3.0)
@@ -97,11 +107,26 @@ def solve_pose(form: ClosedForm, ranges: Sequence[Range], pose: Frame, seed: Seq
     found = all_solutions(form, pose, rest)
     if not found:
         return _refusal(form, pose, rest)
-    # Judging the limits says nothing about notes.
-    judged = [structs.replace(in_limits(s, ranges, seed), note=s.note) for s in found]
+    judged = [in_limits(s, ranges, seed) for s in found]
     if not any(s.within_limits for s in judged) and any(s.note for s in judged):
         judged = _moved_inside(form, ranges, pose, rest, judged)
     return result_of(judged, ranges, seed)
+
+
+def in_limits(solution: IkSolution, ranges: Sequence[Range], seed: Sequence[float] | None) -> IkSolution:
+    """The same solution with each angle on its best turn, and the limits judged."""
+    near = seed if seed is not None else [None] * len(ranges)
+    q = tuple(best_turn(v, r, n) for v, r, n in zip(solution.q, ranges, near, strict=True))
+    return structs.replace(solution, q=q, within_limits=in_range(q, ranges))
+
+
+def distinct(solutions: list[IkSolution]) -> list[IkSolution]:
+    """One of each group of equal answers, the most exact one, in the order of their errors."""
+    kept: list[IkSolution] = []
+    for solution in sorted(solutions, key=lambda s: s.error):
+        if not any(_same(solution.q, other.q) for other in kept):
+            kept.append(solution)
+    return kept
 
 
 def all_solutions_many(form: ClosedForm, poses: FloatArray, rest: Sequence[float] | None = None) -> AllSolutions:
@@ -209,7 +234,7 @@ def _confirmed(form: ClosedForm, pose: Frame, branches: Sequence[Branch], index:
     if not branch.exists >= 0.0 or not all(map(math.isfinite, branch.q)):
         return None
     q = _wrapped(form.chain, branch.q)
-    error = pose_error(forward(form.chain, q, FLOATS), pose)
+    error = pose_error(forward(form.chain, q, FLOATS), pose, FLOATS)
     if not error <= ACCEPTED_ERROR:
         return None
     return IkSolution(q=q, within_limits=True, branch=form.branches[index], error=error)
@@ -266,7 +291,7 @@ def _refusal(form: ClosedForm, pose: Frame, rest: Sequence[float]) -> IkResult:
     tries = []
     for name, branch in zip(form.branches, form.solve(pose, rest, FLOATS), strict=True):
         reached = forward(form.chain, branch.q, FLOATS)
-        turn = 2.0 * math.asin(min(0.5 * pose_error((*reached[:9], *pose[9:]), pose), 1.0))
+        turn = 2.0 * math.asin(min(0.5 * pose_error((*reached[:9], *pose[9:]), pose, FLOATS), 1.0))
         tries.append((math.dist(reached[9:], pose[9:]), turn, name))
     distance, turn, name = min(tries, key=lambda t: max(t[0], t[1]))
     where = f"({name})" if name else ""
@@ -280,3 +305,7 @@ def _refusal(form: ClosedForm, pose: Frame, rest: Sequence[float]) -> IkResult:
         reason=f"out of reach by {distance / MM:.3f} mm, and the orientation is {lacking}",
         distance_m=distance,
     )
+
+
+def _same(q: Sequence[float], other: Sequence[float]) -> bool:
+    return all(abs(wrap(a - b)) < SAME_RAD for a, b in zip(q, other, strict=True))

@@ -13,8 +13,7 @@ from hil.kernels.build import build
 from hil.kernels.closed_form import ClosedForm
 from hil.kernels.emit_inverse import inverse_source
 from hil.kernels.emit_numba import OK
-from hil.kinematics.certified import AllSolutions
-from hil.kinematics.yaw_pitch import ACCEPTED_ERROR, EXACT_ERROR, SAME_RAD
+from hil.kinematics.certified import ACCEPTED_ERROR, EXACT_ERROR, SAME_RAD, AllSolutions
 
 WORTH_A_THREAD = 5_000
 """Poses per thread below which starting it costs more than it saves."""

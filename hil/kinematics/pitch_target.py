@@ -19,17 +19,15 @@ from hil.kernels import yaw_pitch as equations
 from hil.kernels.chain import IDENTITY, Frame, Row, compose, forward
 from hil.kernels.scalar import ARRAYS, FLOATS
 from hil.kernels.yaw_pitch_form import REACH_TOLERANCE_M, shape
+from hil.kinematics.certified import ACCEPTED_ERROR, distinct, in_limits
 from hil.kinematics.limits import TURN, Range, result_of, wrap
 from hil.kinematics.results import IkResult, IkSolution
 from hil.kinematics.yaw_pitch import (
-    ACCEPTED_ERROR,
     Rest,
     Yaw,
     YawPitchArm,
     branch,
     coordinates,
-    distinct,
-    in_limits,
     pitch_joints,
     point_yaws,
     reach_refusal,

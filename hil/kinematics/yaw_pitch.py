@@ -12,24 +12,16 @@ from typing import NamedTuple
 
 from hil.kernels import yaw_pitch as equations
 from hil.kernels import yaw_pitch_form
-from hil.kernels.chain import Chain, Frame, forward
+from hil.kernels.chain import Chain, Frame
 from hil.kernels.scalar import FLOATS
 from hil.kernels.yaw_pitch_form import REACH_TOLERANCE_M, Plane, YawPitchForm
-from hil.kinematics.limits import Range, best_turn, in_range, result_of, wrap
-from hil.kinematics.results import IkResult, IkSolution
+from hil.kinematics.certified import ACCEPTED_ERROR, all_solutions, in_limits
+from hil.kinematics.limits import Range, result_of, wrap
+from hil.kinematics.results import IkResult
 from hil.units import DEG, MM
-
-ACCEPTED_ERROR = 1e-6
-"""What forward kinematics may lack (metres, radians) where the target itself was given with rounding."""
-
-EXACT_ERROR = 1e-9
-"""What it lacks at most where the target is exact; if one posture is that good, worse ones are no solutions."""
 
 NEAR_AXIS_M = 1e-4
 """Closer than this to the yaw axis a refusal asks the orientation for the yaw as well: it may know it better."""
-
-SAME_RAD = 1e-6
-"""Answers this near to each other are one: a straight elbow splits by the root of the rounding error."""
 
 
 class YawPitchArm(NamedTuple):
@@ -67,29 +59,10 @@ def recognise(chain: Chain, ranges: Sequence[Range]) -> YawPitchArm | None:
     return None if form is None else YawPitchArm(form, tuple(ranges))
 
 
-def all_solutions(arm: YawPitchArm, pose: Frame, rest: Rest) -> list[IkSolution]:
-    """Every posture that reaches `pose`, angles in (-pi, pi], no limits applied, best error first.
-
-    Args:
-        arm: the arm.
-        pose: wanted tool frame in the world.
-        rest: angles to use where the target leaves them open.
-    """
-    found = []
-    for name, posture in zip(arm.form.branches, arm.form.solve(pose, coordinates(arm, rest), FLOATS), strict=True):
-        if posture.exists < 0.0:
-            continue
-        q = tuple(wrap(v) for v in posture.q)
-        error = pose_error(forward(arm.form.chain, q, FLOATS), pose)
-        if error <= ACCEPTED_ERROR:
-            found.append(IkSolution(q=q, within_limits=True, branch=name, error=error))
-    exact = [solution for solution in found if solution.error <= EXACT_ERROR]
-    return distinct(exact or found)
-
-
 def solve_pose(arm: YawPitchArm, pose: Frame, seed: Sequence[float] | None) -> IkResult:
-    """All solutions for a full pose within limits first, or the reason why there is none."""
-    found = all_solutions(arm, pose, rest_of(arm, seed))
+    """All solutions for a full pose within limits first, or the reason why there is none, in the family's own words."""
+    rest = coordinates(arm, [0.0] * len(arm.ranges)) if seed is None else list(seed)
+    found = all_solutions(arm.form, pose, rest)
     if not found:
         return _refusal(arm, arm.form.hand(pose))
     return result_of([in_limits(s, arm.ranges, seed) for s in found], arm.ranges, seed)
@@ -109,13 +82,6 @@ def pitch_joints(
     return theta2, theta3, theta4
 
 
-def in_limits(solution: IkSolution, ranges: Sequence[Range], seed: Sequence[float] | None) -> IkSolution:
-    """The same solution with each angle on its best turn, and the limits judged."""
-    near = seed if seed is not None else [None] * len(ranges)
-    q = tuple(best_turn(v, r, n) for v, r, n in zip(solution.q, ranges, near, strict=True))
-    return IkSolution(q=q, within_limits=in_range(q, ranges), branch=solution.branch, error=solution.error)
-
-
 def coordinates(arm: YawPitchArm, thetas: Sequence[float]) -> list[float]:
     """Joint coordinates of the first DH angles, or of all."""
     return [(theta - row.theta) * row.sign for theta, row in zip(thetas, arm.form.chain.rows, strict=False)]
@@ -125,22 +91,6 @@ def branch(arm: YawPitchArm, side: float, bend: float) -> str:
     """Name of a posture; the elbow is up when it lies above the line from shoulder to wrist."""
     above = bend * arm.form.plane.y_along_yaw * arm.form.up * side < 0.0
     return f"{'front' if side > 0 else 'back'}, elbow {'up' if above else 'down'}"
-
-
-def pose_error(reached: Frame, wanted: Frame) -> float:
-    """The larger of the distance in metres and the angle in radians (exact for small angles)."""
-    turn = sum((a - b) ** 2 for a, b in zip(reached[:9], wanted[:9], strict=True))
-    distance = math.dist(reached[9:], wanted[9:])
-    return max(distance, math.sqrt(0.5 * turn))
-
-
-def distinct(solutions: list[IkSolution]) -> list[IkSolution]:
-    """One of each group of equal answers, the most exact one, in the order of their errors."""
-    kept: list[IkSolution] = []
-    for solution in sorted(solutions, key=lambda s: s.error):
-        if not any(_same(solution.q, other.q) for other in kept):
-            kept.append(solution)
-    return kept
 
 
 def point_yaws(arm: YawPitchArm, px: float, py: float, across: float, hint_rad: float) -> list[Yaw]:
@@ -182,10 +132,6 @@ def reach_refusal(
         ),
         distance_m=gap,
     )
-
-
-def _same(q: Sequence[float], other: Sequence[float]) -> bool:
-    return all(abs(wrap(a - b)) < SAME_RAD for a, b in zip(q, other, strict=True))
 
 
 def _refusal(arm: YawPitchArm, hand: Frame) -> IkResult:

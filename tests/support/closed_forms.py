@@ -14,10 +14,9 @@ import hil
 from hil.kernels.chain import Chain, Frame, chain_of, forward
 from hil.kernels.closed_form import ClosedForm
 from hil.kernels.emit_python import python_function
-from hil.kernels.inverse import inverse_kinematics
+from hil.kernels.inverse import inverse_kinematics, pose_error
 from hil.kernels.scalar import ARRAYS, FLOATS
 from hil.kinematics.certified import all_solutions
-from hil.kinematics.yaw_pitch import pose_error
 from hil.model.robot import Joint, JointType, RobotModel
 
 Array = npt.NDArray[np.float64]
@@ -100,7 +99,7 @@ def assert_pose_comes_back(form: ClosedForm, q: Sequence[float], near: float = 1
     assert min((apart(form.chain, s.q, q) for s in solutions), default=math.inf) < near
     for i, solution in enumerate(solutions):
         assert solution.error <= 1e-9
-        assert pose_error(forward(form.chain, solution.q, FLOATS), pose) <= 1e-9
+        assert pose_error(forward(form.chain, solution.q, FLOATS), pose, FLOATS) <= 1e-9
         assert all(apart(form.chain, solution.q, other.q) > 1e-7 for other in solutions[i + 1 :])
 
 
@@ -139,4 +138,4 @@ def assert_finite_everywhere(form: ClosedForm, generator: np.random.Generator, c
             for branch in form.solve(frame, rest, FLOATS):
                 assert all(math.isfinite(v) for v in (*branch.q, branch.exists, branch.free))
                 if branch.exists >= 0.0:
-                    assert pose_error(forward(form.chain, branch.q, FLOATS), frame) <= 2e-6
+                    assert pose_error(forward(form.chain, branch.q, FLOATS), frame, FLOATS) <= 2e-6
