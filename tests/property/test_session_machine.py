@@ -41,7 +41,8 @@ BY_ITSELF: dict[Mode, set[Mode]] = {
 }
 """Where time alone may lead."""
 
-BY_GAP: dict[Mode, set[Mode]] = {M.STREAMING: {M.STOPPING, M.HOLDING}}
+BY_GAP: dict[Mode, set[Mode]] = {M.STREAMING: {M.STOPPING, M.HOLDING}, M.ENERGISING: {M.UNKNOWN_POSE}}
+"""Where a gap, or a line that fails, may lead: a silent board is energised no further."""
 MOVING = {M.ENERGISING, M.STREAMING, M.STOPPING}
 PATIENT_S = 0.2
 
