@@ -11,6 +11,9 @@ import sys
 PRIORITY = 40
 """Of SCHED_FIFO's 1 to 99: above every ordinary process, below the kernel's interrupt threads at 50."""
 
+RELAY_PRIORITY = 20
+"""Of SCHED_FIFO, for what stands between people and a loop."""
+
 _BEFORE_OTHERS, _AFTER_OTHERS = -10, 10
 
 LOOPS_ON_A_CORE = 8
@@ -46,7 +49,9 @@ def hand_out_cores(loops: int) -> tuple[int | None, ...]:
     Returns:
         A core for each; None where there is nothing to choose.
     """
-    cores = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+    if sys.platform != "linux":
+        return (None,) * loops
+    cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2 or loops == 0:
         return (None,) * loops
     kept = cores[-min(len(cores) - 1, -(-loops // LOOPS_ON_A_CORE)) :]
@@ -76,6 +81,16 @@ def go_before_others() -> None:
             os.setpriority(os.PRIO_PROCESS, 0, _BEFORE_OTHERS)
 
 
+def answer_at_once() -> None:
+    """Ask for real-time priority below the loops', or else to go before others: for whoever hands a stop on.
+
+    Nice values count only among the programs of one session, so that a busy one beside it can still keep such a
+    process waiting. For work that is short each time.
+    """
+    go_before_others()
+    _ask_for_fifo(RELAY_PRIORITY)
+
+
 def go_after_others() -> None:
     """Take what time the others leave; for long work that nobody's stop waits for."""
     if sys.platform != "win32":
@@ -96,7 +111,7 @@ if sys.platform == "linux":
     _PR_SET_TIMERSLACK = 29
 
     def _ask_system() -> tuple[str, ...]:
-        return (_lock_memory(), _fine_timers(), _fifo())
+        return (_lock_memory(), _fine_timers(), _ask_for_fifo(PRIORITY))
 
     def _lock_memory() -> str:
         # Under a limit, later allocations would fail for want of lockable memory: lock only what is here.
@@ -111,16 +126,16 @@ if sys.platform == "linux":
         refusal = _call_libc("prctl", _PR_SET_TIMERSLACK, 1, 0, 0, 0)
         return f"timer slack: not permitted ({refusal})" if refusal else "timer slack: 1 ns"
 
-    def _fifo() -> str:
+    def _ask_for_fifo(priority: int) -> str:
         try:
             policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-            os.sched_setscheduler(0, policy, os.sched_param(PRIORITY))
+            os.sched_setscheduler(0, policy, os.sched_param(priority))
         except OSError as error:
             return (
                 f"real-time priority: not permitted ({error.strerror}; "
                 f"a line 'rtprio {PRIORITY}' in limits.conf allows it)"
             )
-        return f"real-time priority: SCHED_FIFO {PRIORITY}"
+        return f"real-time priority: SCHED_FIFO {priority}"
 
     def _call_libc(name: str, *arguments: int) -> str:
         """Why the call was refused, or an empty text."""
@@ -155,7 +170,13 @@ elif sys.platform == "win32":
             granted = False
         return "priority class: high" if granted else "priority class: not permitted"
 
+    def _ask_for_fifo(priority: int) -> str:
+        return _high_priority()
+
 else:
 
     def _ask_system() -> tuple[str, ...]:
         return (f"real-time priority: not available on {sys.platform}",)
+
+    def _ask_for_fifo(priority: int) -> str:
+        return f"real-time priority: not available on {sys.platform}"

@@ -13,7 +13,7 @@ from hil.errors import ConfigError, HilError, InterlockError, LinkClosed
 from hil.model.rig import Rig
 from hil.runtime.host import Host
 from hil.runtime.loop_process import LoopSlot
-from hil.runtime.rtprio import go_before_others
+from hil.runtime.rtprio import answer_at_once
 from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, WorkerEnd
 from hil.types import (
     WRITING,
@@ -67,7 +67,7 @@ def run_arm(spec: ArmSpec, end: socket.socket) -> None:
     told: list[str] = []
     signal.signal(signal.SIGTERM, lambda number, frame: told.append("the worker was told to end"))
     channel = WorkerEnd(end)
-    watcher = _Watcher(len(spec.rig.axes))
+    reports = Reports(len(spec.rig.axes))
     try:
         with Host(
             spec.rig,
@@ -76,11 +76,11 @@ def run_arm(spec: ArmSpec, end: socket.socket) -> None:
             command=spec.command,
             address=spec.address,
             slot=spec.slot,
-            on_record=watcher.take,
+            on_record=reports.take,
         ) as host:
             # Behind a busy server its sign of life to the loop must not be late.
-            go_before_others()
-            words = _Worker(spec, host, channel, watcher).serve(told)
+            answer_at_once()
+            words = _Worker(spec, host, channel, reports).serve(told)
         channel.send(Ended(words=words, again=True))
     except (InterlockError, ConfigError) as error:
         channel.send(Ended(words=str(error), again=False))
@@ -95,7 +95,7 @@ def _journal(spec: ArmSpec) -> Path:
     return spec.journals / f"{spec.rig.id}-{datetime.now():%Y%m%d-%H%M%S-%f}.mcap"
 
 
-class _Watcher:
+class Reports:
     """Follows the loop's records, and joins them into reports."""
 
     def __init__(self, axes: int) -> None:
@@ -107,6 +107,7 @@ class _Watcher:
 
     @property
     def mode(self) -> Mode:
+        """Mode at the end of the newest tick."""
         return self._last.mode if self._last is not None else Mode.DISCONNECTED
 
     def take(self, record: TickRecord) -> None:
@@ -164,8 +165,8 @@ class _Watcher:
 class _Worker:
     """Goes round between server and loop."""
 
-    def __init__(self, spec: ArmSpec, host: Host, channel: WorkerEnd, watcher: _Watcher) -> None:
-        self._spec, self._host, self._channel, self._watcher = spec, host, channel, watcher
+    def __init__(self, spec: ArmSpec, host: Host, channel: WorkerEnd, reports: Reports) -> None:
+        self._spec, self._host, self._channel, self._reports = spec, host, channel, reports
         self._heard_s = time.monotonic()
         self._alone = False
         self._reported_s, self._reported_mode = 0.0, Mode.DISCONNECTED
@@ -183,7 +184,7 @@ class _Worker:
             host.poll()
             host.events.clear()  # they have come with the records
             if not host.alive:
-                return self._watcher.events[-1] if self._watcher.events else "the loop has ended"
+                return self._reports.events[-1] if self._reports.events else "the loop has ended"
             self._watch(now_s)
             self._report(now_s)
         return self._leave or told[0]
@@ -206,9 +207,9 @@ class _Worker:
     def _watch(self, now_s: float) -> None:
         if not self._alone and now_s - self._heard_s > SERVER_SILENT_S:
             self._alone = True
-            if self._watcher.mode in _MOVING:
+            if self._reports.mode in _MOVING:
                 self._send(Stop(reason=f"no sign of life from the server for {SERVER_SILENT_S * 1e3:.0f} ms"))
-        if not self._vouched and self._watcher.mode is Mode.UNKNOWN_POSE:
+        if not self._vouched and self._reports.mode is Mode.UNKNOWN_POSE:
             self._vouched = True
             self._send(
                 Confirm(positions=self._spec.rig.park, by="the wiring, which placed its own fake in the park pose")
@@ -218,16 +219,16 @@ class _Worker:
         try:
             self._host.send(*requests)
         except HilError as error:
-            self._watcher.say(f"refused: {error}")
+            self._reports.say(f"refused: {error}")
 
     def _report(self, now_s: float) -> None:
-        mode = self._watcher.mode
+        mode = self._reports.mode
         every_s = MOVING_REPORT_S if mode in _MOVING else RESTING_REPORT_S
-        news = bool(self._watcher.events) or mode is not self._reported_mode
+        news = bool(self._reports.events) or mode is not self._reported_mode
         # Half a poll early rather than a whole one late.
         if not (news or now_s - self._reported_s > every_s - POLL_S / 2) or not self._channel.clear:
             return
-        report = self._watcher.report(now_s)
+        report = self._reports.report(now_s)
         if report is not None:
             self._channel.send(report)
             self._reported_s, self._reported_mode = now_s, mode

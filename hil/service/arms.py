@@ -8,6 +8,7 @@ import multiprocessing
 import socket
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
+from typing import Protocol
 
 import msgspec
 
@@ -43,6 +44,32 @@ def slots(periods_s: Sequence[float]) -> tuple[LoopSlot, ...]:
         LoopSlot(core=core, phase_s=period_s * sharing[core].index(i) / len(sharing[core]))
         for i, (core, period_s) in enumerate(zip(cores, periods_s, strict=True))
     )
+
+
+class Arm(Protocol):
+    """An arm as the server knows it.
+
+    Attributes:
+        away: why there is none at the moment; empty while there is one.
+    """
+
+    away: str
+
+    def start(self) -> None:
+        """Begin to keep it up."""
+        ...
+
+    def send(self, *requests: Request) -> None:
+        """Hand requests to its loop; InterlockError if that cannot be."""
+        ...
+
+    def beat(self) -> None:
+        """A sign of life."""
+        ...
+
+    async def close(self, reason: str) -> None:
+        """Have it stopped and let go of."""
+        ...
 
 
 class ArmProcess:

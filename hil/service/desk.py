@@ -13,7 +13,7 @@ from hil.runtime.bridge import START_TOLERANCE
 from hil.service import lease as leases
 from hil.service import wire
 from hil.service.arm_channel import ArmReport
-from hil.service.arms import ArmProcess
+from hil.service.arms import Arm as Worker
 from hil.service.audit import Deed
 from hil.service.bookings import Condition
 from hil.service.camera import Camera
@@ -127,7 +127,7 @@ class ArmDesk:
         self.shelf = Shelf()
         self.audience = Audience()
         self.channels: dict[int, Channel] = {}
-        self.process: ArmProcess | None = None
+        self.process: Worker | None = None
         self._house = house
         self._on_site: set[int] = set()
         self._jog_seq = 0

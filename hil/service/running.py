@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -15,8 +16,9 @@ from hil.errors import ConfigError, HilError, InterlockError, JournalError
 from hil.model.rig import Rig
 from hil.runtime.rtprio import go_before_others
 from hil.service import wire
+from hil.service.arm_channel import ArmReport
 from hil.service.arm_worker import ArmSpec
-from hil.service.arms import BEAT_S, ArmProcess, slots
+from hil.service.arms import BEAT_S, Arm, ArmProcess, slots
 from hil.service.audit import AuditLog, Deed, Now
 from hil.service.bookings import Bookings, Condition, Reserved
 from hil.service.camera import Camera, Drawn, MotionJpeg, Snapshots, Source
@@ -33,6 +35,21 @@ from hil.service.wire import NoticeKind
 DAY_S = 86_400.0
 _EPOCHS_A_SECOND = 1000
 """Epochs begin at the time of day in such parts, above all that a server before this one can have used."""
+
+
+class MakeArm(Protocol):
+    """Makes what keeps an arm's worker running."""
+
+    def __call__(
+        self,
+        spec: ArmSpec,
+        *,
+        on_report: Callable[[ArmReport], None],
+        on_away: Callable[[str], None],
+        turn: asyncio.Semaphore,
+    ) -> Arm:
+        """Ready to be started."""
+        ...
 
 
 class ArmPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +82,7 @@ class RunningLab:
         command: what was typed, for whoever finds a rig taken.
         address: where the lab answers, for the same.
         say: tells whoever runs the server what is wrong.
+        make_arm: makes what keeps an arm's worker running.
 
     Raises:
         ConfigError: two arms have one rig.
@@ -84,6 +102,7 @@ class RunningLab:
         command: str,
         address: str,
         say: Callable[[str], None],
+        make_arm: MakeArm = ArmProcess,
     ) -> None:
         _refuse_shared_rigs(plans)
         self.settings, self.door, self.bookings, self.journals = settings, door, bookings, journals
@@ -93,6 +112,7 @@ class RunningLab:
         self._audit = AuditLog(audit_folder, audit_key, _now(), retention_days=settings.audit.retention_days)
         self._reserved: dict[str, Reserved] = {}
         self._plans, self._command, self._address, self._say = tuple(plans), command, address, say
+        self._make_arm = make_arm
         self._tasks: list[asyncio.Task[None]] = []
         first_epoch = int(time.time() * _EPOCHS_A_SECOND)
         self.desks: dict[str, ArmDesk] = {plan.arm: self._desk(plan, first_epoch) for plan in plans}
@@ -130,7 +150,7 @@ class RunningLab:
                 vouched=plan.vouched,
                 slot=share,
             )
-            desk.process = ArmProcess(spec, on_report=desk.report_came, on_away=desk.arm_lost, turn=turn)
+            desk.process = self._make_arm(spec, on_report=desk.report_came, on_away=desk.arm_lost, turn=turn)
             desk.process.start()
         self._refresh_calendar()
         loop = asyncio.get_running_loop()
