@@ -10,16 +10,15 @@ import numpy.typing as npt
 
 from hil.dynamics.model import Dynamics
 from hil.errors import CommandError
-from hil.kernels import arrays, families
-from hil.kernels.arrays import FloatArray
+from hil.kernels import families
 from hil.kernels.build import fast_available
-from hil.kernels.chain import Chain, Frame, chain_of, frame_of_rows, link_frames
+from hil.kernels.chain import Chain, Frame, chain_of, frame_of_rows
 from hil.kernels.closed_form import ClosedForm
 from hil.kernels.compiled import CompiledRoutine, contiguous, direct
 from hil.kernels.evaluator import Evaluator
 from hil.kernels.quantities import derive
 from hil.kernels.readable import Formula, JointNames, formula
-from hil.kernels.scalar import FLOATS
+from hil.kernels.scalar import FloatArray
 from hil.kinematics import certified, numeric, pitch_target, stepping, yaw_pitch
 from hil.kinematics.certified import AllSolutions
 from hil.kinematics.compiled_inverse import CompiledInverse
@@ -166,10 +165,7 @@ class Robot:
         Raises:
             CommandError: wrong shape, or a value that is not finite.
         """
-        values = self._checked(q)
-        if values.ndim == 1:
-            return np.array([arrays.matrix(f) for f in link_frames(self._chain, values.tolist(), FLOATS)])
-        return arrays.frames_many(self._chain, values)
+        return self._evaluate("link_frames", self._checked(q), None)
 
     def jacobian(self, q: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
         """Geometric Jacobian of the tool point in the world: linear rows first, then angular.

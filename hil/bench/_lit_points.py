@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hil.kernels.arrays import FloatArray
+from hil.kernels.scalar import FloatArray
 
 LIGHT = np.array([-0.45, 0.55, 0.70]) / math.hypot(0.45, 0.55, 0.70)
 FILL_LIGHT = np.array([0.75, -0.20, 0.63]) / math.hypot(0.75, 0.20, 0.63)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.bench._lit_points import SIDE, TOP, Picture, Points, View, render, seen_from
 from hil.bench.plots import new_figure, save, tidy
-from hil.kernels.arrays import FloatArray
+from hil.kernels.scalar import FloatArray
 from hil.kinematics.workspace.cloud import Bounds, Cloud
 from hil.kinematics.workspace.components import BoolArray
 from hil.kinematics.workspace.joint_workspace import JointWorkspace

@@ -12,6 +12,7 @@ import typer
 from hil.cli import (
     arms,
     audit,
+    bench_controller,
     book,
     calibrate,
     connect,
@@ -21,6 +22,7 @@ from hil.cli import (
     jog,
     journal,
     kinematics,
+    lint,
     login,
     moving,
     plot,
@@ -47,8 +49,10 @@ moving.add_to(app)
 calibrate.add_to(app)
 jog.add_to(app)
 journal.add_to(app)
+lint.add_to(app)
 plot.add_to(app)
 fake.add_to(app)
+bench_controller.add_to(app)
 tokens.add_to(app)
 login.add_to(app)
 serve.add_to(app)

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.errors import CommandError
-from hil.kernels.arrays import FloatArray
 from hil.kernels.bodies import Mechanism, links_without_tensor, mechanism_of
 from hil.kernels.dynamics_routines import ROUTINES
 from hil.kernels.emit_numpy import InBlocks
@@ -18,6 +17,7 @@ from hil.kernels.emit_python import python_function
 from hil.kernels.forward_dynamics import LEAST_PIVOT
 from hil.kernels.newton_euler import EARTH_M_S2
 from hil.kernels.routine import Routine
+from hil.kernels.scalar import FloatArray
 from hil.model.robot import RobotModel
 
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from hil.kernels.build import build
 from hil.kernels.emit_numba import OK, TILE, numba_source
 from hil.kernels.routine import Routine
-
-FloatArray = npt.NDArray[np.float64]
+from hil.kernels.scalar import FloatArray
 
 WORTH_A_THREAD = 100_000
 """Configurations per thread below which starting it costs more than it saves."""
@@ -84,7 +83,7 @@ def direct(compiled: CompiledRoutine, careful: Callable[..., FloatArray]) -> Cal
             result = empty(shape) if out is None else out
             try:
                 if one(q, result) == OK:
-                    return result  # type: ignore[no-any-return]
+                    return result
             except TypeError:  # many configurations, or not contiguous floats
                 pass
         return careful(q, out)
@@ -94,7 +93,7 @@ def direct(compiled: CompiledRoutine, careful: Callable[..., FloatArray]) -> Cal
             result = empty(shape) if out is None else out
             try:
                 if one(q, second, third, result) == OK:
-                    return result  # type: ignore[no-any-return]
+                    return result
             except TypeError:
                 pass
         return careful(q, second, third, out)

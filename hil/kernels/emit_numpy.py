@@ -10,12 +10,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hil.kernels.expression import Expression, Operation
 from hil.kernels.routine import LEAVES, Routine, live_nodes
-
-FloatArray = npt.NDArray[np.float64]
+from hil.kernels.scalar import FloatArray
 
 BLOCK = 2048
 """Configurations per block: long enough to hide numpy's call cost, short enough for the cache."""

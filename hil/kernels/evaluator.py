@@ -6,13 +6,11 @@ import math
 from struct import Struct
 
 import numpy as np
-import numpy.typing as npt
 
 from hil.kernels.emit_numpy import InBlocks
 from hil.kernels.emit_python import python_function
 from hil.kernels.routine import Routine
-
-FloatArray = npt.NDArray[np.float64]
+from hil.kernels.scalar import FloatArray
 
 
 class Evaluator:

@@ -12,8 +12,10 @@ import math
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 Scalar: TypeAlias = Any
+FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 class Functions(Protocol):

@@ -14,16 +14,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from hil.kernels.arrays import BLOCK
 from hil.kernels.chain import Chain, Frame, forward
 from hil.kernels.closed_form import Branch, ClosedForm
+from hil.kernels.emit_numpy import BLOCK
 from hil.kernels.inverse import pose_error
-from hil.kernels.scalar import ARRAYS, FLOATS
+from hil.kernels.scalar import ARRAYS, FLOATS, FloatArray
 from hil.kinematics.limits import TURN, Range, best_turn, in_range, result_of, wrap
 from hil.kinematics.results import IkResult, IkSolution
 from hil.units import DEG, MM
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 ACCEPTED_ERROR = 1e-6
 """What forward kinematics may lack (metres, radians) where the target itself was given with rounding."""
 

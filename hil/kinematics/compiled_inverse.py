@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from hil.kernels.arrays import FloatArray
 from hil.kernels.build import build
 from hil.kernels.closed_form import ClosedForm
 from hil.kernels.emit_inverse import inverse_source
 from hil.kernels.emit_numba import OK
+from hil.kernels.scalar import FloatArray
 from hil.kinematics.certified import ACCEPTED_ERROR, EXACT_ERROR, SAME_RAD, AllSolutions
 
 WORTH_A_THREAD = 5_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,11 @@ import numpy.typing as npt
 from hil.errors import CommandError
 from hil.kernels.build import build_loops
 from hil.kernels.chain import IDENTITY, Chain, Column, Frame, forward_and_jacobian
-from hil.kernels.scalar import FLOATS
+from hil.kernels.scalar import FLOATS, FloatArray
 from hil.kinematics.limits import Range, best_turn, in_range, result_of
 from hil.kinematics.poses import rotation_vector
 from hil.kinematics.results import IkResult, IkSolution
 from hil.units import DEG, MM
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 DLS_TOLERANCE = 1e-9
 DLS_ITERATIONS = 40

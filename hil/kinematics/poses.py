@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.errors import CommandError
+from hil.kernels.scalar import FloatArray
 from hil.types import Record
 from hil.units import DEG, MM
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 Matrix3: TypeAlias = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
 
 ROTATION_TOLERANCE = 1e-6

@@ -10,11 +10,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hil.errors import CommandError
 from hil.kernels.chain import IDENTITY, Chain, Frame, append_row, compose, jacobian_columns, link_frames
-from hil.kernels.scalar import FLOATS
+from hil.kernels.scalar import FLOATS, FloatArray
 from hil.kinematics.limits import wrap
 from hil.kinematics.poses import (
     Convention,
@@ -28,8 +27,6 @@ from hil.kinematics.poses import (
 )
 from hil.types import Record
 from hil.units import DEG, MM
-
-FloatArray = npt.NDArray[np.float64]
 
 SINGULAR = 1e-9
 """Smallest singular value of the Jacobian, as a share of the largest, with which a step still means anything."""

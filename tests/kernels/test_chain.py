@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+import chain_arrays as arrays
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.kernels import arrays
 from hil.kernels.chain import chain_of, exact_cos_sin
 from hil.model.robot import Joint, JointType, RobotModel
 

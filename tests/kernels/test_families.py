@@ -7,9 +7,9 @@ from closed_forms import apart, chain_named, random_configurations
 
 import hil
 from hil.kernels.chain import forward
+from hil.kernels.families import recognise
 from hil.kernels.scalar import FLOATS
 from hil.kinematics.certified import all_solutions
-from hil.kernels.families import recognise
 
 FAMILIES = {
     "planar-2r": "planar 2R",

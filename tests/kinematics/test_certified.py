@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import chain_arrays as arrays
 import numpy as np
 import pytest
 from closed_forms import apart, chain_named, hard_configurations, random_configurations
 
 import hil
-from hil.kernels import arrays
 from hil.kernels.chain import Chain, Frame, compose, forward
 from hil.kernels.closed_form import Branch, ClosedForm
+from hil.kernels.families import recognise
 from hil.kernels.scalar import FLOATS, Functions, Scalar
 from hil.kinematics.certified import all_solutions, all_solutions_many, solve_pose
-from hil.kernels.families import recognise
 from hil.kinematics.limits import Range, range_of
 
 NAMES = ["ur5", "adept-cobra600", "planar-2r", "planar-3r", "puma560", "stanford", "lynx6"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import chain_arrays as arrays
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 from urdf_files import ARM, chain_urdf
 
 from hil.errors import ConfigError
-from hil.kernels import arrays
 from hil.kernels.chain import chain_of
 from hil.model._dh_from_axes import NEARLY_PARALLEL
 from hil.model.files import list_names, parse_toml

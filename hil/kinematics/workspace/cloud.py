@@ -16,9 +16,8 @@ import numpy as np
 
 from hil.errors import CommandError
 from hil.kernels import chain as equations
-from hil.kernels.arrays import FloatArray
 from hil.kernels.chain import IDENTITY, Chain
-from hil.kernels.scalar import ARRAYS
+from hil.kernels.scalar import ARRAYS, FloatArray
 from hil.kinematics.workspace.sweeps import Sweep, count, longest_offset_m
 from hil.types import Record
 

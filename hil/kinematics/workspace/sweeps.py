@@ -9,9 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from hil.errors import CommandError
-from hil.kernels import arrays
-from hil.kernels.arrays import FloatArray
-from hil.kernels.chain import Chain
+from hil.kernels.chain import Chain, forward_and_jacobian
+from hil.kernels.scalar import ARRAYS, FloatArray
 from hil.kinematics.limits import TURN, Range
 from hil.types import Record
 from hil.units import DEG, MM
@@ -247,7 +246,11 @@ def _point_jacobians(chain: Chain, ranges: Sequence[Range]) -> FloatArray:
     low = np.array([r.lower if math.isfinite(r.lower) else min(-math.pi, r.upper - math.pi) for r in ranges])
     high = np.array([r.upper if math.isfinite(r.upper) else max(math.pi, r.lower + math.pi) for r in ranges])
     q = np.random.default_rng(0).uniform(low, high, (TRIALS, len(ranges)))
-    return arrays.jacobian_many(chain, q)[:, :3]
+    rows = np.empty((len(q), 3, len(chain.rows)))
+    for joint, column in enumerate(forward_and_jacobian(chain, q.T, ARRAYS)[1]):
+        for axis in range(3):
+            rows[:, axis, joint] = column[axis]
+    return rows
 
 
 def _strongest(

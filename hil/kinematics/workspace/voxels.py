@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.errors import CommandError
-from hil.kernels.arrays import FloatArray
 from hil.kernels.build import build_loops, fast_available
+from hil.kernels.scalar import FloatArray
 from hil.kinematics.workspace.cloud import BLOCK, Bounds, Cloud, Progress
 from hil.kinematics.workspace.components import BoolArray
 from hil.types import Record

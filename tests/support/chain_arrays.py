@@ -1,4 +1,4 @@
-"""The chain's equations for arrays: one configuration through floats, many in blocks that stay in cache."""
+"""The chain's equations run on floats and on numpy arrays as they stand: the plain reference of what is emitted."""
 
 from __future__ import annotations
 
