@@ -128,8 +128,10 @@ class Rv2ajDriver:
         self._target: tuple[float, ...] | None = None
         self._waiting_s: float | None = None
         self._sent: tuple[float, ...] | None = None
-        self._sent_s = self._told_s = self._left_s = float("-inf")
+        self._sent_s = self._told_s = self._left_s = self._began_s = float("-inf")
         self._busy_since_s: float | None = None
+        self._written_s = float("-inf")
+        self._gaps_s: list[float] = []
 
     # -- the link ----------------------------------------------------------------------------------------
 
@@ -176,7 +178,8 @@ class Rv2ajDriver:
         """Take a command: the first one per axis switches the servos on, later ones are the newest target.
 
         Returns:
-            The command as the controller sees it if it is the next to be sent: in hundredths of a degree.
+            The command as the controller sees it if it is the next to be sent: in hundredths of a degree, and due when
+            the arm can be there at the earliest.
 
         Raises:
             CommandError: out of range, out of order, an axis was not energised, or is not where it should be.
@@ -311,12 +314,22 @@ class Rv2ajDriver:
                 "behind; nothing is skipped: raise controller.send_period_ms",
                 self._name,
             )
-        self._target = target
+        self._target, self._written_s = target, now_s
         if target == self._sent:
             self._waiting_s = None
         elif self._waiting_s is None:
             self._waiting_s = now_s
-        return JointCommand(seq=command.seq, due_s=command.due_s, positions=positions)
+        return JointCommand(seq=command.seq, due_s=min(command.due_s, now_s + self._way_s(target)), positions=positions)
+
+    def _way_s(self, target: tuple[float, ...]) -> float:
+        """The least time in which the arm can be at a target: sent at once, at full speed from the one before."""
+        before = self._sent if self._sent is not None else self._degrees_now()
+        speeds = self._settings.pace.speeds
+        return max(abs(b - a) * DEG / speed for a, b, speed in zip(before, target, speeds, strict=True))
+
+    def _degrees_now(self) -> tuple[float, ...]:
+        assert self._joints is not None, "nothing is energised before the joints are known"
+        return tuple([(position or 0.0) / DEG for position in self._joints.positions])
 
     def _checked(self, axis: int, position: float) -> float:
         """A position in whole hundredths of a degree, inside the controller's range."""
@@ -391,6 +404,7 @@ class Rv2ajDriver:
                 yield from self._send_target()
             elif self._now_s >= self._next_look_s and not self._next_target_near():
                 yield from self._look()
+                self._tell_rate()
             else:
                 yield None
 
@@ -533,12 +547,30 @@ class Rv2ajDriver:
             told = yield from self._tell_line(target)
         if not told:
             return
-        self._sent, self._sent_s, self._told_s, self._busy_since_s = target, self._left_s, self._now_s, None
+        waiting_s = self._waiting_s if self._waiting_s is not None else self._began_s
+        if waiting_s <= self._sent_s + self._settings.send_period_s:
+            # A gap in which nothing new was wanted says nothing of the line.
+            self._gaps_s.append(self._began_s - self._sent_s)
+        self._sent, self._sent_s, self._told_s, self._busy_since_s = target, self._began_s, self._now_s, None
         self._waiting_s = None if self._target == target else self._now_s
+
+    def _tell_rate(self) -> None:
+        """Once the arm rests where the last target was: how often it got one."""
+        resting = self._target == self._sent and self._now_s - self._written_s > 0.5 * self._settings.send_period_s
+        if not (resting and self._arrived()):
+            return
+        gaps_s, self._gaps_s = self._gaps_s, []
+        if gaps_s:
+            mean_s = sum(gaps_s) / len(gaps_s)
+            self._notices.append(
+                f"{1 / mean_s:.2f} targets a second while moving: one every {mean_s:.2f} s, at most "
+                f"{max(gaps_s):.2f} s apart ({self._settings.way.value})"
+            )
 
     def _tell(self, ask: Ask) -> Talk[bool]:
         """True once it is accepted; a target may be told twice, so one without an answer is told again."""
         heard = yield ask
+        self._began_s = self._left_s
         if heard is None or heard.reply is None:
             return False
         if not heard.reply.accepted:
@@ -564,10 +596,7 @@ class Rv2ajDriver:
 
     def _tell_line(self, target: tuple[float, ...]) -> Talk[bool]:
         settings = self._settings
-        before = self._sent
-        if before is None:
-            assert self._joints is not None
-            before = tuple((position or 0.0) / DEG for position in self._joints.positions)
+        before = self._sent if self._sent is not None else self._degrees_now()
         ceiling = settings.ceiling / DEG * settings.send_period_s * MATCHED
         needed = max(abs(b - a) / most for a, b, most in zip(before, target, ceiling.tolist(), strict=True))
         percent = round(min(max(100.0 * needed, 1.0), 100.0), 1)
@@ -585,7 +614,9 @@ class Rv2ajDriver:
             heard = yield _STATUS
             if heard is not None and heard.reply is not None and heard.reply.accepted:
                 self._status_s = self._now_s
-                self._judge(decode_status(heard.reply.data))
+                if self._trouble_in(decode_status(heard.reply.data)):
+                    # A garbled digit looks like a key that was turned: it counts when it is there twice.
+                    yield from self._ask_status()
         else:
             heard = yield _LOOK
             if heard is not None and heard.reply is not None and heard.reply.accepted:
@@ -602,7 +633,7 @@ class Rv2ajDriver:
             moving = (self._sent is not None and not self._arrived()) or self._halting
             way_s = at_s - self._joints.t_s if moving else 0.0
             reach = self._settings.ceiling / DEG * 1.5 * way_s + REST_DEG
-            last = [(position or 0.0) / DEG for position in self._joints.positions]
+            last = self._degrees_now()
             near = all(abs(a - b) <= most for a, b, most in zip(seen, last, reach.tolist(), strict=True))
             doubtful = self._doubtful
             again = doubtful is not None and all(abs(a - b) <= REST_DEG for a, b in zip(seen, doubtful, strict=True))
@@ -621,21 +652,24 @@ class Rv2ajDriver:
 
     def _judge(self, status: Status) -> None:
         """What a person did at the controller, and what it did by itself, is a fault while the arm is ours."""
+        trouble = self._trouble_in(status)
+        if trouble:
+            raise ControllerError(f"{self._name}: {trouble}")
+
+    def _trouble_in(self, status: Status) -> str:
         if status.error:
             self._suspicious = True
         if not (self._servo or self._switching):
-            return
-        trouble = ""
+            return ""
         if status.emergency_stop:
-            trouble = "an emergency stop was pressed; release it, reset, connect again"
-        elif status.teach:
-            trouble = "the key was turned to TEACH: whoever holds the teach box has the arm now"
-        elif self._servo and not status.servo and not status.error:
-            trouble = "the servos went off; look at the panel, then connect again"
-        elif self._program_runs and not status.running and not status.error and not self._halting:
-            trouble = "our program has stopped; somebody pressed STOP, or it met an error"
-        if trouble:
-            raise ControllerError(f"{self._name}: {trouble}")
+            return "an emergency stop was pressed; release it, reset, connect again"
+        if status.teach:
+            return "the key was turned to TEACH: whoever holds the teach box has the arm now"
+        if self._servo and not status.servo and not status.error:
+            return "the servos went off; look at the panel, then connect again"
+        if self._program_runs and not status.running and not status.error and not self._halting:
+            return "our program has stopped; somebody pressed STOP, or it met an error"
+        return ""
 
     def _ask_for_alarm(self) -> Talk[None]:
         reply = yield from need(_ALARM)

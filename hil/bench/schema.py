@@ -21,6 +21,7 @@ Node = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/"
+BRANCHES = ("then", "else")
 
 
 def task_schema() -> Node:
@@ -155,7 +156,8 @@ def _required(node: Node, definitions: Mapping[str, Node]) -> Node:
     more = node.get("additionalProperties")
     if isinstance(more, dict) and (each := _required(_followed(more, definitions), definitions)):
         found["additionalProperties"] = each
-    return found
+    branches = {key: _required(_followed(node[key], definitions), definitions) for key in BRANCHES if key in node}
+    return {**found, "if": node["if"], **branches} if any(branches.values()) else found
 
 
 def _loose(node: Node, definitions: Mapping[str, Node], changes: dict[str, Node]) -> Node:
@@ -165,6 +167,9 @@ def _loose(node: Node, definitions: Mapping[str, Node], changes: dict[str, Node]
         found["properties"][key] = _loose_reference(each, definitions, changes)
     if isinstance(node.get("additionalProperties"), dict):
         found["additionalProperties"] = _loose_reference(node["additionalProperties"], definitions, changes)
+    for key in BRANCHES:
+        if key in node:
+            found[key] = _loose_reference(node[key], definitions, changes)
     return found
 
 

@@ -226,14 +226,21 @@ def announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
 
 def say_which(rig: Rig, hardware: bool, port: str | None) -> str | None:
     """Print what will move, FAKE or REAL, and return the real port's URL or None for the fake."""
-    if not hardware:
-        if port is not None:
-            raise typer.BadParameter("--port names a real port and needs --hardware; without it a fake is used")
+    url = port_of(rig, hardware, port)
+    if url is None:
         print(f"FAKE {rig.controller.kind}: {rig.title} ({rig.id}); no real port is touched", flush=True)
-        return None
-    url = port or rig.controller.port_url
-    print(f"REAL {rig.controller.kind} at {url}: {rig.title} ({rig.id})", flush=True)
+    else:
+        print(f"REAL {rig.controller.kind} at {url}: {rig.title} ({rig.id})", flush=True)
     return url
+
+
+def port_of(rig: Rig, hardware: bool, port: str | None) -> str | None:
+    """The real port's URL, or None for the fake."""
+    if hardware:
+        return port or rig.controller.port_url
+    if port is not None:
+        raise typer.BadParameter("--port names a real port and needs --hardware; without it a fake is used")
+    return None
 
 
 def voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[JointState | None], str]:

@@ -17,12 +17,22 @@ from typing import Any
 import msgspec
 
 import hil
-from drivers import ssc32
+from drivers import rv2aj, ssc32
 from drivers._ports import list_adapters, open_serial, port_name
 from drivers._ssc32_channels import Ssc32Channels, servo_channels
 from hil.clock import Clock, RealClock, VirtualClock
 from hil.errors import ConfigError, ControllerError, HilError, InterlockError, JournalError, LinkError, LinkTimeout
-from hil.link import Answer, ArmLink, BytePort, ChannelLink, ControllerSettings, SerialAdapter, ServoChannel
+from hil.link import (
+    Answer,
+    ArmLink,
+    BytePort,
+    ChannelLink,
+    Condition,
+    ControllerSettings,
+    SavedFile,
+    SerialAdapter,
+    ServoChannel,
+)
 from hil.model import loading
 from hil.model._calibration_file import read_confirmation
 from hil.model.files import find
@@ -33,9 +43,10 @@ from hil.runtime.journal import SessionRecord, Wiring
 from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
+from hil.units import DEG
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
-from sim.cr1 import Cr1Settings, EndCode, Face, Procedure
+from sim.cr1 import Cr1, Cr1Settings, EndCode, Face, Procedure
 from sim.fake_cr1 import Cr1Options, run_fake_cr1
 from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.faults import FaultScript, faults_from_table, load_faults
@@ -73,6 +84,9 @@ class Kind:
         memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
         fake_process: main function of the emulated controller in a process of its own.
         channels: how an arm of this kind is calibrated; None for a kind that knows by itself where its arm stands.
+        framing: data bits, parity and stop bits with which it is asked.
+        look_over: what it says of itself to a person at the bench; None for a kind that can only say who it is.
+        back_up: copies what people have stored in it; None for a kind that stores nothing.
     """
 
     settings_type: type[Any]
@@ -83,6 +97,9 @@ class Kind:
     memory_fake: Callable[[Rig, Sequence[float], bool, FaultScript | None, float], MemoryFake]
     fake_process: Callable[[Rig, Path, Connection], None]
     channels: ChannelKind | None = None
+    framing: str = "8N1"
+    look_over: Callable[[Any, Callable[[], BytePort], Clock], tuple[Condition, ...]] | None = None
+    back_up: Callable[[Any, Callable[[], BytePort], Clock], tuple[SavedFile, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -221,7 +238,73 @@ def _ssc32_crooked(settings: ssc32.Ssc32Settings, rng: random.Random) -> ssc32.S
     return msgspec.structs.replace(settings, axes=tuple(axes))
 
 
+def _cr1(settings: rv2aj.Rv2ajSettings) -> Cr1Settings:
+    """A controller whose line is set as the rig says."""
+    return Cr1Settings(baud=settings.baud, framing=FRAMINGS[settings.framing])
+
+
+def _cr1_in_memory(
+    rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float
+) -> MemoryFake:
+    """An arm with brakes and encoders: it stands where it stands, whether its servos are on or not."""
+    settings = rig.controller
+    assert isinstance(settings, rv2aj.Rv2ajSettings)
+    cr1 = Cr1(_cr1(settings), start_s=start_s, joints_deg=settings.degrees(start))
+
+    def serve(
+        tcp: bool, ready: Callable[[str], None], heard: Callable[[bytes, float], None], stop: Callable[[], bool]
+    ) -> None:
+        if tcp:
+            serve_tcp(cr1, 0, ready, faults=faults, heard=heard, stop=stop)
+        else:
+            serve_pty(cr1, None, ready, faults=faults, heard=heard, stop=stop)
+
+    def joints(now_s: float) -> tuple[float, ...]:
+        cr1.advance(now_s)
+        return tuple(angle * DEG for angle in cr1.joints)
+
+    return MemoryFake(
+        open_port=lambda: MemoryPort(cr1, settings.baud, faults, framing=FRAMINGS[settings.framing]),
+        serve=serve,
+        first_jumps=lambda: (0.0,) * len(rig.axes),
+        setpoints=joints,
+        servos=joints,
+    )
+
+
+def _cr1_process(rig: Rig, folder: Path, ready: Connection) -> None:
+    """Serve a fake CR1 whose arm stands in the park pose, until the owner is gone or terminates it."""
+    settings = rig.controller
+    assert isinstance(settings, rv2aj.Rv2ajSettings)
+    on_tcp = not has_pseudo_terminals()
+    options = Cr1Options(
+        link=None if on_tcp else str(folder / "cr1"),
+        tcp_port=0 if on_tcp else None,
+        settings=_cr1(settings),
+        joints_deg=settings.degrees(rig.park),
+        parent_pid=os.getppid(),
+    )
+    go_before_others()
+    leave_the_loops_core()
+    try:
+        run_fake_cr1(options, ready.send)
+    except HilError as error:
+        ready.send(error)
+
+
 KINDS: Mapping[str, Kind] = {
+    "rv2aj": Kind(
+        rv2aj.Rv2ajSettings,
+        rv2aj.Rv2ajTable,
+        rv2aj.settings_from_table,
+        rv2aj.build,
+        rv2aj.ask,
+        _cr1_in_memory,
+        _cr1_process,
+        framing="8E2",
+        look_over=rv2aj.look_over,
+        back_up=rv2aj.back_up,
+    ),
     "ssc32": Kind(
         ssc32.Ssc32Settings,
         ssc32.ControllerTable,
@@ -279,12 +362,50 @@ def ask_port(url: str, clock: Clock) -> Answer:
     problems: list[HilError] = []
     for kind in KINDS.values():
         try:
-            answer = kind.ask(lambda baud: open_serial(url, baud), url, clock)
+            answer = kind.ask(lambda baud, kind=kind: open_serial(url, baud, kind.framing), url, clock)  # type: ignore[misc]
         except (LinkTimeout, ControllerError) as error:
             problems.append(error)
         else:
             return msgspec.structs.replace(answer, baud=None) if url.startswith("socket://") else answer
     raise problems[0]
+
+
+def look_over(rig: Rig, url: str | None) -> tuple[Condition, ...]:
+    """How a controller stands, in words; moves nothing.
+
+    Args:
+        rig: whose controller.
+        url: its real port; None for a fake in memory, its arm in the park pose.
+
+    Raises:
+        LinkTimeout, ControllerError, LinkError: nobody answers, somebody else does, or the line failed.
+    """
+    kind = KINDS[rig.controller.kind]
+    settings, open_port, clock = _by_itself(rig, url)
+    if kind.look_over is not None:
+        return kind.look_over(settings, open_port, clock)
+    return (Condition(name="controller", text=kind.ask(lambda baud: open_port(), settings.port_url, clock).identity),)
+
+
+def back_up(rig: Rig, url: str | None) -> tuple[SavedFile, ...]:
+    """What people have stored in a controller; changes nothing there. Otherwise as `look_over`.
+
+    Raises:
+        InterlockError: controllers of this kind store nothing.
+    """
+    save = KINDS[rig.controller.kind].back_up
+    if save is None:
+        raise InterlockError(f"rig {rig.id}: a {rig.controller.kind} keeps no programs, so there is nothing to save")
+    return save(*_by_itself(rig, url))
+
+
+def _by_itself(rig: Rig, url: str | None) -> tuple[Any, Callable[[], BytePort], Clock]:
+    """Settings, port and clock to talk to a controller without a session."""
+    settings = msgspec.structs.replace(rig.controller, port_url=url or "memory")  # type: ignore[type-var]
+    if url is not None:
+        return settings, lambda: _open_real(rig, url), RealClock()
+    fake = KINDS[rig.controller.kind].memory_fake(rig, rig.park, False, None, 0.0)
+    return settings, fake.open_port, VirtualClock(VIRTUAL_START_S)
 
 
 def controller_tables() -> dict[str, type[Any]]:
@@ -324,12 +445,16 @@ def _bridge(
     return Bridge(rig, link, shadow, guard, tap, epoch_offset_s=epoch_offset_s, version=version)
 
 
+def _open_real(rig: Rig, url: str) -> BytePort:
+    return open_serial(url, rig.controller.baud, rig.controller.framing)
+
+
 def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
     """The bridge to a byte line with a URL: a real port, or a fake in a process of its own."""
     return _bridge(
         rig,
         session.port,
-        lambda: open_serial(session.port, rig.controller.baud),
+        lambda: _open_real(rig, session.port),
         rig.park,
         now_s=session.start_monotonic_s,
         epoch_offset_s=session.start_epoch_s - session.start_monotonic_s,
@@ -441,7 +566,9 @@ def channels_of(rig: Rig) -> tuple[ServoChannel, ...]:
 def real_channels(rig: Rig, url: str, channels: Sequence[int]) -> ChannelArm:
     """Single channels of the board on a real port."""
     settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
-    link = _channel_kind(rig).build(settings, channels, lambda: open_serial(url, rig.controller.baud))
+    link = _channel_kind(rig).build(
+        settings, channels, lambda: open_serial(url, rig.controller.baud, rig.controller.framing)
+    )
     return ChannelArm(link, RealClock(), None)
 
 

@@ -132,7 +132,7 @@ def test_a_rig_that_inherits_nothing_needs_every_key(path: tuple[str | int, ...]
 
 def test_a_rig_that_inherits_needs_only_what_it_changes_but_lists_whole() -> None:
     rig: dict[str, Any] = {"inherit": "lynx6", "timing": {"look_ahead_ms": 40}}
-    rig["controller"] = {"port": "COM3", "axis": {"base": {"lower_us": 600}}}
+    rig["controller"] = {"kind": "ssc32", "port": "COM3", "axis": {"base": {"lower_us": 600}}}
     assert complaints("rig", rig) == []
     rig["shapes"] = [{"name": "pedestal"}]
     assert {each.partition(":")[0] for each in complaints("rig", rig)} == {"shapes.0"}

@@ -238,10 +238,14 @@ class Cr1Port:
         if command.startswith("LISTITOP"):
             self._listed = 0
             return self._ok(next(iter(self.programs[self.editing]), ""))
+        if command == "LISTPTOP":
+            return self._ok("P1=(+160.00,+0.00,+478.00,+0.00,+180.00)(6,0)" if self.programs[self.editing] else "")
         if command.startswith("LISTI+1"):
             self._listed += 1
             lines = self.programs[self.editing]
             return self._ok(lines[self._listed] if self._listed < len(lines) else "")
+        if command == "LISTP+1":
+            return self._ok()
         if command.startswith("FDEL"):
             self.programs.pop(command[4:], None)
             return self._ok()

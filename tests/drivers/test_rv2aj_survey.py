@@ -1,0 +1,106 @@
+"""What a CR1 says of itself without a session: who is there, how it stands, and a copy of its programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from rv2aj_script import Cr1Port, settings
+
+from drivers.rv2aj import ask, back_up, look_over
+from hil.clock import VirtualClock
+from hil.errors import LinkTimeout
+from hil.link import Condition
+
+MOVERS = ("EXEC", "RUN", "HOT", "PRN", "SRVON", "RSTALRM", "SLOTINIT", "EDATA", "SAVE", "FDEL")
+
+
+def surveyed(port: Cr1Port) -> dict[str, Condition]:
+    return {each.name: each for each in look_over(settings(), lambda: port, VirtualClock())}
+
+
+def untouched(port: Cr1Port) -> bool:
+    return not [command for command in port.commands() if command.startswith(MOVERS)]
+
+
+def test_a_controller_in_order_has_nothing_to_do() -> None:
+    port = Cr1Port()
+    found = surveyed(port)
+    assert all(each.good and not each.remedy for each in found.values())
+    assert found["key"].text == "AUTO"
+    assert found["servos"].text == "off"
+    assert found["operation right"].text == "free"
+    assert found["joints"].text == "J1 0.00, J2 0.00, J3 90.00, J5 90.00, J6 0.00 deg"
+    assert found["pose"].text.endswith("A 0.00 B 180.00 deg, flags 6,0")
+    assert not port.right
+    assert untouched(port)
+
+
+def key(port: Cr1Port) -> None:
+    port.teach = True
+
+
+def stop_button(port: Cr1Port) -> None:
+    port.emergency = 4
+
+
+def alarm(port: Cr1Port) -> None:
+    port.alarm = (2172, 1)
+
+
+def teach_box(port: Cr1Port) -> None:
+    port.alarm = (5000, 1)
+
+
+def right(port: Cr1Port) -> None:
+    port.refusals["CNTLON"] = 6020
+
+
+@pytest.mark.parametrize(
+    ("prepare", "name", "text", "remedy"),
+    [
+        (key, "key", "TEACH", "turn it to AUTO"),
+        (stop_button, "emergency stops", "pressed: teach box", "release it"),
+        (alarm, "alarm", "H2172 joint 2 is beyond its lower limit", "bring it back at the teach box"),
+        (teach_box, "teach box", "enabled", "switch the teach box off"),
+        (right, "operation right", "not to be had (L6020)", "give it back there"),
+    ],
+)
+def test_what_stands_in_the_way_is_shown_with_its_remedy(
+    prepare: Callable[[Cr1Port], None], name: str, text: str, remedy: str
+) -> None:
+    port = Cr1Port()
+    prepare(port)
+    found = surveyed(port)[name]
+    assert not found.good
+    assert text in found.text
+    assert remedy in found.remedy
+    assert untouched(port)
+
+
+def test_a_backup_copies_every_program_with_its_positions_and_changes_nothing() -> None:
+    port = Cr1Port()
+    port.programs = {"DEMO": ["10 MOV P1", "20 END"], "EMPTY": []}
+    before = {name: list(lines) for name, lines in port.programs.items()}
+    files = {file.name: file.text for file in back_up(settings(), lambda: port, VirtualClock())}
+    assert files["DEMO.mb4"] == "10 MOV P1\n20 END\nP1=(+160.00,+0.00,+478.00,+0.00,+180.00)(6,0)\n"
+    assert files["EMPTY.mb4"] == ""
+    assert "MEJAR;1;1\n" in files["parameters.prm"]
+    assert port.programs == before
+    assert untouched(port)
+
+
+def test_who_answers_is_told_and_nothing_else_is_asked() -> None:
+    port = Cr1Port()
+    answer = ask(lambda baud: port, "/dev/ttyTEST", VirtualClock())
+    assert (answer.kind, answer.identity, answer.baud) == ("rv2aj", "RV-2AJ on a CRn-5xx, Ver.J4", 9600)
+    assert port.commands() == ["OPEN=HIL", "PARRLNG", "CLOSE"]
+    assert port.closed
+
+
+def test_nobody_there_is_told_in_bounded_time() -> None:
+    port, clock = Cr1Port(), VirtualClock()
+    port.silent = True
+    with pytest.raises(LinkTimeout, match="no answer to OPEN"):
+        ask(lambda baud: port, "/dev/ttyTEST", clock)
+    assert clock.now_s() < 4.0

@@ -1,0 +1,98 @@
+"""A controller that takes few targets cuts straight across what lies between them: the preview sees that."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from controllers import CONTROLLERS
+
+from hil.model.loading import load_rig
+from hil.model.rig import Box, Rig
+from hil.motion.motion import Mark, Motion
+from hil.motion.planning import plan_joint_move, plan_task
+from hil.motion.tasks import load_task
+from hil.robot import Robot
+from hil.safety.checker import check_motion
+from hil.units import DEG, MM
+
+NAMES = ("J1", "J2", "J3", "J5", "J6")
+
+
+@pytest.fixture(scope="module")
+def rig() -> Rig:
+    return load_rig("rv2aj", CONTROLLERS)
+
+
+def round_a_corner(rig: Rig) -> Motion:
+    """J1 out, then J2 down."""
+    corner, end = (np.array(rig.home) + np.array(by) * DEG for by in ([40, 0, 0, 0, 0], [40, 30, 0, 0, 0]))
+    first = plan_joint_move(rig, rig.home, corner.tolist()).samples
+    second = plan_joint_move(rig, corner.tolist(), end.tolist()).samples
+    return Motion(NAMES, rig.period_s, np.concatenate([first, second[1:]]), [])
+
+
+def with_post(rig: Rig, send_period_s: float) -> Rig:
+    """A post half-way on the straight way to where the corner leads, and targets so far apart."""
+    between = np.array(rig.home) + np.array([20, 15, 0, 0, 0]) * DEG
+    point = Robot(rig.robot).forward_kinematics(between)[:3, 3]
+    box = Box(name="post", lower_m=tuple((point - 2 * MM).tolist()), upper_m=tuple((point + 2 * MM).tolist()))
+    return msgspec.structs.replace(
+        rig,
+        fences=msgspec.structs.replace(rig.fences, keep_out=(box,)),
+        controller=msgspec.structs.replace(rig.controller, send_period_s=send_period_s),  # type: ignore[type-var]
+    )
+
+
+def test_the_planner_rests_at_every_corner_for_as_long_as_the_longest_chord(rig: Rig) -> None:
+    pace = rig.controller.pace
+    assert pace is not None
+    motion = plan_task(rig, Robot(rig.robot), load_task("configs/tasks/rv2aj-pick-and-place.toml"))
+    count = round(pace.longest_s / rig.period_s)
+    for mark in motion.marks:
+        if mark.kind != "wait":
+            tail = motion.samples[mark.last - count : mark.last + 1]
+            assert (tail == tail[-1]).all(), mark.step
+
+
+def test_a_board_that_takes_every_sample_needs_no_rests() -> None:
+    lynx6 = load_rig("lynx6", CONTROLLERS)
+    assert lynx6.controller.pace is None
+    motion = plan_task(lynx6, Robot(lynx6.robot), load_task("configs/tasks/pick-and-place.toml"))
+    assert motion.duration_s < 40.0
+
+
+def test_an_override_at_which_the_tool_would_be_too_fast_between_targets_is_refused(rig: Rig) -> None:
+    slow = msgspec.structs.replace(rig, tool_speed_m_s=0.05)
+    motion = plan_joint_move(slow, slow.home, (20 * DEG, *slow.home[1:]))
+    refusals = check_motion(slow, Robot(slow.robot), motion).refusals
+    assert {refusal.check for refusal in refusals} == {"E-03"}
+    assert "controller's own speed between targets" in refusals[0].limit
+    assert "Lower the override" in refusals[0].advice
+
+
+def test_a_line_from_which_the_chords_bulge_too_far_is_refused(rig: Rig) -> None:
+    robot = Robot(rig.robot)
+    task = load_task("configs/tasks/rv2aj-pick-and-place.toml")
+    motion = plan_task(rig, robot, task)
+    marks = [msgspec.structs.replace(mark, tolerance_m=0.5 * MM) if mark.tolerance_m else mark for mark in motion.marks]
+    tight = Motion(motion.axes, motion.period_s, motion.samples, marks)
+    refusals = check_motion(rig, robot, tight).refusals
+    assert {refusal.check for refusal in refusals} == {"E-06"}
+    assert "on the controller's way between targets" in refusals[0].limit
+
+
+def test_a_corner_cut_through_an_obstacle_is_refused_though_every_sample_is_clear_of_it(rig: Rig) -> None:
+    near, far = with_post(rig, 1.5), with_post(rig, 9.0)
+    robot, motion = Robot(rig.robot), round_a_corner(rig)
+    assert check_motion(near, robot, motion).refusals == ()
+    refusals = check_motion(far, robot, motion).refusals
+    assert {refusal.check for refusal in refusals} == {"E-10"}
+    assert "post" in refusals[0].subject
+    assert "on the controller's straight way to its next target" in refusals[0].limit
+
+
+def test_marks_that_are_no_lines_are_not_judged_for_straightness(rig: Rig) -> None:
+    motion = plan_joint_move(rig, rig.home, rig.park)
+    joint = Mark(first=0, last=len(motion.samples) - 1, step=1, kind="joint", label="")
+    assert check_motion(rig, Robot(rig.robot), Motion(NAMES, rig.period_s, motion.samples, [joint])).refusals == ()
