@@ -44,15 +44,21 @@ class Routine(NamedTuple):
     ends: bool
 
 
-def way_of(program: Program, index: int) -> Way:
-    """What the line with this index leads to; one past the end is the end."""
+def way_of(program: Program, index: int, *, calling: bool = True) -> Way:
+    """What the line with this index leads to; one past the end is the end.
+
+    Args:
+        program: whose line.
+        index: of the line.
+        calling: without it, only what it leads to when it calls nothing.
+    """
     if index >= len(program.lines):
         return Way(frozenset(), ends=True)
-    return _way(program, index, program.lines[index].statement)
+    return _way(program, index, program.lines[index].statement, calling)
 
 
 def routine(program: Program, entry: int, without: frozenset[int] = frozenset()) -> Routine:
-    """Everything that can be reached from an entry; lines in `without` lead nowhere."""
+    """Everything that can be reached from an entry, without the calls of the lines in `without`."""
     seen: set[int] = set()
     calls: dict[int, frozenset[int]] = {}
     returns = ends = False
@@ -62,9 +68,7 @@ def routine(program: Program, entry: int, without: frozenset[int] = frozenset())
         if index in seen:
             continue
         seen.add(index)
-        if index in without:
-            continue
-        way = way_of(program, index)
+        way = way_of(program, index, calling=index not in without)
         if way.calls:
             calls[index] = way.calls
         returns, ends = returns or way.returns, ends or way.ends
@@ -83,18 +87,20 @@ def walk(node: object) -> Iterator[Record]:
             yield from walk(getattr(node, field.name))
 
 
-def _way(program: Program, index: int, statement: nodes.Statement | None) -> Way:
+def _way(program: Program, index: int, statement: nodes.Statement | None, calling: bool) -> Way:
     on = frozenset({index + 1})
     match statement:
         case nodes.Jump() | nodes.OnJump():
             targets = _known(program, (statement.target,) if isinstance(statement, nodes.Jump) else statement.targets)
             always = isinstance(statement, nodes.Jump)
-            if statement.word == "GOSUB":
+            if statement.word == "GOSUB" and calling:
                 return Way(on, calls=targets)
+            if statement.word == "GOSUB":
+                return Way(frozenset() if always else on)
             return Way(targets if always else on | targets)
         case nodes.If():
             ways = [
-                Way(on) if branch is None else _way(program, index, branch)
+                Way(on) if branch is None else _way(program, index, branch, calling)
                 for branch in (statement.then, statement.otherwise)
             ]
             return Way(

@@ -227,10 +227,10 @@ def _names(program: Program, errors: Sequence[ProgramError]) -> Iterable[Finding
                 continue
             plain = node.name.rstrip("%!#&")
             used.add(plain)
-            if plain in reported or plain in written or plain in parameters or _is_known(program, node.name):
+            typed = plain in types or node.name[-1] in SUFFIXES or node.name[0] in LETTERS
+            if plain in reported or plain in parameters or _is_known(node.name) or (typed and plain in written):
                 continue
             reported.add(plain)
-            typed = plain in types or node.name[-1] in SUFFIXES or node.name[0] in LETTERS
             text = f"{node.name} is read, and set nowhere" if typed else f"{node.name} has no type"
             severity: Severity = "error" if not typed else "warning"
             yield _finding(line.place(node.at), severity, 3700 if typed else 4340, text)
@@ -254,6 +254,7 @@ def _definitions(program: Program) -> tuple[set[str], set[str], set[str]]:
                     parameters |= {*node.parameters, node.name}
                 case nodes.DefIo():
                     written.add(node.name)
+                    types.add(node.name)
                 case nodes.Assign() | nodes.For():
                     written.add(_base(node.variable))
                 case nodes.Input() | nodes.Parameters():
@@ -267,7 +268,7 @@ def _base(variable: nodes.Expression) -> str:
     return variable.name.rstrip("%!#&") if isinstance(variable, nodes.Name | nodes.Index) else ""
 
 
-def _is_known(program: Program, name: str) -> bool:
+def _is_known(name: str) -> bool:
     return is_system(name) or name in FUNCTIONS or name == "RND"
 
 

@@ -68,8 +68,11 @@ def from_csv(text: str) -> list[TraceRow]:
     Raises:
         ProgramError: it is something else.
     """
-    reader = csv.DictReader(io.StringIO(text))
-    names = list(reader.fieldnames or ())
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        names = list(reader.fieldnames or ())
+    except csv.Error as error:
+        raise ProgramError(3110, f"no table: {error}") from None
     joints = [name for name in names if name.startswith("J")]
     if names != ["time_s", "line", "statement", *joints, *POSE, "outputs"] or not joints:
         raise ProgramError(
@@ -77,7 +80,7 @@ def from_csv(text: str) -> list[TraceRow]:
         )
     try:
         return [_row(row, joints) for row in reader]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError, csv.Error) as error:
         raise ProgramError(3110, f"a trace with {error}") from None
 
 

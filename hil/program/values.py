@@ -22,6 +22,9 @@ FLAGS = ("FL1", "FL2")
 SMALLEST_INTE, LARGEST_INTE = -32768, 32767
 LONGEST_STRING = 127
 
+LARGEST_MEMBER = 1e9
+"""Of a position or joint set, in mm or degrees."""
+
 
 class Position(Record, frozen=True):
     """A place of the tool.
@@ -77,6 +80,8 @@ def joints(degrees: Sequence[float]) -> Joints:
 def _eight(members: Sequence[float]) -> tuple[float, float, float, float, float, float, float, float]:
     if len(members) > 8:
         raise ProgramError(3120, f"{len(members)} members", allowed="up to 8")
+    if any(abs(value) > LARGEST_MEMBER for value in members):
+        raise ProgramError(3110, f"a member of {max(members, key=abs):g}", allowed=f"up to {LARGEST_MEMBER:g}")
     x, y, z, a, b, c, one, two = (checked(value) for value in (*members, *(0.0,) * (8 - len(members))))
     return float(x), float(y), float(z), float(a), float(b), float(c), float(one), float(two)
 
