@@ -9,7 +9,10 @@ from pathlib import Path
 
 from hil.errors import ConfigError
 from hil.model.files import state_dir
+from hil.runtime.loop_process import LoopSlot
+from hil.runtime.rtprio import go_before_others
 from hil.runtime.wiring import load_rig, serial_adapters
+from hil.service.arms import slots
 from hil.service.bookings import IN_MEMORY, Bookings
 from hil.service.doors import Door
 from hil.service.keys import PublicKey, SigningKey
@@ -81,6 +84,7 @@ def open_lab(lab: Lab, plans: Sequence[ArmPlan], *, command: str, say: Callable[
         command=command,
         address=address_of(settings),
         say=say,
+        slots=share_out(plans),
     )
 
 
@@ -103,7 +107,15 @@ def open_local(settings: Settings, plans: Sequence[ArmPlan], *, command: str, sa
         command=command,
         address=address_of(settings),
         say=say,
+        slots=share_out(plans),
     )
+
+
+def share_out(plans: Sequence[ArmPlan]) -> dict[str, LoopSlot]:
+    """The machine's cores for the arms' loops; this process keeps off them, and goes before ordinary programs."""
+    # Heartbeats are judged here: being late would look like a driver who has gone silent.
+    go_before_others()
+    return dict(zip((plan.arm for plan in plans), slots([plan.rig.period_s for plan in plans]), strict=True))
 
 
 def _own_audit_key(path: Path) -> SigningKey:

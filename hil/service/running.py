@@ -6,19 +6,20 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 import msgspec
 
 from hil.errors import ConfigError, HilError, InterlockError, JournalError
 from hil.model.rig import Rig
-from hil.runtime.rtprio import go_before_others
+from hil.runtime.loop_process import LoopSlot
 from hil.service import wire
 from hil.service.arm_channel import ArmReport
 from hil.service.arm_worker import ArmSpec
-from hil.service.arms import BEAT_S, Arm, ArmProcess, slots
+from hil.service.arms import BEAT_S, Arm, ArmProcess
 from hil.service.audit import AuditLog, Deed, Now
 from hil.service.bookings import Bookings, Condition, Reserved
 from hil.service.camera import Camera, Drawn, MotionJpeg, Snapshots, Source
@@ -82,6 +83,7 @@ class RunningLab:
         command: what was typed, for whoever finds a rig taken.
         address: where the lab answers, for the same.
         say: tells whoever runs the server what is wrong.
+        slots: which share of the machine each arm's loop gets.
         make_arm: makes what keeps an arm's worker running.
 
     Raises:
@@ -102,6 +104,7 @@ class RunningLab:
         command: str,
         address: str,
         say: Callable[[str], None],
+        slots: Mapping[str, LoopSlot] = MappingProxyType({}),
         make_arm: MakeArm = ArmProcess,
     ) -> None:
         _refuse_shared_rigs(plans)
@@ -112,7 +115,7 @@ class RunningLab:
         self._audit = AuditLog(audit_folder, audit_key, _now(), retention_days=settings.audit.retention_days)
         self._reserved: dict[str, Reserved] = {}
         self._plans, self._command, self._address, self._say = tuple(plans), command, address, say
-        self._make_arm = make_arm
+        self._slots, self._make_arm = slots, make_arm
         self._tasks: list[asyncio.Task[None]] = []
         first_epoch = int(time.time() * _EPOCHS_A_SECOND)
         self.desks: dict[str, ArmDesk] = {plan.arm: self._desk(plan, first_epoch) for plan in plans}
@@ -136,10 +139,7 @@ class RunningLab:
         """Begin: start the arms' workers a few at a time, keep time, let people in."""
         # A loop's tick comes before all else on its core; what starts must not crowd the others.
         turn = asyncio.Semaphore(max(1, (os.cpu_count() or 2) // 2))
-        # Heartbeats are judged here: being late would look like a driver who has gone silent.
-        go_before_others()
-        shares = slots([plan.rig.period_s for plan in self._plans])
-        for plan, share in zip(self._plans, shares, strict=True):
+        for plan in self._plans:
             desk = self.desks[plan.arm]
             spec = ArmSpec(
                 rig=plan.rig,
@@ -148,7 +148,7 @@ class RunningLab:
                 command=self._command,
                 address=self._address,
                 vouched=plan.vouched,
-                slot=share,
+                slot=self._slots.get(plan.arm, LoopSlot()),
             )
             desk.process = self._make_arm(spec, on_report=desk.report_came, on_away=desk.arm_lost, turn=turn)
             desk.process.start()

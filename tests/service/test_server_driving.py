@@ -1,0 +1,240 @@
+"""People at a lab's server: what they may, what they may not, and what becomes of the arm when they go."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from lab_server import kinds, run, served
+
+from hil.service.lease import LeaseSettings
+from hil.service.settings import Settings
+from hil.types import JogHold, Mode, Stop
+
+STEP = {"type": "axes", "amounts": [0.05, 0.0, 0.0, 0.0, 0.0, 0.0]}
+QUICK = Settings(lease=LeaseSettings(stop_after_s=0.15, suspend_after_s=0.6, grace_s=30.0))
+
+
+def test_a_newcomer_lists_the_arms_joins_one_and_moves_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, arms=2) as lab:
+            await lab.ready()
+            status, found = await lab.get("/v1/lab")
+            assert status == 200
+            assert [arm["arm"] for arm in found["arms"]] == ["arm-1", "arm-2"]
+            person = await lab.join(name="Ada")
+            assert person.welcome is not None
+            assert (person.welcome["name"], person.welcome["real"]) == ("Ada", False)
+            await person.send("watch", rate_hz=50)
+            await person.drive()
+            armed = await person.order("arm_jog", speed_share=0.5)
+            assert armed["type"] == "accepted"
+            assert 0.0 < armed["speed_share"] <= 0.5
+            assert (await person.order("jog_step", move=STEP))["type"] == "accepted"
+            await person.until(lambda: bool(person.frames) and person.frames[-1]["commanded"][0] == 0.05)
+            assert {frame["lease"]["holder"] for frame in person.frames[-1:]} == {"Ada"}
+
+    run(story)
+
+
+def test_nothing_reaches_the_arm_from_whoever_does_not_drive_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            one, other = await lab.join(name="one"), await lab.join(name="other")
+            await one.drive()
+            before = list(lab.workers["arm-1"].sent)
+            orders = {
+                "arm_jog": {"speed_share": 1.0},
+                "jog_step": {"move": STEP},
+                "jog_hold": {"move": STEP},
+                "go": {"to": "home", "speed_share": 1.0},
+                "gripper": {"opening_m": 0.01, "speed_share": 1.0},
+                "confirm": {},
+                "arm_motion": {"digest": "0" * 64},
+                "start": {"digest": "0" * 64},
+                "release": {},
+            }
+            for kind, fields in orders.items():
+                given = {"arm": "arm-1", "epoch": one.lease["epoch"], **fields}
+                if kind != "release":
+                    given["issued_s"] = other.now_s()
+                answer = await other.ask(kind, **given)
+                assert (answer["type"], answer["code"]) == ("refused", "lease"), kind
+            assert lab.workers["arm-1"].sent == before
+
+    run(story)
+
+
+def test_an_old_epoch_an_old_number_and_another_arm_are_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, arms=2) as lab:
+            await lab.ready()
+            person = await lab.join()
+            await person.drive()
+            old = await person.order("arm_jog", speed_share=1.0, epoch=person.lease["epoch"] - 1)
+            assert old["code"] == "epoch"
+            elsewhere = await person.order("arm_jog", speed_share=1.0, arm="arm-2")
+            assert elsewhere["code"] == "arm"
+            again = {"type": "arm_jog", "v": 1, "seq": 1, "arm": "arm-1", "epoch": person.lease["epoch"],
+                     "issued_s": person.now_s(), "speed_share": 1.0}  # fmt: skip
+            await person.send_raw(json.dumps(again))
+            await person.until(lambda: 1 in person.answers)
+            assert person.answers[1]["code"] == "replay"
+            assert "ArmJog" not in kinds(lab.workers["arm-1"].sent)
+
+    run(story)
+
+
+def test_anybody_stops_the_arm_and_the_stop_latches_until_it_is_reset(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            driver, onlooker = await lab.join(name="driver"), await lab.join(name="onlooker")
+            await driver.drive()
+            assert (await driver.order("go", to="home", speed_share=1.0))["type"] == "accepted"
+            assert (await onlooker.ask("stop", reason="a hand is in the way"))["type"] == "accepted"
+            await driver.until(lambda: bool(driver.lease["latched"]))
+            await driver.hold()
+            assert (await driver.order("go", to="home", speed_share=1.0))["code"] == "latched"
+            await lab.reach(Mode.HOLDING)
+            assert (await driver.order("reset"))["type"] == "accepted"
+            await driver.hold()
+            assert (await driver.order("go", to="home", speed_share=1.0))["type"] == "accepted"
+
+    run(story)
+
+
+def test_a_stop_counts_however_it_is_dressed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person = await lab.join()
+            await person.send_raw('{"type": "stop", "v": 99, "nonsense": [1, 2, 3]}')
+            await person.until(lambda: bool(person.lease["latched"]))
+            assert isinstance(lab.workers["arm-1"].sent[-1], Stop)
+
+    run(story)
+
+
+def test_a_silent_driver_stops_the_arm_and_gets_the_lease_back_but_not_the_motion(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, settings=QUICK) as lab:
+            await lab.ready()
+            person = await lab.join(name="Ada")
+            await person.drive()
+            assert (await person.order("go", to="home", speed_share=0.5))["type"] == "accepted"
+            epoch = person.lease["epoch"]
+            person.fall_silent()
+            await person.until(lambda: any(notice["kind"] == "heartbeat_lost" for notice in person.notices))
+            assert any(isinstance(request, Stop) for request in lab.workers["arm-1"].sent)
+            await person.until(lambda: person.lease["phase"] == "suspended")
+            await person.leave()
+            again = await lab.join(name="Ada")
+            await again.drive()
+            assert again.lease["epoch"] > epoch
+            assert lab.lab.desks["arm-1"].mode is not Mode.STREAMING
+
+    run(story)
+
+
+def test_a_connection_that_breaks_holds_the_arm(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person, onlooker = await lab.join(name="Ada"), await lab.join(name="onlooker")
+            await person.drive()
+            await person.leave()
+            await onlooker.until(lambda: onlooker.lease["phase"] == "suspended")
+            assert isinstance(lab.workers["arm-1"].sent[-1], Stop)
+
+    run(story)
+
+
+def test_who_takes_over_holds_the_arm_first_and_the_former_driver_is_cut(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            student, teacher = await lab.join(name="student"), await lab.join(name="teacher")
+            await student.drive()
+            await student.order("go", to="home", speed_share=0.3)
+            assert (await teacher.ask("take_over", reason="look here"))["type"] == "accepted"
+            await student.until(lambda: student.closed)
+            await teacher.until(lambda: teacher.yours)
+            await lab.reach(Mode.HOLDING)
+            assert student.bye is not None
+            assert "look here" in student.bye["reason"]
+
+    run(story)
+
+
+def test_a_teacher_freezes_all_arms_at_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, arms=2) as lab:
+            await lab.ready()
+            one, two = await lab.join("arm-1", name="one"), await lab.join("arm-2", name="two")
+            await two.drive()
+            assert (await one.ask("freeze", everywhere=True, reason="fire drill"))["type"] == "accepted"
+            await two.until(lambda: two.lease["frozen"])
+            await two.hold()
+            assert (await two.order("go", to="home", speed_share=1.0))["code"] == "frozen"
+            assert all(isinstance(worker.sent[-1], Stop) for worker in lab.workers.values())
+
+    run(story)
+
+
+def test_a_planned_move_goes_only_while_the_dead_man_is_held(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person = await lab.join()
+            await person.drive()
+            person.held = False
+            await person.beat()
+            assert (await person.order("go", to="home", speed_share=0.5))["code"] == "deadman"
+            await person.hold()
+            assert (await person.order("go", to="home", speed_share=0.5))["type"] == "accepted"
+            person.held = False
+            await person.beat()
+            await person.until(lambda: any("stopping" in notice["text"] for notice in person.notices))
+
+    run(story)
+
+
+def test_holds_are_stamped_here_and_slowed_to_what_is_allowed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person = await lab.join()
+            await person.drive()
+            await person.order("arm_jog", speed_share=1.0)
+            fast = {"type": "axes", "amounts": [50.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
+            allowed = (await person.order("jog_hold", move=fast))["speed_share"]
+            hold = next(request for request in lab.workers["arm-1"].sent if isinstance(request, JogHold))
+            speed = lab.lab.desks["arm-1"].rig.axes[0].speed
+            assert abs(hold.move.amounts[0]) <= allowed * speed * (1.0 + 1e-9)
+            wrong = {"type": "axes", "amounts": [0.1, 0.1]}
+            assert (await person.order("jog_hold", move=wrong))["type"] == "refused"
+
+    run(story)
+
+
+def test_an_arm_that_is_lost_is_said_and_cannot_be_moved_or_booked(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person = await lab.join()
+            await person.drive()
+            lab.workers["arm-1"].lose("its worker has ended without a word")
+            await person.until(lambda: any(notice["kind"] == "arm_lost" for notice in person.notices))
+            assert (await person.order("arm_jog", speed_share=1.0))["code"] == "mode"
+            async with asyncio.timeout(5.0):
+                while (await lab.get("/v1/lab"))[1]["arms"][0]["bookable"]:
+                    await asyncio.sleep(0.05)
+            wish = json.dumps({"arm": "arm-1", "begin_epoch_s": None, "minutes": 10})
+            async with lab.session.post(f"{lab.url}/v1/bookings", data=wish) as response:
+                assert response.status == 400
+                assert "not connected" in (await response.json())["reason"]
+
+    run(story)

@@ -1,0 +1,300 @@
+"""A lab's server in this process on loopback, its arms on virtual time, and a driver who speaks the wire by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
+from aiohttp.test_utils import TestServer
+
+from hil.errors import InterlockError
+from hil.runtime import wiring
+from hil.service.app import application
+from hil.service.arm_channel import ArmReport
+from hil.service.arm_worker import ArmSpec, Reports
+from hil.service.bookings import IN_MEMORY, Bookings
+from hil.service.demo import demo_arms
+from hil.service.doors import Door
+from hil.service.keys import SigningKey
+from hil.service.revocation import HEADING, Revocations
+from hil.service.running import RunningLab
+from hil.service.settings import Settings
+from hil.service.tokens import TokenChecker
+from hil.types import Confirm, JogHold, Mode, Request
+
+TOKEN_KEY = SigningKey(b"k" * 32)
+TICK_S = 0.002
+PATIENCE_S = 10.0
+
+
+class VirtualWorker:
+    """The real bridge, driver and fake of an arm on virtual time, one tick every few milliseconds of this process."""
+
+    def __init__(
+        self,
+        spec: ArmSpec,
+        *,
+        on_report: Callable[[ArmReport], None],
+        on_away: Callable[[str], None],
+        turn: asyncio.Semaphore,
+    ) -> None:
+        self.away = ""
+        self.sent: list[Request] = []
+        self.beats = 0
+        self._spec, self._on_report, self._on_away = spec, on_report, on_away
+        self._arm = wiring.virtual_arm(spec.rig, spec.rig.park, energised=True, epoch_offset_s=time.time())
+        self._reports = Reports(len(spec.rig.axes))
+        self._requests: list[Request] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def send(self, *requests: Request) -> None:
+        if self.away:
+            raise InterlockError(f"{self._spec.rig.id} is not there: {self.away}")
+        self.sent.extend(requests)
+        self._requests.extend(requests)
+
+    def beat(self) -> None:
+        self.beats += 1
+
+    async def close(self, reason: str) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    def lose(self, words: str) -> None:
+        """As if the worker had ended."""
+        self.away = words
+        self._on_away(words)
+
+    async def _run(self) -> None:
+        bridge, clock = self._arm.bridge, self._arm.clock
+        vouched = not self._spec.vouched
+        while True:
+            if not vouched and bridge.mode is Mode.UNKNOWN_POSE:
+                vouched = True
+                self._requests.append(Confirm(positions=self._spec.rig.park, by="the wiring"))
+            requests, self._requests = self._requests, []
+            now_s = clock.now_s()
+            # The server stamps holds with the machine's clock; this arm lives by another.
+            fresh = [msgspec.structs.replace(r, issued_s=now_s) if isinstance(r, JogHold) else r for r in requests]
+            record = bridge.tick(now_s, fresh)
+            self._reports.take(record)
+            if not self.away and (record.tick % 5 == 0 or record.events) and (report := self._reports.report(now_s)):
+                self._on_report(report)
+            clock.sleep_until(now_s + self._spec.rig.period_s)
+            await asyncio.sleep(TICK_S)
+
+
+class Served:
+    """A running lab: its address, and its arms by name."""
+
+    def __init__(self, lab: RunningLab, url: str, session: ClientSession, workers: dict[str, VirtualWorker]) -> None:
+        self.lab, self.url, self.session, self.workers = lab, url, session, workers
+        self._people: list[Person] = []
+
+    async def empty(self) -> None:
+        """Everybody leaves."""
+        for person in self._people:
+            await person.leave()
+
+    async def reach(self, mode: Mode, arm: str = "arm-1") -> None:
+        """Wait for a mode."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.lab.desks[arm].mode is not mode:
+                await asyncio.sleep(0.01)
+
+    async def join(self, arm: str = "arm-1", **hello: Any) -> Person:
+        """Open a channel, say hello, and wait for the welcome."""
+        person = Person(await self.session.ws_connect(f"{self.url}/v1/channel"), arm)
+        self._people.append(person)
+        await person.send("hello", speaks=[1], arm=arm, **hello)
+        await person.until(lambda: person.welcome is not None or person.bye is not None)
+        return person
+
+    async def get(self, path: str, **options: Any) -> tuple[int, Any]:
+        """Status and JSON of an answer."""
+        async with self.session.get(f"{self.url}{path}", **options) as response:
+            return response.status, json.loads(await response.read())
+
+    async def ready(self) -> None:
+        """Wait until every arm is idle."""
+        async with asyncio.timeout(PATIENCE_S):
+            while any(desk.mode is not Mode.IDLE for desk in self.lab.desks.values()):
+                await asyncio.sleep(0.01)
+
+
+class Person:
+    """Somebody at the other end of a channel."""
+
+    def __init__(self, socket: ClientWebSocketResponse, arm: str) -> None:
+        self.arm = arm
+        self.welcome: dict[str, Any] | None = None
+        self.bye: dict[str, Any] | None = None
+        self.lease: dict[str, Any] = {}
+        self.yours = False
+        self.answers: dict[int, dict[str, Any]] = {}
+        self.notices: list[dict[str, Any]] = []
+        self.frames: list[dict[str, Any]] = []
+        self.held = False
+        self.closed = False
+        self._socket, self._seq = socket, 0
+        self._clock = (0.0, 0.0)
+        self._news = asyncio.Event()
+        self._tasks = [asyncio.create_task(self._read())]
+
+    async def send(self, kind: str, **fields: Any) -> int:
+        """Send a message; gives its number."""
+        self._seq += 1
+        await self.send_raw(json.dumps({"type": kind, "v": 1, "seq": self._seq, **fields}))
+        return self._seq
+
+    async def send_raw(self, text: str) -> None:
+        """Send a text frame."""
+        with contextlib.suppress(ConnectionError):
+            await self._socket.send_str(text)
+
+    async def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Send a message and wait for its answer."""
+        number = await self.send(kind, **fields)
+        await self.until(lambda: number in self.answers or self.closed)
+        return self.answers.get(number) or {"type": "closed"}
+
+    async def order(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """A command under the present epoch."""
+        given = {"arm": self.arm, "epoch": self.lease["epoch"], "issued_s": self.now_s(), **fields}
+        return await self.ask(kind, **given)
+
+    async def drive(self) -> None:
+        """Claim the arm, begin to beat with the dead-man free, then hold it."""
+        answer = await self.ask("claim")
+        assert answer["type"] == "accepted", answer
+        await self.until(lambda: self.yours)
+        self._tasks.append(asyncio.create_task(self._beat()))
+        await self.hold()
+
+    async def hold(self) -> None:
+        """Let the dead-man go, and hold it again."""
+        self.held = False
+        await self.beat()
+        self.held = True
+        await self.beat()
+
+    async def beat(self) -> dict[str, Any]:
+        """One sign of life."""
+        return await self.order("beat", held=self.held)
+
+    def fall_silent(self) -> None:
+        """Beat no more."""
+        for task in self._tasks[1:]:
+            task.cancel()
+
+    async def _beat(self) -> None:
+        while not self.closed:
+            await self.send("beat", arm=self.arm, epoch=self.lease["epoch"], held=self.held, issued_s=self.now_s())
+            await asyncio.sleep(0.05)
+
+    def now_s(self) -> float:
+        """The server's clock."""
+        return self._clock[0] + time.monotonic() - self._clock[1]
+
+    async def until(self, reached: Callable[[], bool]) -> None:
+        """Read until something is so."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not reached():
+                self._news.clear()
+                await self._news.wait()
+
+    async def _read(self) -> None:
+        async for frame in self._socket:
+            if frame.type is not WSMsgType.TEXT:
+                break
+            self._take(json.loads(frame.data))
+            self._news.set()
+        self.closed = True
+        self._news.set()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "now_s" in message:
+            self._clock = (message["now_s"], time.monotonic())
+        match message["type"]:
+            case "welcome":
+                self.welcome = message
+            case "bye":
+                self.bye = message
+            case "lease":
+                self.lease, self.yours = message["lease"], message["yours"]
+            case "notice":
+                self.notices.append(message)
+            case "telemetry":
+                self.frames.append(message)
+            case _:
+                self.answers[message["to"]] = message
+
+    async def leave(self) -> None:
+        """Close the channel."""
+        self.fall_silent()
+        await self._socket.close()
+        await self._tasks[0]
+
+
+@contextlib.asynccontextmanager
+async def served(
+    folder: Path, *, arms: int = 1, keyed: bool = False, settings: Settings | None = None, trust_proxy: bool = False
+) -> AsyncIterator[Served]:
+    """A lab of virtual arms, its server on loopback."""
+    (folder / "rigs").mkdir()
+    (folder / "revoked.txt").write_text(HEADING)
+    settings = settings or Settings()
+    workers: dict[str, VirtualWorker] = {}
+
+    def make(spec: ArmSpec, **options: Any) -> VirtualWorker:
+        return workers.setdefault(spec.rig.id, VirtualWorker(spec, **options))
+
+    lab = RunningLab(
+        settings,
+        demo_arms(arms, "lynx6", folder / "rigs"),
+        door=Door(TokenChecker([TOKEN_KEY.public], Revocations(folder / "revoked.txt")) if keyed else None),
+        bookings=Bookings(IN_MEMORY, settings.bookings),
+        audit_folder=folder / "audit",
+        audit_key=SigningKey(b"a" * 32),
+        journals=folder / "journals",
+        command="test",
+        address="",
+        say=said.append,
+        make_arm=make,
+    )
+    async with TestServer(application(lab, trust_proxy=trust_proxy)) as server, ClientSession() as session:
+        found = Served(lab, f"http://127.0.0.1:{server.port}", session, workers)
+        try:
+            yield found
+        finally:
+            await found.empty()
+
+
+said: list[str] = []
+
+
+def run(test: Callable[[], Any], within_s: float = 60.0) -> None:
+    """Run a test's coroutine."""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(within_s):
+            await test()
+
+    asyncio.run(bounded())
+
+
+def kinds(requests: Sequence[Request]) -> list[str]:
+    """What was asked of a loop, by name."""
+    return [type(request).__name__ for request in requests]
