@@ -18,6 +18,7 @@ MARK = "HIL ARM BRIDGE"
 RESERVED = {Way.HOT: "HILHOT", Way.LINE: "HILLINE"}
 PRINTED = "HIL"
 TOKENS = 900
+TOKEN_LINE = 1
 """Each start of the line program has a token of its own: a target that waited through a stop belongs to none."""
 
 _HOT = (
@@ -79,36 +80,48 @@ def check_printed(text: str) -> None:
 
 
 def install(way: Way, token: int, edit_slot: int) -> Talk[None]:
-    """Put the program onto the controller.
+    """Put the program onto the controller, over one of ours that may be there already.
 
     Raises:
         ControllerError: a program of that name is there and is not ours, or the controller refuses a line.
         LinkTimeout: an answer stays away.
     """
-    name = RESERVED[way]
-    yield from remove(name, edit_slot)
-    yield from need(Ask(f"LOAD={name}", slot=edit_slot, spaced=False))
-    for line in program_lines(way, token):
-        yield from need(Ask(f"EDATA{line}", slot=edit_slot, spaced=False))
-    yield from need(Ask("SAVE", slot=edit_slot, spaced=False))
+    name, lines = RESERVED[way], program_lines(way, token)
+
+    def edit(command: str) -> Ask:
+        return Ask(command, slot=edit_slot, spaced=False, length=140)
+
+    there = yield from need(Ask(f"FCHECK{name}", spaced=False))
+    yield from need(edit(f"LOAD={name}"))
+    if there.data.strip().upper() == "N":
+        first = yield from need(edit("LISTITOP"))
+        if first.data and MARK not in first.data:
+            yield from need(edit("NEW"))
+            raise ControllerError(
+                f"the controller holds a program {name} that is not ours (it begins {first.data[:40]!r}); it is left "
+                "alone: rename it at the controller, or use another way in the rig"
+            )
+        yield from need(edit("ECLR"))
+    for line in lines:
+        yield from need(edit(f"EDATA{line}"))
+    yield from need(edit("SAVE"))
 
 
-def remove(name: str, edit_slot: int) -> Talk[bool]:
-    """Delete a program of ours, if it is there.
+def renew(way: Way, token: int, edit_slot: int) -> Talk[None]:
+    """Give the program, which is there, the token of its next start."""
+    if way is Way.LINE:
+        name, line = RESERVED[way], program_lines(way, token)[TOKEN_LINE]
+        for command in (f"LOAD={name}", f"EDATA{line}", "SAVE"):
+            yield from need(Ask(command, slot=edit_slot, spaced=False))
 
-    Raises:
-        ControllerError: it is there and is not ours.
+
+def removal(way: Way, selected_before: str) -> tuple[str, ...]:
+    """Requests that stop the program, select another in its place, and delete it: a selected program stays.
+
+    Args:
+        way: whose program.
+        selected_before: what was selected when we came; empty if nothing was.
     """
-    there = yield from need(Ask(f"FCHECK{name}"))
-    if there.data.strip().upper() != "N":
-        return False
-    yield from need(Ask(f"LOAD={name}", slot=edit_slot, spaced=False))
-    first = yield from need(Ask("LISTITOP", slot=edit_slot, length=140, spaced=False))
-    yield from need(Ask("NEW", slot=edit_slot, spaced=False))
-    if first.data and MARK not in first.data:
-        raise ControllerError(
-            f"the controller holds a program {name} that is not ours (it begins {first.data[:40]!r}); it is left "
-            "alone: rename it at the controller, or use another way in the rig"
-        )
-    yield from need(Ask(f"FDEL{name}"))
-    return True
+    name = RESERVED[way]
+    other = f"PRGLOAD={selected_before}" if selected_before and selected_before != name else "PRGUP"
+    return ("STOP", "SLOTINIT", other, f"FDEL{name}")

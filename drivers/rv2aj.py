@@ -36,6 +36,8 @@ from drivers._rv2aj_programs import (
     hot_target,
     install,
     line_target,
+    removal,
+    renew,
 )
 from drivers._rv2aj_settings import (
     JOINT_REPLY,
@@ -113,6 +115,7 @@ class Rv2ajDriver:
         self._now_s = 0.0
         self._ready = self._owns_program = False
         self._identity: Identity | None = None
+        self._selected_before = ""
         self._joints: JointState | None = None
         self._doubtful: tuple[float, ...] | None = None
         self._notices: list[str] = []
@@ -228,7 +231,7 @@ class Rv2ajDriver:
         if line is not None and line.opened:
             commands: tuple[str, ...] = ("CNTLOFF",) if self._right else ()
             if self._owns_program:
-                commands = ("STOP", "SLOTINIT", f"FDEL{RESERVED[self._settings.way]}", *commands)
+                commands = (*removal(self._settings.way, self._selected_before), *commands)
             try:
                 line.farewell((*commands, "CLOSE"), self._now_s)
             except LinkError:
@@ -422,6 +425,7 @@ class Rv2ajDriver:
                 f"{self._name}: the key stands on TEACH; switch the teach box off, turn the key to AUTO, connect again"
             )
         yield from self._clear_alarm()
+        self._selected_before = state.program.rsplit(".", 1)[0]
         if state.status.running:
             raise ControllerError(
                 f"{self._name}: program {state.program or 'of somebody'} runs (line {state.line}); stop it at the "
@@ -488,7 +492,8 @@ class Rv2ajDriver:
         assert self._identity is not None
         way = self._settings.way
         self._token = self._token % TOKENS + 1
-        yield from install(way, self._token, self._identity.tasks + 1)
+        edit_slot = self._identity.tasks + 1
+        yield from renew(way, self._token, edit_slot) if self._owns_program else install(way, self._token, edit_slot)
         self._owns_program = True
         reply, _ = yield from attempt(Ask(f"RUN{RESERVED[way]};1"))
         self._program_runs = True

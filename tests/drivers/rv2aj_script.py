@@ -232,8 +232,19 @@ class Cr1Port:
             self.editing = command[5:]
             self.programs.setdefault(self.editing, [])
             return self._ok()
+        if command == "ECLR":
+            self.programs[self.editing].clear()
+            return self._ok()
         if command.startswith("EDATA"):
-            self.programs[self.editing].append(command[5:])
+            lines = self.programs[self.editing]
+            lines[:] = [line for line in lines if line.split()[0] != command[5:].split()[0]] + [command[5:]]
+            lines.sort(key=lambda line: int(line.split()[0]))
+            return self._ok()
+        if command == "PRGUP":
+            self.selected = next((name for name in self.programs if name != self.selected), self.selected)
+            return self._ok()
+        if command.startswith("PRGLOAD="):
+            self.selected = command[8:]
             return self._ok()
         if command.startswith("LISTITOP"):
             self._listed = 0
@@ -247,6 +258,8 @@ class Cr1Port:
         if command == "LISTP+1":
             return self._ok()
         if command.startswith("FDEL"):
+            if self.selected == command[4:]:
+                return "QeR419000000"
             self.programs.pop(command[4:], None)
             return self._ok()
         if command.startswith("PDIR"):

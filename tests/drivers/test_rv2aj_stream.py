@@ -153,14 +153,17 @@ def test_a_refused_target_is_a_fault_with_the_alarms_words(bench: Bench) -> None
 
 @pytest.mark.parametrize(("way", "name"), [("hot", "HILHOT"), ("line", "HILLINE")])
 def test_our_program_is_put_there_started_and_taken_away(way: str, name: str) -> None:
-    bench = Bench(way=way, send_period_ms=1000).ready()
+    port = Cr1Port()
+    port.programs["DEMO"], port.selected = ["10 END"], "DEMO"
+    bench = Bench(port, way=way, send_period_ms=1000).ready()
     assert bench.port.programs[name] == list(program_lines(Way(way), 1))
     assert bench.port.running
     assert bench.port.selected == name
     assert not bench.port.moving(bench.now_s)
     bench.driver.close()
-    assert name not in bench.port.programs
-    assert not bench.port.running
+    assert port.programs == {"DEMO": ["10 END"]}
+    assert port.selected == "DEMO"
+    assert not port.running
 
 
 def test_the_programs_begin_where_the_arm_is_and_keep_to_the_language() -> None:

@@ -12,11 +12,15 @@ from typing import Any
 import msgspec
 from virtual_session import Tampered, lynx6
 
+from drivers.rv2aj import Rv2ajDriver, Rv2ajSettings
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.errors import HilError
 from hil.link import ArmLink, BytePort
+from hil.runtime import wiring
 from hil.types import Command, EnergiseCommand, JointCommand, LinkPhase, LinkState, StateSource
+from hil.units import DEG
 from sim.arm import SimulatedArm
+from sim.cr1 import Cr1, Cr1Settings
 from sim.faults import FaultScript
 from sim.ports import MemoryPort
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
@@ -36,7 +40,14 @@ class ArmStand:
         resolution: per axis, how far what is written may be from what was asked for.
         coarseness: per axis, how far a report may be from the truth.
         settle_s: how long the set-points may go on moving after a stop.
+        coasts: per axis, how far they may go on after a stop beside what they go in one frame; None for not at all.
+        slowness: how many of a servo board's ticks this one takes to do the same.
+        own_pace: it sends the newest target when it can and moves at its own speed, whatever is due when.
     """
+
+    coasts: tuple[float, ...] | None = None
+    slowness: int = 1
+    own_pace: bool = False
 
     link: ArmLink
     start: tuple[float, ...]
@@ -55,8 +66,8 @@ class ArmStand:
     # -- what every stand can do -------------------------------------------------------------------------
 
     def tick(self, count: int = 1, *, period_s: float = TICK_S) -> LinkState:
-        """Wait and read, so many times."""
-        for _ in range(count):
+        """Wait and read, so many times; more often on a slower kind, unless the period is a chosen one."""
+        for _ in range(count * (self.slowness if period_s == TICK_S else 1)):
             self.now_s += period_s
             state = self.link.read(self.now_s)
             if state.joints is not None:
@@ -73,7 +84,7 @@ class ArmStand:
 
     def wait_for(self, reached: Callable[[LinkState], bool], within_s: float) -> LinkState:
         """Tick until it is so."""
-        end_s = self.now_s + within_s
+        end_s = self.now_s + within_s * self.slowness
         while self.now_s < end_s:
             if reached(state := self.tick()):
                 return state
@@ -223,6 +234,63 @@ class Ssc32Stand(WiredStand):
         return float(self.settings.maps[axis].inverse(pulse_us))
 
 
+class Rv2ajStand(WiredStand):
+    """The RV-2AJ driver over the fake CR1 in memory."""
+
+    def __init__(self, way: str, faults: FaultScript | None = None) -> None:
+        super().__init__()
+        rig = wiring.load_rig("rv2aj", {"controller": {"way": way, "send_period_ms": 1500}})
+        assert isinstance(rig.controller, Rv2ajSettings)
+        self.settings = settings = msgspec.structs.replace(rig.controller, port_url="memory")
+        self.start, self.outside = rig.home, (rig.home[0], 2.2, *rig.home[2:])
+        self.elsewhere = tuple(value + by * DEG for value, by in zip(rig.home, (5, -2, 3, -4, 6), strict=True))
+        self.distinct = tuple(angle * DEG for angle in (-1.23, 4.56, 87.9, 81.02, 3.34))
+        self.source, self.settle_s = StateSource.MEASURED, 1.0
+        self.resolution = tuple(0.5 * step for step in settings.quantum())
+        self.coarseness = tuple(settings.report_quantum())
+        self.coasts = tuple(0.5 * speed for speed in settings.pace.speeds)
+        self.slowness, self.own_pace = 25, True
+        self.cr1 = Cr1(Cr1Settings(baud=settings.baud), joints_deg=settings.degrees(self.start))
+        self._changes = [(-1.0, self.start)]
+        self.cr1.watch(lambda time_s, joints: self._changes.append((time_s, tuple(angle * DEG for angle in joints))))
+        self._faults = faults
+        self.written = bytearray()
+        self.link = Rv2ajDriver(settings, self._open)
+
+    def _open(self) -> BytePort:
+        self._port = MemoryPort(self.cr1, self.settings.baud, self._faults)
+        self.line = _Noting(self._port, self.written)
+        return self.line
+
+    def energise(self, positions: Sequence[float] | None = None, axes: Sequence[int] | None = None) -> LinkState:
+        """This arm stands where it stands: it is driven there, then moved to where it is wanted."""
+        state = super().energise(self.start, axes)
+        if axes is None:
+            state = self.wait_for(lambda state: all(state.known), 1.0)
+        if positions is not None and tuple(positions) != tuple(self.start):
+            self.move(positions)
+            state = self.tick(25)
+        return state
+
+    def truth(self) -> tuple[float | None, ...]:
+        self.cr1.advance(self.now_s)
+        return tuple(angle * DEG for angle in self.cr1.joints)
+
+    def truth_at(self, time_s: float) -> tuple[tuple[float, float], ...]:
+        near = [pose for t, pose in self._changes if abs(t - time_s) <= 0.1]
+        before = [pose for t, pose in self._changes if t < time_s - 0.1][-1:]
+        return tuple((min(column), max(column)) for column in zip(*before, *near, strict=True))
+
+    def sent_to_the_arm(self) -> object:
+        return [self.written.count(word) for word in (b"EXEC", b"RUN", b"HOT", b"PRN", b"SRVON")]
+
+    def unplug(self) -> None:
+        self._port.unplug(self.now_s)
+
+    def hang(self) -> None:
+        self.cr1.hang(self.now_s)
+
+
 class _Noting(Tampered):
     """Keeps what was written, over all connections."""
 
@@ -244,9 +312,14 @@ STANDS: dict[str, Callable[[], ArmStand]] = {
     "ssc32 1.x": lambda: Ssc32Stand(Firmware.V1),
     "ssc32 2.x": lambda: Ssc32Stand(Firmware.V2),
     "ssc32u": lambda: Ssc32Stand(Firmware.U),
+    "rv2aj segments": lambda: Rv2ajStand("segments"),
+    "rv2aj hot": lambda: Rv2ajStand("hot"),
+    "rv2aj line": lambda: Rv2ajStand("line"),
 }
 WIRED_STANDS: dict[str, Callable[[FaultScript | None], WiredStand]] = {
     "ssc32 1.x": lambda faults: Ssc32Stand(Firmware.V1, faults),
     "ssc32 2.x": lambda faults: Ssc32Stand(Firmware.V2, faults),
     "ssc32u": lambda faults: Ssc32Stand(Firmware.U, faults),
+    "rv2aj segments": lambda faults: Rv2ajStand("segments", faults),
+    "rv2aj line": lambda faults: Rv2ajStand("line", faults),
 }
