@@ -403,6 +403,12 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         return nodes.Marker(word=str(token), at=column_of(meta))
 
     @_rule
+    def end_if(self, meta: Meta) -> nodes.Marker:
+        """``END IF`` in two words."""
+        self._object(4220, column_of(meta), "ENDIF is one word")
+        return nodes.Marker(word="ENDIF", at=column_of(meta))
+
+    @_rule
     def end_select(self, meta: Meta) -> nodes.Marker:
         """``END SELECT``."""
         return nodes.Marker(word="END SELECT", at=column_of(meta))

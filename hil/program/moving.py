@@ -86,7 +86,7 @@ def _lay_over(machine: Interpreter, motion: MotionState, move: nodes.Move, line:
         # It is met again, and reported, once the move before it is over.
         motion.release = None
         return
-    if machine.pace(joint=True).acceleration < 1.0 or len(after) < 2:
+    if len(after) < 2:
         motion.release = None
         return
     near = machine.modal.after_mm if machine.modal.after_mm is not None else machine.modal.before_mm

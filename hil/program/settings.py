@@ -15,6 +15,7 @@ class Settings(Record, frozen=True):
         panel_override: percent, over OVRD.
         fine_settle_s: how long FINE waits at the end of a move.
         servo_on_s: from SERVO ON to M_SVO=1.
+        safe_deg: P_SAFE as joint angles (parameter JSAFE), in the eight places of a joint set.
         arch_mm: how far MVA lifts where no DEF ARCH says it.
         refuse_overspeed: a SPD that a joint cannot keep is error H213n, as on the controller; else the move is slower.
         random_seed: where RND begins.
@@ -28,6 +29,7 @@ class Settings(Record, frozen=True):
     panel_override: int = 100
     fine_settle_s: float = 0.1
     servo_on_s: float = 0.5
+    safe_deg: tuple[float, ...] = (0.0, 0.0, 90.0, 0.0, 90.0, 0.0)
     arch_mm: float = 50.0
     refuse_overspeed: bool = False
     random_seed: int = 1

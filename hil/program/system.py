@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hil.program import nodes
+from hil.program.arm import row_of
 from hil.program.errors import ProgramError
 from hil.program.frames import NO_SPEED, SlotState
 from hil.program.signals import HAND_OUTPUTS, LARGEST_SIGNAL, read_bits
@@ -16,6 +17,7 @@ from hil.program.values import (
     ZERO_POSITION,
     Value,
     cint,
+    joints,
     number,
     whole,
 )
@@ -81,6 +83,8 @@ def _state(machine: Interpreter, name: str) -> Value | None:
             return machine.position
         case "J_CURR" | "J_FBC":
             return machine.joints
+        case "P_SAFE":
+            return machine.arm.position(row_of(machine.arm, joints(machine.settings.safe_deg)).tolist())
         case "P_TOOL":
             return machine.tool
         case "P_BASE":
