@@ -254,7 +254,7 @@ class _Reception:
         found = await desk.camera.after(after_s, PICTURE_WAIT_S)
         if found is None:
             raise InterlockError(desk.camera.trouble or "no picture came in time", ["a picture"])
-        headers = {PICTURE_HEADER: f"{found.taken_s:.4f}"}
+        headers = {PICTURE_HEADER: repr(found.taken_s)}
         return web.Response(body=found.data, content_type=found.content_type, headers=headers)
 
     async def pictures(self, request: web.Request) -> web.StreamResponse:
@@ -274,7 +274,7 @@ class _Reception:
                 taken_s = found.taken_s
                 head = (
                     f"--{_BOUNDARY}\r\nContent-Type: {found.content_type}\r\nContent-Length: {len(found.data)}\r\n"
-                    f"{PICTURE_HEADER}: {taken_s:.4f}\r\n\r\n"
+                    f"{PICTURE_HEADER}: {taken_s!r}\r\n\r\n"
                 )
                 await response.write(head.encode("ascii") + found.data + b"\r\n")
         return response

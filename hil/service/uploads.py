@@ -7,6 +7,8 @@ import contextlib
 import multiprocessing
 import signal
 import sys
+import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +38,7 @@ MOST_WAITING = 8
 MOST_MEMORY_BYTES = 4 << 30
 """Address space of the process: numpy's libraries alone claim a good part of one."""
 
+_LOOK_S = 0.1
 _KEPT_EACH = 8
 _KEPT_BYTES = 64 << 20
 
@@ -113,6 +116,7 @@ class PreviewDesk:
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
         self._waiting = 0
+        self._closing = threading.Event()
         # One thread: it waits for the answer, so that the event loop need not.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preview")
 
@@ -141,8 +145,7 @@ class PreviewDesk:
 
     def close(self) -> None:
         """End the process; what still runs is given up."""
-        if self._process is not None:
-            self._process.kill()
+        self._closing.set()
         self._thread.shutdown(wait=True, cancel_futures=True)
         self._drop()
 
@@ -154,8 +157,10 @@ class PreviewDesk:
         assert self._connection is not None
         try:
             self._connection.send_bytes(_encode(job))
-            if self._connection.poll(PREVIEW_S):
-                return _decode_verdict(self._connection.recv_bytes())
+            deadline_s = time.monotonic() + PREVIEW_S
+            while time.monotonic() < deadline_s and not self._closing.is_set():
+                if self._connection.poll(_LOOK_S):
+                    return _decode_verdict(self._connection.recv_bytes())
             words = f"took longer than {PREVIEW_S:g} s; allowed: less. Split it into shorter ones"
         except (OSError, EOFError, msgspec.MsgspecError):
             words = "needed more memory than there is for one. Split it into shorter ones"
@@ -166,8 +171,9 @@ class PreviewDesk:
         self._drop()
         spawn = multiprocessing.get_context("spawn")
         self._connection, theirs = spawn.Pipe()
-        self._process = spawn.Process(target=serve_previews, args=(self._rigs, theirs), name="hil-preview", daemon=True)
-        self._process.start()
+        process = spawn.Process(target=serve_previews, args=(self._rigs, theirs), name="hil-preview", daemon=True)
+        process.start()
+        self._process = process
         theirs.close()
 
     def _drop(self) -> None:

@@ -1,0 +1,305 @@
+"""Who gets in at a lab's server, what is told to whom, and what strangers, floods and foreign pages get."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import time
+from pathlib import Path
+
+import msgspec
+from lab_server import TOKEN_KEY, Served, run, served
+
+from hil.runtime.wiring import load_rig
+from hil.service.audit_reading import query, verify
+from hil.service.grants import Grant
+from hil.service.keys import SigningKey
+from hil.service.revocation import revoke
+from hil.service.rights import Role
+from hil.service.tokens import issue
+from hil.service.wire import PICTURE_HEADER
+
+TASK = 'title = "a wave"\n[[step]]\ndo = "move"\nto = "home"\nspeed_percent = 30\n'
+
+
+def grant(user: str, role: Role = Role.DRIVE, **changes: object) -> Grant:
+    now_s = int(time.time())
+    made = Grant(
+        token_id=f"{abs(hash(user)) % (1 << 64):016x}",
+        user=user,
+        arms=("arm-1",),
+        role=role,
+        speed_share=0.5,
+        box=None,
+        issued_s=now_s - 10,
+        not_before_s=now_s - 10,
+        expires_s=now_s + 600,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def token(user: str, role: Role = Role.DRIVE, **changes: object) -> str:
+    return issue(grant(user, role, **changes), TOKEN_KEY)
+
+
+def bearer(text: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {text}"}
+
+
+def test_without_a_token_or_with_a_wrong_one_nothing_is_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            late = {"not_before_s": 1000, "issued_s": 1000, "expires_s": 2000}
+            forged = issue(grant("Eve"), SigningKey(b"e" * 32))
+            for text in ("", "nonsense", forged, token("Eve")[:-2], token("Eve", **late)):
+                for path in ("/v1/lab", "/v1/arms/arm-1/state", "/v1/arms/arm-1/rig", "/v1/audit", "/v1/journals"):
+                    status, answer = await lab.get(path, headers=bearer(text))
+                    assert status == 401
+                    assert (answer["type"], answer["code"]) == ("refused", "token")
+                    assert "arm-1" not in answer["reason"]
+                person = await lab.join(token=text)
+                assert person.welcome is None
+                assert person.bye is not None
+                assert person.bye["code"] == "token"
+
+    run(story)
+
+
+def test_a_token_shows_its_own_arm_alone_and_allows_what_its_role_says(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, arms=2, keyed=True) as lab:
+            await lab.ready()
+            watcher = bearer(token("Wu", Role.WATCH))
+            status, found = await lab.get("/v1/lab", headers=watcher)
+            assert (status, [arm["arm"] for arm in found["arms"]]) == (200, ["arm-1"])
+            hidden, missing = [await lab.get(f"/v1/arms/{arm}/state", headers=watcher) for arm in ("arm-2", "arm-9")]
+            assert hidden[0] == missing[0] == 404
+            assert hidden[1]["reason"] == missing[1]["reason"]
+            assert (await lab.get("/v1/audit", headers=watcher))[0] == 403
+            person = await lab.join(token=token("Wu", Role.WATCH))
+            assert (await person.ask("claim"))["code"] == "role"
+            other = await lab.join("arm-2", token=token("Wu", Role.WATCH))
+            assert other.bye is not None
+            assert other.bye["code"] == "arm"
+
+    run(story)
+
+
+def test_a_token_that_is_revoked_while_its_bearer_drives_is_cut_and_the_arm_held(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            person, onlooker = await lab.join(token=token("Dee")), await lab.join(token=token("Wu", Role.WATCH))
+            await person.drive()
+            revoke(tmp_path / "revoked.txt", grant("Dee").token_id, time.time() + 600, "lost")
+            await person.until(lambda: person.closed)
+            assert person.bye is not None
+            assert person.bye["code"] == "token"
+            await onlooker.until(lambda: onlooker.lease["phase"] == "suspended")
+
+    run(story)
+
+
+def test_a_token_s_speed_holds_for_jogs_and_for_previews(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            slow = {"speed_share": 0.2}
+            person = await lab.join(token=token("Dee", **slow))
+            await person.drive()
+            assert (await person.order("arm_jog", speed_share=1.0))["speed_share"] <= 0.2
+            upload = {"arm": "arm-1", "language": "task", "name": "wave", "text": TASK}
+            answer = await post(lab, "/v1/previews", token("Dee", **slow), upload)
+            assert not answer["ok"]
+            assert "the token allows 20 %" in answer["notes"][0]
+
+    run(story)
+
+
+def test_a_previewed_task_is_run_by_its_holder_alone(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            upload = {"arm": "arm-1", "language": "task", "name": "wave", "text": TASK}
+            previewed = await post(lab, "/v1/previews", token("Dee"), upload)
+            assert previewed["ok"], previewed
+            other = await lab.join(token=token("Eve"))
+            await other.drive()
+            assert (await other.order("arm_motion", digest=previewed["digest"]))["code"] == "preview"
+            await other.leave()
+            teacher = await lab.join(token=token("Tia", Role.TEACH))
+            assert (await teacher.ask("take_over"))["type"] == "accepted"
+            await teacher.until(lambda: teacher.yours)
+            await teacher.ask("release", arm="arm-1", epoch=teacher.lease["epoch"])
+            holder = await lab.join(token=token("Dee"))
+            await holder.drive()
+            assert (await holder.order("arm_motion", digest=previewed["digest"]))["type"] == "accepted"
+            assert (await holder.order("start", digest=previewed["digest"]))["type"] == "accepted"
+            await holder.until(lambda: any("motion is done" in notice["text"] for notice in holder.notices))
+
+    run(story)
+
+
+def test_what_cannot_be_planned_is_refused_with_words_and_executes_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            texts = (
+                "import os",
+                "title = 1",
+                '[[step]]\ndo = "run"\n',
+                TASK.replace('"home"', '"/etc/passwd"'),
+                "\x00",
+            )
+            for text in texts:
+                upload = {"arm": "arm-1", "language": "task", "name": "bad", "text": text}
+                answer = await post(lab, "/v1/previews", "", upload)
+                assert not answer["ok"]
+                assert answer["notes"]
+            upload = {"arm": "arm-1", "language": "python", "name": "bad", "text": ""}
+            assert (await post(lab, "/v1/previews", "", upload, 400))["code"] == "malformed"
+
+    run(story)
+
+
+def test_pages_of_other_servers_and_other_names_of_this_one_are_refused_where_there_are_no_keys(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            assert (await lab.get("/v1/lab", headers={"Host": "evil.example"}))[0] == 403
+            assert (await lab.get("/v1/lab", headers={"Origin": "https://evil.example"}))[0] == 403
+            assert (await lab.get("/v1/channel", headers={"Origin": "https://evil.example"}))[0] == 403
+            assert (await lab.get("/v1/lab", headers={"Origin": "http://127.0.0.1:9"}))[0] == 200
+
+    run(story)
+
+
+def test_every_wrong_request_is_answered_with_a_reason(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            for path in (
+                "/v2/lab",
+                "/v1/arms",
+                "/v1/journals/..%2f..%2fetc%2fpasswd",
+                "/v1/arms/arm-1/picture?after=x",
+            ):
+                status, answer = await lab.get(path)
+                assert status in (400, 404), path
+                assert (answer["type"], bool(answer["reason"])) == ("refused", True)
+            assert (await post(lab, "/v1/bookings", "", {"arm": "arm-1"}, 400))["code"] == "malformed"
+            async with lab.session.post(f"{lab.url}/v1/previews", data=io.BytesIO(b"x" * (3 << 20))) as response:
+                assert response.status == 413
+            async with lab.session.delete(f"{lab.url}/v1/bookings/{10**30}") as response:
+                assert response.status == 400
+
+    run(story)
+
+
+def test_a_flood_is_dropped_and_a_stop_in_it_is_not(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            flooder, driver = await lab.join(name="flooder"), await lab.join(name="driver")
+            await driver.drive()
+            for _ in range(1500):
+                await flooder.send("watch", rate_hz=1.0)
+            await flooder.send("stop", reason="in the flood")
+            await driver.until(lambda: "in the flood" in driver.lease["latched"])
+            assert any(answer.get("code") == "rate" for answer in flooder.answers.values())
+            assert driver.lease["phase"] == "held"
+
+    run(story)
+
+
+def test_whoever_sends_nonsense_again_and_again_is_cut(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person = await lab.join()
+            for _ in range(40):
+                await person.send_raw("}{")
+            await person.until(lambda: person.closed)
+            assert person.bye is not None
+            assert person.bye["code"] == "malformed"
+            await (await lab.join()).ask("watch", rate_hz=0.0)
+
+    run(story)
+
+
+def test_slots_are_booked_and_cancelled_and_others_do_not_see_whose_they_are(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            await asyncio.sleep(1.1)  # the desk tells the calendar once a second how the arm is
+            wish = {"arm": "arm-1", "begin_epoch_s": time.time() + 120.0, "minutes": 5.0}
+            booked = await post(lab, "/v1/bookings", token("Dee"), wish)
+            assert booked["granted"]
+            assert [slot["name"] for slot in booked["bookings"]] == ["Dee"]
+            _, seen = await lab.get("/v1/arms/arm-1/bookings", headers=bearer(token("Eve")))
+            assert [(slot["name"], slot["yours"]) for slot in seen["bookings"]] == [("", False)]
+            place = f"{lab.url}/v1/bookings/{booked['granted']}"
+            async with lab.session.delete(place, headers=bearer(token("Eve"))) as response:
+                assert response.status == 400
+            async with lab.session.delete(place, headers=bearer(token("Dee"))) as response:
+                assert (await response.json())["bookings"] == []
+
+    run(story)
+
+
+def test_pictures_carry_when_they_were_taken_and_come_as_a_stream(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            async with lab.session.get(f"{lab.url}/v1/arms/arm-1/picture") as response:
+                first_s = float(response.headers[PICTURE_HEADER])
+                assert (await response.read()).startswith(b"\x89PNG")
+            async with lab.session.get(f"{lab.url}/v1/arms/arm-1/picture?after={first_s}") as response:
+                assert float(response.headers[PICTURE_HEADER]) > first_s
+            async with lab.session.get(f"{lab.url}/v1/arms/arm-1/pictures") as response:
+                begin = await response.content.readuntil(b"\r\n\r\n")
+                assert b"image/png" in begin
+
+    run(story)
+
+
+def test_a_pulled_rig_is_the_arm_s_own_wherever_its_files_are_put(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            _, pulled = await lab.get("/v1/arms/arm-1/rig")
+            for file in pulled["files"]:
+                path = tmp_path / "home" / file["name"]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(file["text"])
+            assert load_rig(tmp_path / "home" / "rigs" / "arm-1.toml").digest == pulled["digest"]
+
+    run(story)
+
+
+def test_who_did_what_is_in_an_audit_that_verifies_and_names_nobody(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            person = await lab.join(token=token("Dorothea"))
+            await person.drive()
+            await person.order("arm_jog", speed_share=0.5)
+            await person.ask("stop", reason="enough")
+            await lab.join(token="nonsense")
+            status, found = await lab.get("/v1/audit?what=stop", headers=bearer(token("Tia", Role.TEACH)))
+            assert (status, len(found["entries"])) == (200, 1)
+
+    run(story)
+    assert verify(tmp_path / "audit", SigningKey(b"a" * 32).public).whole
+    deeds = [(entry.data.what, entry.data.verdict) for entry in query(tmp_path / "audit")]
+    assert ("claim", "done") in deeds
+    assert ("arm jog", "done") in deeds
+    assert ("log in", "refused") in deeds
+    assert all(b"Dorothea" not in path.read_bytes() for path in (tmp_path / "audit").iterdir())
+
+
+async def post(lab: Served, path: str, text: str, body: dict[str, object], status: int = 200) -> dict[str, object]:
+    headers = bearer(text) if text else {}
+    async with lab.session.post(f"{lab.url}{path}", data=json.dumps(body), headers=headers) as response:
+        answer = json.loads(await response.read())
+        assert response.status == status, answer
+        return answer

@@ -1,0 +1,141 @@
+"""A worker with its loop, recorder and fake as real processes, and a server that falls silent, goes, or comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hil.model.rig import Rig
+from hil.runtime.journal import read_journal
+from hil.runtime.loop_process import LoopSlot
+from hil.runtime.wiring import load_rig
+from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, ToWorker, decode_to_server, frame
+from hil.service.arm_worker import ArmSpec, run_arm
+from hil.service.arms import BEAT_S, ArmProcess
+from hil.types import ArmJog, AxisJog, JogStep, Mode
+
+pytestmark = [pytest.mark.processes, pytest.mark.pty]
+
+PATIENCE_S = 40.0
+LONG_STEP = JogStep(move=AxisJog(amounts=(0.8, 0.0, 0.0, 0.0, 0.0, 0.0)))
+
+
+@pytest.fixture
+def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rig:
+    """A rig of this test alone, quick to come up."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    changed = load_rig("lynx6", {"timing": {"energise_dwell_ms": 20}})
+    return msgspec.structs.replace(changed, id=f"worker-{os.getpid()}")
+
+
+def spec(rig: Rig, folder: Path) -> ArmSpec:
+    return ArmSpec(rig=rig, url=None, journals=folder, command="test", address="", vouched=True, slot=LoopSlot())
+
+
+class Server:
+    """The server's end, by hand."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.events: list[str] = []
+        self.mode = Mode.DISCONNECTED
+        self.ended: Ended | None = None
+        self._end, self._frames = end, Frames()
+        end.settimeout(BEAT_S)
+
+    def send(self, message: ToWorker) -> None:
+        with contextlib.suppress(OSError):
+            self._end.sendall(frame(message))
+
+    def until(self, reached: Callable[[], bool], *, beating: bool) -> None:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not reached():
+            assert time.monotonic() < deadline_s, (self.mode, self.events, self.ended)
+            if beating:
+                self.send(Beat())
+            with contextlib.suppress(TimeoutError):
+                for payload in self._frames.feed(self._end.recv(1 << 16)):
+                    self._take(decode_to_server(payload))
+
+    def _take(self, message: ArmReport | Ended) -> None:
+        if isinstance(message, Ended):
+            self.ended = message
+            return
+        self.mode = message.mode
+        self.events += message.events
+
+    def close(self) -> None:
+        self._end.close()
+
+
+def test_a_silent_server_is_a_lost_driver_and_one_that_is_gone_ends_the_worker(rig: Rig, tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    worker = multiprocessing.get_context("spawn").Process(target=run_arm, args=(spec(rig, tmp_path), theirs))
+    worker.start()
+    theirs.close()
+    server = Server(ours)
+    try:
+        server.until(lambda: server.mode is Mode.IDLE, beating=True)
+        server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
+        server.until(lambda: server.mode is Mode.STREAMING, beating=True)
+        server.until(lambda: server.mode is Mode.HOLDING, beating=False)
+        assert any("no sign of life from the server" in event for event in server.events)
+        server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
+        server.until(lambda: server.mode is Mode.STREAMING, beating=True)
+        server.close()
+        worker.join(PATIENCE_S)
+        assert worker.exitcode == 0
+    finally:
+        server.close()
+        worker.kill()
+        worker.join()
+    (journal,) = tmp_path.glob("*.mcap")
+    entries = list(read_journal(journal))
+    events = [event for entry in entries if entry.tick is not None for event in entry.tick.events]
+    assert any("stop: the server is gone" in event for event in events)
+    assert entries[-1].end is not None
+
+
+def test_a_worker_that_is_killed_is_said_to_be_away_and_comes_back_with_an_unknown_pose(
+    rig: Rig, tmp_path: Path
+) -> None:
+    reports: list[ArmReport] = []
+    away: list[str] = []
+
+    async def story() -> None:
+        turn = asyncio.Semaphore(1)
+        unvouched = msgspec.structs.replace(spec(rig, tmp_path), vouched=False)
+        arm = ArmProcess(unvouched, on_report=reports.append, on_away=away.append, turn=turn)
+        arm.start()
+
+        async def until(mode: Mode) -> None:
+            async with asyncio.timeout(PATIENCE_S):
+                while not reports or reports[-1].mode is not mode:
+                    arm.beat()
+                    await asyncio.sleep(BEAT_S)
+
+        try:
+            await until(Mode.UNKNOWN_POSE)
+            assert arm.away == ""
+            assert arm.pid is not None
+            os.kill(arm.pid, signal.SIGKILL)
+            async with asyncio.timeout(PATIENCE_S):
+                while not away:
+                    await asyncio.sleep(BEAT_S)
+            assert arm.away == "its worker has ended without a word"
+            reports.clear()
+            await until(Mode.UNKNOWN_POSE)
+        finally:
+            await arm.close("the test ends")
+
+    asyncio.run(story())
+    assert reports[-1].mode in (Mode.UNKNOWN_POSE, Mode.DISCONNECTED)
