@@ -27,7 +27,7 @@ from hil.types import ArmJog, AxisJog, JogStep, Mode
 pytestmark = [pytest.mark.processes, pytest.mark.pty]
 
 PATIENCE_S = 40.0
-LONG_STEP = JogStep(move=AxisJog(amounts=(0.8, 0.0, 0.0, 0.0, 0.0, 0.0)))
+LONG_STEP = JogStep(move=AxisJog(amounts=(0.75, 0.0, 0.0, 0.0, 0.0, 0.0)))
 
 
 @pytest.fixture
