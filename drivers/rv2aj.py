@@ -425,15 +425,18 @@ class Rv2ajDriver:
                 f"{self._name}: the key stands on TEACH; switch the teach box off, turn the key to AUTO, connect again"
             )
         yield from self._clear_alarm()
-        self._selected_before = state.program.rsplit(".", 1)[0]
-        if state.status.running:
+        name = state.program.rsplit(".", 1)[0]
+        ours = name in RESERVED.values()
+        self._selected_before = "" if ours else name
+        if state.status.running and not ours:
             raise ControllerError(
                 f"{self._name}: program {state.program or 'of somebody'} runs (line {state.line}); stop it at the "
                 "panel, connect again"
             )
-        if state.status.waiting:
-            yield from need(Ask("SLOTINIT"))
-            self._notices.append("a paused program was reset, so that no start goes on with it")
+        if state.status.running or state.status.waiting:
+            yield from self._reset_slots()
+            what = f"our program {name}, left behind by a session that was cut off," if ours else "a paused program"
+            self._notices.append(f"{what} was stopped and reset, so that no start goes on with it")
         yield from self._first_position()
 
     def _clear_alarm(self) -> Talk[None]:
@@ -686,6 +689,11 @@ class Rv2ajDriver:
     # -- stopping ------------------------------------------------------------------------------------------
 
     def _halt(self) -> Talk[None]:
+        yield from self._reset_slots()
+        self._halting = self._program_runs = False
+        self._sent, self._sent_s = None, float("-inf")
+
+    def _reset_slots(self) -> Talk[None]:
         """Wait for rest, then reset the slots: a paused move would go on at the next start."""
         began_s = self._now_s
         refused: Reply | None = None
@@ -696,8 +704,6 @@ class Rv2ajDriver:
                 continue
             refused, _ = yield from attempt(Ask("SLOTINIT", length=PLAIN_REPLY))
             if refused.accepted:
-                self._halting = self._program_runs = False
-                self._sent, self._sent_s = None, float("-inf")
                 return
         why = f" ({explain(refused.error).words})" if refused is not None else ""
         raise ControllerError(f"{self._name}: the controller does not come to rest {HALT_S:g} s after STOP{why}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -24,9 +25,16 @@ def make(request: pytest.FixtureRequest) -> Make:
     """Makes a stand of one kind, with what goes wrong on its line."""
 
     def made(*faults: dict[str, Any], seed: int = 1) -> WiredStand:
-        return WIRED_STANDS[request.param](script(*faults, seed=seed) if faults else None)
+        return made_of(request.param, faults, seed)
 
     return made
+
+
+def made_of(kind: str, faults: Sequence[dict[str, Any]], seed: int) -> WiredStand:
+    """A stand whose faults, but for those from the beginning on, wait until it stands at its distinct pose."""
+    begin_s = WIRED_STANDS[kind](None).faults_from_s
+    moved = [{**fault, **({"at_s": begin_s} if "at_s" in fault else {})} for fault in faults]
+    return WIRED_STANDS[kind](script(*moved, seed=seed) if moved else None)
 
 
 def standing(stand: WiredStand) -> WiredStand:
@@ -54,10 +62,10 @@ def observed(stand: WiredStand, ticks: int, period_s: float = 0.02) -> list[Join
 def test_an_answer_in_pieces_is_put_together(make: Make, piece: int) -> None:
     stand = standing(make())
     stand.line.piece = piece
-    reports = observed(stand, 60, period_s=0.005)
+    reports = observed(stand, 300 * stand.slowness, period_s=0.001)
     assert len(reports) > 3
     assert all(report.positions == reports[0].positions for report in reports)
-    assert stand.tick().missed_replies == 0
+    assert stand.tick(period_s=0.001).missed_replies == 0
 
 
 BAD_LINES: list[dict[str, Any]] = [
@@ -76,7 +84,7 @@ def test_lost_doubled_and_late_bytes_never_shift_a_value_to_another_axis(make: M
     stand = standing(make({**fault, "at_s": 3.0}))
     truth = stand.tick().joints
     assert truth is not None
-    stand.now_s = max(stand.now_s, 3.0 + START_S)
+    stand.now_s = max(stand.now_s, stand.faults_from_s + START_S)
     for report in observed(stand, 400):
         assert report.positions == truth.positions
     assert stand.reports == sorted(stand.reports)
@@ -88,7 +96,7 @@ def test_a_garbled_byte_changes_at_most_its_own_axis(make: Make, every: int) -> 
     stand = standing(make({"kind": "garbled", "every": every, "at_s": 3.0}))
     truth = stand.tick().joints
     assert truth is not None
-    stand.now_s = max(stand.now_s, 3.0 + START_S)
+    stand.now_s = max(stand.now_s, stand.faults_from_s + START_S)
     try:
         reports = observed(stand, 400)
     except HilError as error:
@@ -113,11 +121,10 @@ def test_a_report_is_never_another_axis_and_never_newer_than_it_says(
     kind: str, kinds: tuple[str, ...], probability: float, seed: int, delay_ms: float, period_s: float
 ) -> None:
     """Except for one byte lost and another doubled within one answer: without a check sum nobody can tell."""
-    begin_s = 3.0
-    common = {"at_s": begin_s, "probability": probability}
+    common = {"at_s": 0.0, "probability": probability}
     faults = [{"kind": k, **common} | ({"delay_ms": delay_ms} if k == "late" else {}) for k in kinds]
-    stand = standing(WIRED_STANDS[kind](script(*faults, seed=seed)))
-    stand.now_s = max(stand.now_s, begin_s)
+    stand = standing(made_of(kind, faults, seed))
+    stand.now_s = max(stand.now_s, stand.faults_from_s)
     pose, last_s = stand.distinct, -1.0
     for number in range(120):
         if number % 20 == 10:
@@ -141,7 +148,7 @@ def test_bad_commands_lines_do_not_upset_the_answers(make: Make) -> None:
     stand = standing(make({"kind": "lost", "every": 41, "at_s": 3.0, "direction": "commands"}))
     truth = stand.tick().joints
     assert truth is not None
-    stand.now_s = max(stand.now_s, 3.0 + START_S)
+    stand.now_s = max(stand.now_s, stand.faults_from_s + START_S)
     assert all(report.positions == truth.positions for report in observed(stand, 400))
 
 
@@ -166,7 +173,7 @@ def test_answers_that_stay_away_are_counted_and_the_last_report_grows_old(make: 
         stand.hang()
     old = stand.tick(2).joints
     assert old is not None
-    counts = [stand.tick().missed_replies for _ in range(round(PATIENCE_S / 0.02))]
+    counts = [stand.tick(period_s=0.01).missed_replies for _ in range(round(PATIENCE_S / 0.01))]
     assert all(b - a in (0, 1) for a, b in pairwise(counts))
     assert counts[-1] >= 10
     state = stand.tick()
@@ -210,11 +217,12 @@ def test_a_pulled_cable_is_told_at_the_next_look_and_nothing_is_known_after_it(m
     stand.tick()
 
 
-def test_a_cable_pulled_under_a_command_is_told_by_the_command(make: Make) -> None:
+def test_a_cable_pulled_under_a_command_is_told_by_the_command_or_when_its_turn_comes(make: Make) -> None:
     stand = standing(make())
     stand.unplug()
     with pytest.raises(LinkClosed):
         stand.move(stand.distinct)
+        stand.tick()
     assert stand.tick().phase is LinkPhase.CLOSED
 
 
@@ -242,6 +250,8 @@ def test_plugged_in_again_it_connects_and_starts_from_unknown(make: Make) -> Non
 
 def test_more_than_the_line_can_carry_is_refused_and_not_queued(make: Make) -> None:
     stand = standing(make())
+    if stand.own_pace:
+        pytest.skip("it sends the newest target when it can, so there is never more")
     sent = 0
     with pytest.raises(LinkOverrun):
         for _ in range(50):
@@ -257,7 +267,7 @@ def test_a_stop_goes_out_however_full_the_line_is(make: Make) -> None:
     stand = standing(make())
     stand.move(stand.start, due_in_s=1.0)
     stand.tick(3)
-    with pytest.raises(LinkOverrun):
+    with contextlib.suppress(LinkOverrun):
         for _ in range(50):
             stand.move(stand.start, due_in_s=1.0)
     stand.stop()
@@ -270,8 +280,9 @@ def test_a_stop_goes_out_however_full_the_line_is(make: Make) -> None:
 def test_a_port_that_takes_nothing_is_an_overrun_and_the_next_command_is_whole(make: Make) -> None:
     stand = standing(make())
     stand.line.refusals = 1
-    with pytest.raises(LinkError):
-        stand.move(stand.start)
+    if not stand.own_pace:
+        with pytest.raises(LinkError):
+            stand.move(stand.start)
     stand.move(stand.start)
     stand.tick(10)
     assert stand.truth() == pytest.approx(stand.start, abs=0.01)
@@ -282,7 +293,7 @@ def test_a_script_of_faults_repeats_itself(make: Make) -> None:
     lives = []
     for _ in range(2):
         stand = standing(make({"kind": "garbled", "probability": 0.02, "at_s": 3.0}, seed=7))
-        stand.now_s = max(stand.now_s, 3.0 + START_S)
+        stand.now_s = max(stand.now_s, stand.faults_from_s + START_S)
         try:
             lives.append(observed(stand, 200))
         except HilError as error:

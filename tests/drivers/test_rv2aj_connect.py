@@ -128,7 +128,16 @@ def test_a_paused_program_is_reset_so_that_nothing_goes_on_with_it() -> None:
     bench = Bench(port)
     bench.connect()
     assert port.resets == 1
-    assert "paused program was reset" in bench.notices[0]
+    assert "paused program was stopped and reset" in bench.notices[0]
+
+
+def test_our_own_program_that_a_cut_off_session_left_running_is_stopped() -> None:
+    port = Cr1Port()
+    port.running, port.selected = True, "HILLINE.MB4"
+    bench = Bench(port)
+    bench.connect()
+    assert not port.running
+    assert "our program HILLINE, left behind" in bench.notices[0]
 
 
 def test_a_tool_that_the_rig_does_not_know_is_told() -> None:

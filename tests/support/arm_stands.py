@@ -142,7 +142,10 @@ class WiredStand(ArmStand):
     Attributes:
         line: newest port, with somebody in between.
         distinct: a pose whose report names no axis like another, not even with one bit turned over.
+        faults_from_s: when scripted faults begin: by then it stands at that pose.
     """
+
+    faults_from_s = 3.0
 
     line: Tampered
     distinct: tuple[float, ...]
@@ -237,6 +240,8 @@ class Ssc32Stand(WiredStand):
 class Rv2ajStand(WiredStand):
     """The RV-2AJ driver over the fake CR1 in memory."""
 
+    faults_from_s = 40.0
+
     def __init__(self, way: str, faults: FaultScript | None = None) -> None:
         super().__init__()
         rig = wiring.load_rig("rv2aj", {"controller": {"way": way, "send_period_ms": 1500}})
@@ -260,14 +265,16 @@ class Rv2ajStand(WiredStand):
     def _open(self) -> BytePort:
         self._port = MemoryPort(self.cr1, self.settings.baud, self._faults)
         self.line = _Noting(self._port, self.written)
+        self.line.movers = (b"EXEC", b"HOT", b"PRN")
         return self.line
 
     def energise(self, positions: Sequence[float] | None = None, axes: Sequence[int] | None = None) -> LinkState:
         """This arm stands where it stands: it is driven there, then moved to where it is wanted."""
-        state = super().energise(self.start, axes)
+        here = self.settings.quantise_pose([angle or 0.0 for angle in self.truth()])
+        state = super().energise(here, axes)
         if axes is None:
             state = self.wait_for(lambda state: all(state.known), 1.0)
-        if positions is not None and tuple(positions) != tuple(self.start):
+        if positions is not None and self.settings.quantise_pose(positions) != here:
             self.move(positions)
             state = self.tick(25)
         return state

@@ -85,6 +85,7 @@ class Tampered:
         deaf: nothing is heard any more.
         lie: changes what is heard.
         refusals: so many moves from now on find the line full.
+        movers: what the lines that move something contain.
         piece: at most so many bytes are handed over per read.
     """
 
@@ -93,6 +94,7 @@ class Tampered:
         self.deaf = False
         self.lie: Callable[[bytes], bytes] = lambda data: data
         self.refusals = 0
+        self.movers: tuple[bytes, ...] = (b"#",)
         self.piece: int | None = None
         self._kept = b""
 
@@ -106,7 +108,7 @@ class Tampered:
         return data[:split]
 
     def write(self, data: bytes, now_s: float) -> None:
-        if self.refusals > 0 and b"#" in data:
+        if self.refusals > 0 and any(word in data for word in self.movers):
             self.refusals -= 1
             raise LinkOverrun("memory: the line is full", "memory")
         self._port.write(data, now_s)
