@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hil.errors import CommandError
-from hil.model.rig import Axis, AxisKind, Rig
+from hil.model.rig import AxisKind
 from hil.motion.jog_ways import FULL_POSE_AXES
 from hil.types import AxisJog, JogFrame, ToolJog
 from hil.units import DEG, MM
@@ -14,6 +16,34 @@ from hil.units import DEG, MM
 SPEEDS_PERCENT = (5.0, 25.0, 100.0)
 SIZES = (0.5, 2.0, 10.0)
 """Increments, in millimetres and in degrees."""
+
+
+class PadAxis(Protocol):
+    """What has to be known of an axis."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def kind(self) -> AxisKind:
+        """Turns, slides, or is the gripper."""
+        ...
+
+
+class PadArm(Protocol):
+    """What has to be known of an arm, here or far away; a rig will do."""
+
+    @property
+    def axes(self) -> Sequence[PadAxis]:
+        """All axes, in the order of positions."""
+        ...
+
+    @property
+    def gripper(self) -> int | None:
+        """Index of the gripper among them."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -65,7 +95,7 @@ class Pad:
         size: of an increment in key mode, in degrees and millimetres.
     """
 
-    rig: Rig
+    arm: PadArm
     joint: int = 0
     frame: JogFrame = JogFrame.WORLD
     speed_percent: float = SPEEDS_PERCENT[1]
@@ -74,20 +104,23 @@ class Pad:
 
     def __post_init__(self) -> None:
         # Arms that take any orientation turn about three axes, the others only pitch and roll.
-        self._turns = {"a": 0, "b": 1, "c": 2} if self.rig.robot.dof >= FULL_POSE_AXES else {"p": 3, "r": 4}
+        self._turns = {"a": 0, "b": 1, "c": 2} if self._joints >= FULL_POSE_AXES else {"p": 3, "r": 4}
+
+    @property
+    def _joints(self) -> int:
+        return len(self.arm.axes) - (self.arm.gripper is not None)
 
     # -- keys --------------------------------------------------------------------------------------------------
 
     def key(self, key: str) -> Action:
         """What one key means; any that means nothing else stops the arm."""
-        joints = len(self.rig.axes) - (self.rig.gripper is not None)
-        if len(key) == 1 and key.isdecimal() and 1 <= int(key) <= joints:
+        if len(key) == 1 and key.isdecimal() and 1 <= int(key) <= self._joints:
             self.joint = int(key) - 1
             return Show()
         if key in ("+", "=", "-"):
             return Step(self._axis(self.joint, -self.size if key == "-" else self.size))
-        if key in ("g", "G") and self.rig.gripper is not None:
-            return Step(self._axis(self.rig.gripper, self.size if key == "g" else -self.size))
+        if key in ("g", "G") and self.arm.gripper is not None:
+            return Step(self._axis(self.arm.gripper, self.size if key == "g" else -self.size))
         if key and key.lower() in (*"xyz", *self._turns):
             return Step(self._tool(key.lower(), self.size if key.islower() else -self.size))
         if key in ("f", "s", "i"):
@@ -106,16 +139,15 @@ class Pad:
 
     def help(self) -> tuple[tuple[str, str], ...]:
         """Keys and what they do, for the screen."""
-        joints = len(self.rig.axes) - (self.rig.gripper is not None)
         turns = "a/A b/B c/C" if "a" in self._turns else "p/P r/R"
         meaning = "tool turns about x, y, z" if "a" in self._turns else "tool's pitch, roll"
         rows = [
-            (f"1..{joints}", "select a joint"),
+            (f"1..{self._joints}", "select a joint"),
             ("+ -", "selected joint, one increment"),
             ("x/X y/Y z/Z", "tool along + / - of the frame"),
             (turns, f"{meaning}, + / -"),
         ]
-        if self.rig.gripper is not None:
+        if self.arm.gripper is not None:
             rows.append(("g/G", "gripper opens / closes"))
         return (
             *rows,
@@ -169,11 +201,11 @@ class Pad:
 
     def _axis_named(self, name: str) -> int | None:
         """An axis by its name, as j1, or the gripper as g."""
-        axes = self.rig.axes
+        axes = self.arm.axes
         names = {axis.name.lower(): index for index, axis in enumerate(axes)}
         names |= {f"j{number}": number - 1 for number in range(1, len(axes) + 1)}
-        if self.rig.gripper is not None:
-            names["g"] = self.rig.gripper
+        if self.arm.gripper is not None:
+            names["g"] = self.arm.gripper
         return names.get(name)
 
     def _number(self, text: str, line: str) -> float:
@@ -187,7 +219,7 @@ class Pad:
 
     def _unknown(self, line: str) -> CommandError:
         turns = "a 5, b 5, c 5" if "a" in self._turns else "p 5, r 5"
-        names = ", ".join(axis.name for axis in self.rig.axes)
+        names = ", ".join(axis.name for axis in self.arm.axes)
         return CommandError(
             f"{line.strip()!r} means nothing here; allowed: a joint and degrees or millimetres (j1 +5, or by name: "
             f"{names}), x -10, y 10, z 10, {turns}, frame world, frame tool, speed 25, home, park, t FILE, pose, "
@@ -198,8 +230,8 @@ class Pad:
     # -- increments --------------------------------------------------------------------------------------------
 
     def _axis(self, index: int, amount: float) -> AxisJog:
-        value = amount * unit_of(self.rig.axes[index])
-        return AxisJog(amounts=tuple(value if i == index else 0.0 for i in range(len(self.rig.axes))))
+        value = amount * unit_of(self.arm.axes[index])
+        return AxisJog(amounts=tuple(value if i == index else 0.0 for i in range(len(self.arm.axes))))
 
     def _tool(self, name: str, amount: float) -> ToolJog:
         if name in "xyz":
@@ -210,7 +242,7 @@ class Pad:
         return ToolJog(frame=self.frame, turn=(a, b, c), pitch=pitch, roll=roll)
 
 
-def unit_of(axis: Axis) -> float:
+def unit_of(axis: PadAxis) -> float:
     """One degree or millimetre of an axis, in rad or m."""
     return DEG if axis.kind is AxisKind.REVOLUTE else MM
 

@@ -43,7 +43,7 @@ class Access(Record, frozen=True):
         return f"Access(url={self.url!r})"
 
 
-def ask(access: Access, method: str, path: str, body: Record | None = None) -> bytes:
+def ask(access: Access, method: str, path: str, body: Record | None = None, *, timeout_s: float = TIMEOUT_S) -> bytes:
     """Send one request and give the answer's body.
 
     Args:
@@ -51,13 +51,14 @@ def ask(access: Access, method: str, path: str, body: Record | None = None) -> b
         method: of HTTP.
         path: below the lab's address, beginning with ``/``.
         body: sent as JSON; None for none.
+        timeout_s: how long to wait for the answer.
 
     Raises:
         RefusedByLabError: the lab said no.
         LinkError: it cannot be reached, or is not the one that it should be.
         CommandError: a token would go over an open line, or the address is none.
     """
-    connection, prefix = _connection(access)
+    connection, prefix = _connection(access, timeout_s)
     headers = {"Accept": "application/json"}
     if access.token:
         headers["Authorization"] = f"Bearer {access.token}"
@@ -82,7 +83,12 @@ def ask(access: Access, method: str, path: str, body: Record | None = None) -> b
         raise LinkError(f"{access.url} answers {response.status}, as no lab does", port=access.url) from None
 
 
-def _connection(access: Access) -> tuple[http.client.HTTPConnection, str]:
+def address_of(access: Access) -> tuple[str, str, int | None, str]:
+    """Scheme, host, port and prefix of a lab's address, once it is sure that its token may go there.
+
+    Raises:
+        CommandError: a token would go over an open line, or the address is none.
+    """
     try:
         parts = urlsplit(access.url)
         host, port = parts.hostname or "", parts.port
@@ -90,16 +96,20 @@ def _connection(access: Access) -> tuple[http.client.HTTPConnection, str]:
         host, port, parts = "", None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host:
         raise CommandError(f"address {access.url!r} given; allowed: as https://lab.example.org:8742", value=access.url)
-    prefix = parts.path.rstrip("/")
-    if parts.scheme == "https":
+    if parts.scheme == "http" and access.token and not is_loopback(host):
+        raise CommandError(f"{access.url} is not encrypted: the token could be read on its way; allowed: https")
+    return parts.scheme, host, port, parts.path.rstrip("/")
+
+
+def _connection(access: Access, timeout_s: float) -> tuple[http.client.HTTPConnection, str]:
+    scheme, host, port, prefix = address_of(access)
+    if scheme == "https":
         context = ssl.create_default_context()
         if access.certificate_sha256:
             # The fingerprint says more than any authority; it is compared before anything is sent.
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context), prefix
-    if access.token and not _is_loopback(host):
-        raise CommandError(f"{access.url} is not encrypted: the token could be read on its way; allowed: https")
-    return http.client.HTTPConnection(host, port, timeout=TIMEOUT_S), prefix
+        return http.client.HTTPSConnection(host, port, timeout=timeout_s, context=context), prefix
+    return http.client.HTTPConnection(host, port, timeout=timeout_s), prefix
 
 
 def _check_certificate(connection: http.client.HTTPConnection, access: Access) -> None:
@@ -114,7 +124,8 @@ def _check_certificate(connection: http.client.HTTPConnection, access: Access) -
         )
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address means this computer."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,0 +1,320 @@
+"""An arm of a lab for ordinary, blocking Python: `hil.connect(url)`; the channel lives in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from hil.errors import CommandError, HilError, LinkError, RefusedError
+from hil.model.files import find
+from hil.service import wire
+from hil.service.asking import Access
+from hil.service.client import HELD_S, AsyncArm
+from hil.service.reaching import reach_arm
+from hil.types import AxisJog, JogFrame, Mode, ToolJog
+from hil.units import DEG, MM
+
+T = TypeVar("T")
+
+LONGEST_S = 1000.0
+LOOK_S = 0.05
+
+
+def connect(url: str, token: str | None = None, *, name: str = "", on_site: bool = False) -> RemoteArm:
+    """Connect to an arm of a lab.
+
+    Args:
+        url: the arm's address, as ``http://127.0.0.1:8742/arm-1``; a login that `hil login` keeps is found by it.
+        token: instead of that login's. Keep it in a file, not in a program.
+        name: shown to others where no token brings one; the name of this computer's user if not given.
+        on_site: you stand beside the arm.
+
+    Raises:
+        LinkError: the lab cannot be reached, or is not the one that it should be.
+        RefusedByLabError: it said no.
+        CommandError: the address does not name one arm, or a token would go over an open line.
+        MissingExtraError: the extra [service] is not installed.
+    """
+    access, arm = reach_arm(url, token)
+    return RemoteArm(access, arm, name=name or user_name(), on_site=on_site)
+
+
+def user_name() -> str:
+    """Name of this computer's user; something else where it has none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "someone"
+
+
+class RemoteArm:
+    """An arm far away, with calls that wait. Use as a context manager: leaving gives the lease back.
+
+    Motion needs the lease (`claim`) and a person who holds the dead-man. A call that waits counts as held for as long
+    as its program goes on and `deadman`, if given, says so: a program that hangs, Ctrl-C, or a lost connection lets
+    go, and the arm stops and holds. After a reconnection nothing goes on by itself.
+
+    Args:
+        access: the lab.
+        arm: the arm's name.
+        name: shown to others where no token brings one.
+        on_site: the person stands beside the arm.
+        deadman: asked 20 times a second while something moves, for example whether a key or a button is pressed; None
+            for "as long as the call waits".
+        on_news: called with every message that comes, in the thread of the channel.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        arm: str,
+        *,
+        name: str = "",
+        on_site: bool = False,
+        deadman: Callable[[], bool] | None = None,
+        on_news: Callable[[wire.ServerMessage], None] = lambda message: None,
+    ) -> None:
+        self.arm, self.deadman = arm, deadman
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=f"hil-{arm}", daemon=True)
+        self._thread.start()
+        self.channel = AsyncArm(access, arm, name=name, on_site=on_site, on_news=on_news)
+        """The same arm for asyncio; its coroutines are handed over by `begin`."""
+        try:
+            self.welcome = self._call(self.channel.open())
+        except BaseException:
+            self._end_thread()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the lease back and leave; the arm holds. Once more does no harm."""
+        if self._thread.is_alive():
+            with contextlib.suppress(HilError):
+                self._call(self.channel.close())
+            self._end_thread()
+
+    def _end_thread(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    # -- between the threads -----------------------------------------------------------------------------
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Let the channel's thread do something; returns at once."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def hold(self, for_s: float = HELD_S) -> None:
+        """Say that a person holds the dead-man now, and for so long."""
+        self._loop.call_soon_threadsafe(self.channel.hold, for_s)
+
+    def let_go(self) -> None:
+        """Say that nobody holds the dead-man."""
+        self._loop.call_soon_threadsafe(self.channel.let_go)
+
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.begin(work).result()
+
+    def _wait(self, work: Coroutine[Any, Any, T], *, held: bool) -> T:
+        """Wait, holding the dead-man if wanted; Ctrl-C stops the arm first."""
+        future = self.begin(work)
+        try:
+            while True:
+                if held and (self.deadman is None or self.deadman()):
+                    self.hold()
+                elif held:
+                    self.let_go()
+                with contextlib.suppress(TimeoutError):
+                    return future.result(LOOK_S)
+                if future.done():
+                    return future.result()
+        except KeyboardInterrupt:
+            with contextlib.suppress(HilError):
+                self.stop("interrupted from the keyboard")
+            future.cancel()
+            raise
+        finally:
+            if held:
+                # Until this is known there, it could stop what is asked for next.
+                self._call(self.channel.free())
+
+    # -- what is so --------------------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> Mode:
+        """What the bridge does with the arm."""
+        return self.channel.mode
+
+    @property
+    def telemetry(self) -> wire.Telemetry:
+        """The newest telemetry.
+
+        Raises:
+            LinkError: none has come.
+        """
+        self._call(self.channel.until(lambda: self.channel.telemetry is not None, 5.0))
+        if self.channel.telemetry is None:
+            raise LinkError(f"{self.channel.url}: no telemetry came", port=self.channel.url)
+        return self.channel.telemetry
+
+    @property
+    def positions(self) -> tuple[float | None, ...]:
+        """Where every axis was sent last, rad or m; None for one that was never driven."""
+        return self.telemetry.commanded
+
+    @property
+    def tool_m(self) -> tuple[float, float, float] | None:
+        """Tool point of that pose, base frame, m; None while it is not known."""
+        return self.telemetry.tool_m
+
+    # -- lease -------------------------------------------------------------------------------------------
+
+    def claim(self, *, wait: bool = False, within_s: float = 5.0) -> None:
+        """Become the driver; with `wait` stand in the queue for up to `within_s`."""
+        self._call(self.channel.claim(wait=wait, within_s=within_s))
+
+    def release(self) -> None:
+        """Give the lease back; the arm holds."""
+        self._call(self.channel.release())
+
+    def renew(self, minutes: float) -> None:
+        """Ask for more time."""
+        self._call(self.channel.request(wire.Renew, minutes=minutes))
+
+    def take_over(self, reason: str = "", *, keep_booking: bool = False) -> None:
+        """As a teacher, become the driver; the arm holds first."""
+        self._call(self.channel.take_over(reason, keep_booking=keep_booking))
+
+    def freeze(self, reason: str = "", *, everywhere: bool = False) -> None:
+        """As a teacher, hold the arm, or all of them, until thawed."""
+        self._call(self.channel.request(wire.Freeze, reason=reason, everywhere=everywhere))
+
+    def thaw(self, *, everywhere: bool = False) -> None:
+        """Allow motion again; nothing moves by it."""
+        self._call(self.channel.request(wire.Thaw, everywhere=everywhere))
+
+    # -- motion ------------------------------------------------------------------------------------------
+
+    def preview(self, task: str | Path) -> wire.Previewed:
+        """Have a task planned and previewed by the lab, from where the arm stands.
+
+        Args:
+            task: its name, file or text.
+
+        Raises:
+            RefusedByLabError: the lab says no.
+            ConfigError, CommandError: the file is not there, or cannot be read.
+        """
+        name, text = _task_text(task)
+        return self._call(self.channel.preview(text, name=name))
+
+    def run(self, motion: str | Path | wire.Previewed) -> Mode:
+        """Run a task, or what `preview` gave, to its end.
+
+        Returns:
+            The mode in which it ended: IDLE if it ran to its end.
+
+        Raises:
+            RefusedError: the preview is refused; says where, by how much, and what would be allowed.
+            RefusedByLabError, InterlockError: the lab or the loop says no.
+            LinkError: the connection was lost; the arm holds.
+        """
+        found = motion if isinstance(motion, wire.Previewed) else self.preview(motion)
+        if not found.ok:
+            raise RefusedError(found.refusals, "; ".join(found.notes) or "the preview is refused")
+        return self._moved(lambda: self.channel.run(found.digest))
+
+    def jog(self, *, speed_percent: float = 25.0, frame: str = "world", **amounts: float) -> Mode:
+        """One increment, in degrees and millimetres: ``jog(base=5)``, ``jog(x=-10, frame="tool")``.
+
+        Args:
+            speed_percent: of the rig's speeds.
+            frame: of tool directions: ``world`` or ``tool``.
+            amounts: axes by name; or of the tool ``x y z``, ``pitch roll``, ``a b c``.
+
+        Returns:
+            The mode after it: IDLE if it ran to its end.
+
+        Raises:
+            CommandError: a name that there is not, or axes and tool mixed.
+            RefusedByLabError, InterlockError: the lab or the loop says no.
+        """
+        move = self._move(amounts, frame)
+        return self._moved(lambda: self.channel.step(move, speed_percent / 100.0), held=False)
+
+    def home(self, *, speed_percent: float = 25.0) -> Mode:
+        """A previewed move to the home pose."""
+        return self._moved(lambda: self.channel.go("home", speed_percent / 100.0))
+
+    def park(self, *, speed_percent: float = 25.0) -> Mode:
+        """A previewed move to the park pose."""
+        return self._moved(lambda: self.channel.go("park", speed_percent / 100.0))
+
+    def gripper(self, opening_mm: float, *, speed_percent: float = 25.0) -> Mode:
+        """A previewed move of the gripper alone."""
+        return self._moved(lambda: self.channel.gripper(opening_mm * MM, speed_percent / 100.0))
+
+    def confirm(self, positions: tuple[float, ...] | None = None) -> Mode:
+        """Vouch for where the limp arm is (None: its park pose); its axes are then driven one by one."""
+        return self._moved(lambda: self.channel.confirm(positions))
+
+    def reset(self) -> None:
+        """Leave a fault, an emergency stop or a latched stop."""
+        self._call(self.channel.request(wire.Reset))
+
+    def stop(self, reason: str = "") -> None:
+        """Slow down and hold; for who does not drive it latches."""
+        self._call(self.channel.stop(reason))
+
+    def emergency_stop(self, reason: str = "") -> None:
+        """Freeze the controller and latch: a software stop, no emergency stop in the sense of a standard."""
+        self._call(self.channel.emergency_stop(reason))
+
+    def _moved(self, ask: Callable[[], Coroutine[Any, Any, None]], *, held: bool = True) -> Mode:
+        async def whole() -> Mode:
+            mark = self.channel.mark
+            await ask()
+            return await self.channel.settled(mark, LONGEST_S)
+
+        return self._wait(whole(), held=held)
+
+    def _move(self, amounts: dict[str, float], frame: str) -> AxisJog | ToolJog:
+        axes = {axis.name: index for index, axis in enumerate(self.welcome.axes)}
+        if amounts and set(amounts) <= set(axes):
+            units = [DEG if axis.kind == "revolute" else MM for axis in self.welcome.axes]
+            values = [amounts.get(axis.name, 0.0) for axis in self.welcome.axes]
+            return AxisJog(amounts=tuple(value * unit for value, unit in zip(values, units, strict=True)))
+        tool = {"x": MM, "y": MM, "z": MM, "pitch": DEG, "roll": DEG, "a": DEG, "b": DEG, "c": DEG}
+        if not amounts or not set(amounts) <= set(tool) or frame not in ("world", "tool"):
+            allowed = f"axes ({', '.join(axes)}), or of the tool {', '.join(tool)}; frame world or tool"
+            raise CommandError(f"jog of {', '.join(amounts) or 'nothing'}; allowed: {allowed}", allowed=allowed)
+        x, y, z, pitch, roll, a, b, c = (amounts.get(name, 0.0) * unit for name, unit in tool.items())
+        return ToolJog(frame=JogFrame(frame), linear=(x, y, z), pitch=pitch, roll=roll, turn=(a, b, c))
+
+
+def _task_text(task: str | Path) -> tuple[str, str]:
+    """Name and text of a task that is given by name, as a file or as text."""
+    if isinstance(task, str) and ("\n" in task or "=" in task):
+        return "task", task
+    path = find("tasks", task)
+    try:
+        return path.stem, path.read_text("utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        words = getattr(error, "strerror", None) or "not UTF-8"
+        raise CommandError(f"{path}: {words}; give a task's file or its text", value=str(task)) from None
