@@ -47,6 +47,8 @@ class ArmReport(Record, frozen=True, tag="report"):
         setpoint, simulated: of the shadow.
         reported: newest report of the controller, with how it is known.
         wire_s: age of that report; None without one.
+        taken: how many of the server's requests the loop has taken, since the worker began; those that the mailbox
+            refused are among them.
         ticks: since the report before.
         written_bytes: to the line, among them.
         late_s, work_s: the worst among them.
@@ -66,6 +68,7 @@ class ArmReport(Record, frozen=True, tag="report"):
     reported: tuple[float | None, ...] | None
     source: StateSource | None
     wire_s: float | None
+    taken: int
     ticks: int
     written_bytes: int
     late_s: float

@@ -6,6 +6,7 @@ import select
 import signal
 import socket
 import time
+from collections import deque
 from datetime import datetime
 from pathlib import Path
 
@@ -103,7 +104,20 @@ class Reports:
         self._commanded: list[float | None] = [None] * axes
         self._ticks, self._written, self._late_s, self._work_s = 0, 0, 0.0, 0.0
         self._hits: dict[tuple[str, str], LimitHit] = {}
+        self._forwarded: deque[Request] = deque()
+        self._asked = 0
         self.events: list[str] = []
+
+    @property
+    def taken(self) -> int:
+        """How many of the server's requests the loop has taken."""
+        return self._asked - len(self._forwarded)
+
+    def ask(self, request: Request, forwarded: bool) -> None:
+        """The server has asked for something, which went into the loop's mailbox or not."""
+        self._asked += 1
+        if forwarded:
+            self._forwarded.append(request)
 
     @property
     def mode(self) -> Mode:
@@ -113,6 +127,10 @@ class Reports:
     def take(self, record: TickRecord) -> None:
         """A tick has come."""
         self._last = record
+        for request in record.requests:
+            # The mailbox keeps the order; between them are requests of the worker's own, and of the loop's watch.
+            if self._forwarded and request == self._forwarded[0]:
+                self._forwarded.popleft()
         self._ticks += 1
         self._written += len(record.written)
         self._late_s, self._work_s = max(self._late_s, record.late_s), max(self._work_s, record.work_s)
@@ -148,6 +166,7 @@ class Reports:
             reported=None if reported is None else reported.positions,
             source=None if reported is None else reported.source,
             wire_s=None if reported is None else max(0.0, last.t_s - reported.t_s),
+            taken=self.taken,
             ticks=self._ticks,
             written_bytes=self._written,
             late_s=self._late_s,
@@ -169,7 +188,7 @@ class _Worker:
         self._spec, self._host, self._channel, self._reports = spec, host, channel, reports
         self._heard_s = time.monotonic()
         self._alone = False
-        self._reported_s, self._reported_mode = 0.0, Mode.DISCONNECTED
+        self._reported_s, self._reported = 0.0, (Mode.DISCONNECTED, 0)
         self._vouched = not spec.vouched
         self._leave = ""
 
@@ -200,7 +219,8 @@ class _Worker:
             self._heard_s, self._alone = now_s, False
         for message in messages:
             if isinstance(message, Ask):
-                self._send(*message.requests)
+                for request in message.requests:
+                    self._reports.ask(request, self._send(request))
             elif isinstance(message, Leave):
                 self._leave = message.reason
 
@@ -215,20 +235,24 @@ class _Worker:
                 Confirm(positions=self._spec.rig.park, by="the wiring, which placed its own fake in the park pose")
             )
 
-    def _send(self, *requests: Request) -> None:
+    def _send(self, request: Request) -> bool:
+        """Put a request into the loop's mailbox; False if it was not taken."""
         try:
-            self._host.send(*requests)
+            self._host.send(request)
         except HilError as error:
             self._reports.say(f"refused: {error}")
+            return False
+        return True
 
     def _report(self, now_s: float) -> None:
         mode = self._reports.mode
         every_s = MOVING_REPORT_S if mode in _MOVING else RESTING_REPORT_S
-        news = bool(self._reports.events) or mode is not self._reported_mode
+        state = mode, self._reports.taken
+        news = bool(self._reports.events) or state != self._reported
         # Half a poll early rather than a whole one late.
         if not (news or now_s - self._reported_s > every_s - POLL_S / 2) or not self._channel.clear:
             return
         report = self._reports.report(now_s)
         if report is not None:
             self._channel.send(report)
-            self._reported_s, self._reported_mode = now_s, mode
+            self._reported_s, self._reported = now_s, state

@@ -55,6 +55,11 @@ class Arm(Protocol):
 
     away: str
 
+    @property
+    def settled(self) -> bool:
+        """Whether its loop has taken all that was ever sent to it, as the newest report says."""
+        ...
+
     def start(self) -> None:
         """Begin to keep it up."""
         ...
@@ -100,7 +105,13 @@ class ArmProcess:
         self._gone: asyncio.Event = asyncio.Event()
         self._ended: Ended | None = None
         self._leaving = False
+        self._asked = self._taken = 0
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the loop has taken all that was ever sent to it, as the newest report says."""
+        return bool(self.away) or self._taken == self._asked
 
     @property
     def pid(self) -> int | None:
@@ -135,6 +146,7 @@ class ArmProcess:
         urgent = all(isinstance(request, _STOPPING) for request in requests)
         if not urgent and self._transport.get_write_buffer_size() > _MOST_UNSENT_BYTES:
             raise InterlockError(f"{self.spec.rig.id}: not sent, its worker does not take the requests before it", [])
+        self._asked += len(requests)
         self._write(frame(Ask(requests=requests)))
 
     def beat(self) -> None:
@@ -193,6 +205,7 @@ class ArmProcess:
 
     def _opened(self, transport: asyncio.Transport) -> None:
         self._transport = transport
+        self._asked = self._taken = 0
         self._write(_BEAT)
 
     def _heard(self, payload: bytes) -> None:
@@ -202,6 +215,7 @@ class ArmProcess:
             self._lose(message.words)
             return
         self.away = ""
+        self._taken = message.taken
         self._first.set()
         self._on_report(message)
 

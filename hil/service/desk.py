@@ -208,7 +208,8 @@ class ArmDesk:
     def facts(self, now_s: float) -> ArmFacts:
         """What the lease has to know."""
         user, until_s = self._house.reserved(self.arm, now_s)
-        return ArmFacts(mode=self.mode, parked=self.parked, reserved_for=user, until_s=until_s)
+        settled = self.process is None or self.process.settled
+        return ArmFacts(mode=self.mode, parked=self.parked, settled=settled, reserved_for=user, until_s=until_s)
 
     def summary(self, now_s: float, why_not: str) -> wire.ArmSummary:
         """The arm in a list."""
@@ -290,9 +291,9 @@ class ArmDesk:
                 self._apply(lease.renew(party, epoch, minutes, now_s, self.facts(now_s)))
             case wire.Release(epoch=epoch):
                 self._apply(lease.release(party, epoch, now_s))
-            case wire.TakeOver(reason=reason):
+            case wire.TakeOver(reason=reason, keep_booking=keep_booking):
                 facts = self.facts(now_s)
-                self._apply(lease.take_over(party, reason, now_s, facts, keep_booking=False))
+                self._apply(lease.take_over(party, reason, now_s, facts, keep_booking=keep_booking))
             case wire.Freeze(everywhere=everywhere, reason=reason):
                 self._each(channel.visitor, everywhere, lambda desk: desk.freeze(party, reason))
             case wire.Thaw(everywhere=everywhere):

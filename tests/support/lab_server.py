@@ -52,7 +52,12 @@ class VirtualWorker:
         self._arm = wiring.virtual_arm(spec.rig, spec.rig.park, energised=True, epoch_offset_s=time.time())
         self._reports = Reports(len(spec.rig.axes))
         self._requests: list[Request] = []
+        self._known = 0
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self._known == len(self.sent)
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
@@ -79,18 +84,20 @@ class VirtualWorker:
 
     async def _run(self) -> None:
         bridge, clock = self._arm.bridge, self._arm.clock
-        vouched = not self._spec.vouched
+        vouched, taken = not self._spec.vouched, 0
         while True:
             if not vouched and bridge.mode is Mode.UNKNOWN_POSE:
                 vouched = True
                 self._requests.append(Confirm(positions=self._spec.rig.park, by="the wiring"))
-            requests, self._requests = self._requests, []
+            requests, self._requests, taken = self._requests, [], len(self.sent)
             now_s = clock.now_s()
             # The server stamps holds with the machine's clock; this arm lives by another.
             fresh = [msgspec.structs.replace(r, issued_s=now_s) if isinstance(r, JogHold) else r for r in requests]
             record = bridge.tick(now_s, fresh)
             self._reports.take(record)
-            if not self.away and (record.tick % 5 == 0 or record.events) and (report := self._reports.report(now_s)):
+            due = record.tick % 5 == 0 or record.events or record.requests
+            if not self.away and due and (report := self._reports.report(now_s)):
+                self._known = taken
                 self._on_report(report)
             clock.sleep_until(now_s + self._spec.rig.period_s)
             await asyncio.sleep(TICK_S)
