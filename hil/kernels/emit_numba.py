@@ -3,6 +3,9 @@
 A tile holds 64 configurations as a structure of arrays in flat buffers, so that every index is a constant plus the
 loop counter: the form that LLVM proves free of aliases. The standard library's sin and cos cannot be vectorised;
 the branch-free polynomial below can, and differs from them by less than 1e-15.
+
+Most of the time that compiling takes goes into Numba's own passes over Python: the equations stand once in
+`equations`, which LLVM inlines into `one` and into the tile, and what only other kernels call gets no wrappers.
 """
 
 from __future__ import annotations
@@ -17,6 +20,11 @@ TILE = 64
 ROW = TILE + 8
 """Distance of a tile's rows: a power of two would put them all into the same few places of the cache."""
 
+STREAMED_BYTES = 8 << 20
+"""From this size on results go past the caches: they would not stay there, and a store that goes through them first
+reads from memory what it is about to overwrite, which costs more than the kinematics of a PUMA 560. Memory that the
+system has just handed out is the exception: it was cleared in the cache. It is known by its last row, all zeros."""
+
 LARGEST_SUM = 1e5
 """Up to this sum of all inputs' sizes the polynomials below hold; beyond, or not finite, kernels decline."""
 
@@ -30,7 +38,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(inline="always")
+@njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def sincos(x):
     """Sine and cosine of |x| <= {LARGEST_SUM:g}: reduced by quarter turns in three exact parts, then polynomials.
 
@@ -52,6 +60,41 @@ def sincos(x):
     return (-sine if quarter >= 2.0 else sine), (-cosine if (quarter == 1.0) | (quarter == 2.0) else cosine)
 '''
 
+_STREAMING = '''\
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+
+@intrinsic
+def stream(typing, array, index, value):
+    """Store past the caches. As a whole number, because compilers keep that hint only for scalars of that kind."""
+
+    def code(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        word = ir.IntType(64)
+        place = builder.bitcast(builder.gep(data, [arguments[1]], inbounds=True), word.as_pointer())
+        store = builder.store(builder.bitcast(arguments[2], word), place, align=8)
+        store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.float64), code
+
+
+@intrinsic
+def settle(typing):
+    """What was streamed is there for all threads before anything that follows."""
+
+    def code(context, builder, signature, arguments):
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(), code
+'''
+
+_INNER = 'no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy"'
+"""Options of what only other kernels call: it needs no way in from Python or C."""
+
 
 def numba_source(routine: Routine, *, many: bool = True) -> str:
     """A module with ``one(arguments..., outputs...)`` and ``many(arguments..., outputs...)``, both giving a status.
@@ -64,7 +107,10 @@ def numba_source(routine: Routine, *, many: bool = True) -> str:
         routine: what to write.
         many: False leaves `many` away.
     """
-    return "\n\n".join([_HEAD, _one(routine), *([_many(routine)] if many else [])])
+    parts = [_HEAD, _equations(routine), _one(routine)]
+    if many:
+        parts += [_STREAMING, _tile(routine), _many(routine)] if is_vectorisable(routine) else [_many(routine)]
+    return "\n\n".join(parts)
 
 
 def is_vectorisable(routine: Routine) -> bool:
@@ -73,7 +119,6 @@ def is_vectorisable(routine: Routine) -> bool:
 
 
 def _one(routine: Routine) -> str:
-    printer = Printer({})
     types = [*(_type(a.length > 0) for a in routine.arguments), *(_array(len(r.shape)) for r in routine.outputs)]
     shapes = [f"len({a.name}) != {a.length}" for a in routine.arguments if a.length]
     shapes += [f"{r.name}.shape != {_shape_text(r.shape)}" for r in routine.outputs]
@@ -81,14 +126,26 @@ def _one(routine: Routine) -> str:
     inputs = [name for argument in routine.arguments for name in _entries(argument)]
     body += [f"{local} = {entry}" for local, entry in zip(_locals(routine), inputs, strict=True) if local != entry]
     body += [f"if not {_size_sum(routine)} <= {LARGEST_SUM!r}:", f"    return {DECLINED}"]
-    body += _straight_line(routine, printer)
-    for value, least in routine.conditions:
-        body += [f"if not {printer.operand(value)} >= {least!r}:", f"    return {NEAR_SINGULAR}"]
-    for result in routine.outputs:
-        body += [f"{place} = {printer.operand(value)}" for place, value in _places(result, result.name)]
+    body.append(f"values = equations({', '.join(_locals(routine))})")
+    for k, (_, least) in enumerate(routine.conditions):
+        body += [f"if not values[{k}] >= {least!r}:", f"    return {NEAR_SINGULAR}"]
+    places = [place for result in routine.outputs for place in _places(result)]
+    body += [f"{place} = values[{k}]" for k, place in enumerate(places, len(routine.conditions))]
     body.append(f"return {OK}")
     # Giving up the interpreter's lock and taking it again costs as much as forward kinematics.
     return _function("one", _names(routine), types, body, nogil=False)
+
+
+def _equations(routine: Routine) -> str:
+    """From the inputs to a tuple of the conditions' values and all outputs."""
+    printer = Printer({})
+    body = _straight_line(routine, printer)
+    body.append(f"return ({' '.join(f'{printer.operand(value)},' for value in _values(routine))})")
+    return _defined("equations", _locals(routine), f"{_INNER}, forceinline=True", body)
+
+
+def _values(routine: Routine) -> list[Expression]:
+    return [value for value, _ in routine.conditions] + [v for result in routine.outputs for v in result.values]
 
 
 def _straight_line(routine: Routine, printer: Printer) -> list[str]:
@@ -127,7 +184,7 @@ def _many(routine: Routine) -> str:
     guard = [f"count = len({names[0]})", f"if {' or '.join(shapes)}:", f"    return {WRONG_SHAPE}"]
     if not is_vectorisable(routine):
         return _function("many", names, types, [*guard, *_row_by_row(routine)])
-    return "\n\n".join([_tile(routine), _function("many", names, types, [*guard, *_in_tiles(routine)])])
+    return _function("many", names, types, [*guard, *_in_tiles(routine)])
 
 
 def _row_by_row(routine: Routine) -> list[str]:
@@ -149,28 +206,21 @@ def _row_call(routine: Routine, row: str) -> str:
 
 def _in_tiles(routine: Routine) -> list[str]:
     """Copy each tile in, work on it, copy it out; the last rows go one by one."""
-    inputs, outputs = len(_locals(routine)), [math.prod(r.shape) for r in routine.outputs]
+    inputs, sizes = len(_locals(routine)), [math.prod(r.shape) for r in routine.outputs]
     copy_in = [
         f"        {local} = {entry}"
         for argument in routine.arguments
         for local, entry in zip(_argument_locals(argument), _row_entries(argument), strict=True)
     ]
     copy_in += [f"        tile_in[{k * ROW} + i] = {name}" for k, name in enumerate(_locals(routine))]
-    copy_out, k = [], 0
-    for _, least in routine.conditions:
-        copy_out += [f"        if not tile_out[{k * ROW} + i] >= {least!r}:", f"            return {NEAR_SINGULAR}"]
-        k += 1
-    for result, size in zip(routine.outputs, outputs, strict=True):
-        copy_out += [f"        row = (first + i) * {size}", f"        for j in range({size}):"]
-        copy_out += [f"            {result.name}_flat[row + j] = tile_out[({k} + j) * {ROW} + i]"]
-        k += size
     return [
         f"tile_in = np.empty({inputs * ROW})",
-        f"tile_out = np.empty({(sum(outputs) + len(routine.conditions)) * ROW})",
-        *(
-            f"{r.name}_flat = {r.name}.reshape(count * {size})"
-            for r, size in zip(routine.outputs, outputs, strict=True)
-        ),
+        f"tile_out = np.empty({len(_values(routine)) * ROW})",
+        *(f"{r.name}_flat = {r.name}.reshape(count * {size})" for r, size in zip(routine.outputs, sizes, strict=True)),
+        "streaming = False",
+        f"if count >= {math.ceil(STREAMED_BYTES / (8 * sum(sizes)))}:",
+        f"    for j in range({sizes[0]}):",
+        f"        streaming |= {routine.outputs[0].name}_flat[(count - 1) * {sizes[0]} + j] != 0.0",
         f"whole = count - count % {TILE}",
         f"for first in range(0, whole, {TILE}):",
         "    total = 0.0",
@@ -180,8 +230,12 @@ def _in_tiles(routine: Routine) -> list[str]:
         f"    if not total <= {LARGEST_SUM!r}:",
         f"        return {DECLINED}",
         "    tile(tile_in, tile_out)",
-        f"    for i in range({TILE}):",
-        *copy_out,
+        *(f"    {line}" for line in _conditions_of_tile(routine)),
+        "    if streaming:",
+        *(f"        {line}" for line in _copy_out(routine, "stream({result}, {index}, {value})")),
+        "    else:",
+        *(f"        {line}" for line in _copy_out(routine, "{result}[{index}] = {value}")),
+        "settle()",
         "for i in range(whole, count):",
         f"    status = one({_row_call(routine, 'i')})",
         f"    if status != {OK}:",
@@ -190,14 +244,35 @@ def _in_tiles(routine: Routine) -> list[str]:
     ]
 
 
+def _conditions_of_tile(routine: Routine) -> Iterator[str]:
+    for k, (_, least) in enumerate(routine.conditions):
+        yield f"for i in range({TILE}):"
+        yield f"    if not tile_out[{k * ROW} + i] >= {least!r}:"
+        yield f"        return {NEAR_SINGULAR}"
+
+
+def _copy_out(routine: Routine, store: str) -> Iterator[str]:
+    """One result after the other, so that each is written in the order of its addresses.
+
+    Streaming and storing need loops of their own: of a choice inside one loop LLVM makes a plain store.
+    """
+    k = len(routine.conditions)
+    for result in routine.outputs:
+        size = math.prod(result.shape)
+        yield f"for i in range({TILE}):"
+        yield f"    row = (first + i) * {size}"
+        yield f"    for j in range({size}):"
+        value = f"tile_out[({k} + j) * {ROW} + i]"
+        yield f"        {store.format(result=f'{result.name}_flat', index='row + j', value=value)}"
+        k += size
+
+
 def _tile(routine: Routine) -> str:
-    printer = Printer({})
-    body = [f"{name} = tile_in[{k * ROW} + i]" for k, name in enumerate(_locals(routine))]
-    body += _straight_line(routine, printer)
-    values = [value for value, _ in routine.conditions] + [v for result in routine.outputs for v in result.values]
-    body += [f"tile_out[{k * ROW} + i] = {printer.operand(value)}" for k, value in enumerate(values)]
+    inputs = ", ".join(f"tile_in[{k * ROW} + i]" for k in range(len(_locals(routine))))
+    body = [f"values = equations({inputs})"]
+    body += [f"tile_out[{k * ROW} + i] = values[{k}]" for k in range(len(_values(routine)))]
     loop = [f"for i in range({TILE}):", *(f"    {line}" for line in body)]
-    return _function("tile", ["tile_in", "tile_out"], None, loop)
+    return _defined("tile", ["tile_in", "tile_out"], _INNER, loop)
 
 
 def _names(routine: Routine) -> list[str]:
@@ -228,13 +303,13 @@ def _shape_text(shape: tuple[int, ...]) -> str:
     return f"({', '.join(str(size) for size in shape or (1,))},)"
 
 
-def _places(result: Result, name: str) -> Iterator[tuple[str, Expression]]:
-    for flat, value in enumerate(result.values):
+def _places(result: Result) -> Iterator[str]:
+    for flat in range(len(result.values)):
         index, rest = [], flat
         for size in reversed(result.shape):
             index.append(rest % size)
             rest //= size
-        yield f"{name}[{', '.join(str(i) for i in reversed(index))}]" if index else f"{name}[0]", value
+        yield f"{result.name}[{', '.join(str(i) for i in reversed(index)) or '0'}]"
 
 
 def _type(vector: bool) -> str:
@@ -246,8 +321,11 @@ def _array(dimensions: int) -> str:
 
 
 def _function(
-    name: str, arguments: Sequence[str], types: Sequence[str] | None, body: Sequence[str], *, nogil: bool = True
+    name: str, arguments: Sequence[str], types: Sequence[str], body: Sequence[str], nogil: bool = True
 ) -> str:
-    signature = "" if types is None else f'"int64({", ".join(types)})", '
-    decorator = f'@njit({signature}cache=True, nogil={nogil}, error_model="numpy")'
-    return "\n    ".join([f"{decorator}\ndef {name}({', '.join(arguments)}):", *body]) + "\n"
+    signature = f"int64({', '.join(types)})"
+    return _defined(name, arguments, f'"{signature}", cache=True, nogil={nogil}, error_model="numpy"', body)
+
+
+def _defined(name: str, arguments: Sequence[str], options: str, body: Sequence[str]) -> str:
+    return "\n    ".join([f"@njit({options})\ndef {name}({', '.join(arguments)}):", *body]) + "\n"

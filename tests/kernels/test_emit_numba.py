@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
+import chain_arrays as arrays
 import numpy as np
 import pytest
 
 import hil
 from hil.errors import MissingExtraError
-from hil.kernels import arrays, build
+from hil.kernels import build, emit_numba
 from hil.kernels.chain import chain_of
 from hil.kernels.compiled import CompiledRoutine
-from hil.kernels.emit_numba import DECLINED, LARGEST_SUM, OK, TILE, WRONG_SHAPE
+from hil.kernels.emit_numba import DECLINED, LARGEST_SUM, NEAR_SINGULAR, OK, STREAMED_BYTES, TILE, WRONG_SHAPE
 from hil.kernels.quantities import derive
 from hil.kernels.routine import Argument, draft
 from hil.model.robot import RobotModel
@@ -64,6 +68,50 @@ def test_wrong_shapes_are_refused(forward: CompiledRoutine) -> None:
     assert forward.one(np.zeros(3), np.empty((4, 4))) == WRONG_SHAPE
     assert forward.one(np.zeros(4), np.empty((4, 3))) == WRONG_SHAPE
     assert not forward.many(np.zeros((5, 4)), np.empty((4, 4, 4)))
+
+
+@pytest.fixture(scope="module", params=[STREAMED_BYTES, 1], ids=["cached", "streamed"])
+def several(request: pytest.FixtureRequest) -> Iterator[CompiledRoutine]:
+    """A vector and a scalar in; a scalar, a matrix and a vector out, unless the first entry is negative."""
+
+    def body(v, x, functions):
+        return {
+            "regular": ((), (v[0],), "condition"),
+            "length": ((), (functions.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]),), "m"),
+            "both": ((2, 3), (*(x * c for c in v), functions.sin(x), functions.cos(x), 1.0), "m"),
+            "moved": ((5,), (*(c + x for c in v), x, 0.0), "m"),
+        }
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emit_numba, "STREAMED_BYTES", request.param)
+        arguments = [Argument("v", 3, "m"), Argument("x", 0, "rad")]
+        yield CompiledRoutine(draft("several", "Some of all.", arguments, body))
+
+
+@pytest.mark.parametrize("start", [0.0, 7.0])
+@pytest.mark.parametrize("count", [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 5])
+def test_many_writes_all_results_and_nothing_beside_them(several: CompiledRoutine, count: int, start: float) -> None:
+    rng = np.random.default_rng(9)
+    v, x = rng.uniform(1.0, 2.0, (count, 3)), rng.uniform(-3.0, 3.0, count)
+    shapes = [(count,), (count, 2, 3), (count, 5)]
+    held = [np.full(math.prod(shape) + 10, start) for shape in shapes]
+    length, both, moved = (array[5:-5].reshape(shape) for array, shape in zip(held, shapes, strict=True))
+    assert several.many(v, x, length, both, moved)
+    assert all(np.all(array[:5] == start) and np.all(array[-5:] == start) for array in held)
+    assert np.allclose(length, np.linalg.norm(v, axis=1), rtol=0, atol=2e-15)
+    assert np.allclose(both[:, 0], v * x[:, None], rtol=0, atol=2e-15)
+    assert np.allclose(both[:, 1], np.column_stack([np.sin(x), np.cos(x), np.ones(count)]), rtol=0, atol=2e-15)
+    assert np.allclose(moved, np.column_stack([v + x[:, None], x, np.zeros(count)]), rtol=0, atol=2e-15)
+
+
+@pytest.mark.parametrize("row", [0, TILE + 3, 2 * TILE + 1])
+def test_one_row_that_misses_a_condition_is_told(several: CompiledRoutine, row: int) -> None:
+    v, x = np.ones((2 * TILE + 5, 3)), np.zeros(2 * TILE + 5)
+    v[row, 0] = -1.0
+    assert not several.many(v, x, np.ones(len(v)), np.ones((len(v), 2, 3)), np.ones((len(v), 5)))
+    single = [np.full(1, 7.0), np.full((2, 3), 7.0), np.full(5, 7.0)]
+    assert several.one(v[row], 0.0, *single) == NEAR_SINGULAR
+    assert all(np.all(result == 7.0) for result in single)
 
 
 @pytest.fixture(scope="module")
