@@ -11,7 +11,7 @@ from hil.link import FloatArray
 from hil.program import nodes
 from hil.program.arm import ProgramArm
 from hil.program.errors import ProgramError
-from hil.program.flow import has_word, walk, way_of
+from hil.program.flow import has_word, set_names, walk, way_of
 from hil.program.frames import SlotState
 from hil.program.interpreter import Interpreter
 from hil.program.motions import Limits
@@ -19,6 +19,7 @@ from hil.program.moving import plan
 from hil.program.settings import Settings
 from hil.program.signals import AssumedSignals
 from hil.program.structure import Program
+from hil.program.variables import plain_name
 
 MOST_TICKS = 6000
 MOST_ERRORS = 20
@@ -99,7 +100,8 @@ class _Between:
     def __init__(self, program: Program, arm: ProgramArm, limits: Limits, start: Sequence[float]) -> None:
         self._program = program
         self._machine = Interpreter(program, arm, AssumedSignals(), limits, start)
-        self._assigned = _assigned(program)
+        self._assigned = set_names(program)
+        self._taught = {plain_name(name) for name, _ in program.points}
         self._before: dict[int, list[FloatArray]] = {0: [np.array(start)]}
         self._found: dict[tuple[int, int], ProgramError] = {}
         self._plans = 0
@@ -157,24 +159,7 @@ class _Between:
             if isinstance(node, nodes.PalletPoint):
                 return False
             if isinstance(node, nodes.Name | nodes.Index):
-                points = {name for name, _ in self._program.points}
-                if node.name in self._assigned or node.name not in points:
+                name = plain_name(node.name)
+                if name in self._assigned or name not in self._taught:
                     return False
         return True
-
-
-def _assigned(program: Program) -> set[str]:
-    found: set[str] = set()
-    for line in program.lines:
-        for node in walk(line.statement) if line.statement else ():
-            if isinstance(node, nodes.Assign | nodes.For):
-                found.add(_base(node.variable))
-            elif isinstance(node, nodes.Input | nodes.Parameters):
-                found |= {_base(variable) for variable in node.variables}
-    return found
-
-
-def _base(variable: nodes.Expression) -> str:
-    while isinstance(variable, nodes.Component):
-        variable = variable.of
-    return variable.name if isinstance(variable, nodes.Name | nodes.Index) else ""

@@ -26,7 +26,7 @@ from hil.program.values import (
     position,
     whole,
 )
-from hil.program.variables import Store, is_global, is_system
+from hil.program.variables import Store, is_system
 
 LARGEST_BITS = 2**32
 MOST_CALLS = 16
@@ -137,7 +137,7 @@ class Evaluator:
             return self._scope.random()
         if name in self._scope.ports:
             return self._scope.port(self._scope.ports[name])
-        if is_system(name) and not is_global(name):
+        if is_system(name) and not self._scope.store.owns(name):
             return self._scope.system(name, ())
         if name in self._scope.functions:
             return self._user_function(name, ())

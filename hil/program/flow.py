@@ -10,6 +10,7 @@ import msgspec
 from hil.program import nodes
 from hil.program.errors import ProgramError
 from hil.program.structure import Program, parts_of
+from hil.program.variables import plain_name
 from hil.types import Record
 
 STOPS = ("END", "RETURN", "ERROR")
@@ -159,6 +160,25 @@ def _known(program: Program, targets: tuple[nodes.Target, ...]) -> frozenset[int
         except ProgramError:
             continue
     return frozenset(found)
+
+
+def base_name(variable: nodes.Expression) -> str:
+    """The plain name of the variable that is written when this one is: ``P1`` for ``P1.X``."""
+    while isinstance(variable, nodes.Component):
+        variable = variable.of
+    return plain_name(variable.name) if isinstance(variable, nodes.Name | nodes.Index) else ""
+
+
+def set_names(program: Program) -> set[str]:
+    """Plain names of variables that some statement sets; declarations do not count."""
+    found: set[str] = set()
+    for line in program.lines:
+        for node in walk(line.statement) if line.statement else ():
+            if isinstance(node, nodes.Assign | nodes.For):
+                found.add(base_name(node.variable))
+            elif isinstance(node, nodes.Input | nodes.Parameters):
+                found |= {base_name(variable) for variable in node.variables}
+    return found
 
 
 def has_word(program: Program, *words: str) -> bool:

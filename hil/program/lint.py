@@ -9,7 +9,7 @@ from hil.program import nodes
 from hil.program.arm import ProgramArm, goal_row, row_of
 from hil.program.dry_run import dry_run, lines_between
 from hil.program.errors import Place, ProgramError, known
-from hil.program.flow import Routine, has_word, routine, walk, way_of
+from hil.program.flow import Routine, has_word, routine, set_names, walk, way_of
 from hil.program.functions import FUNCTIONS
 from hil.program.motions import Limits, default_limits
 from hil.program.points import PointName, format_point
@@ -17,7 +17,7 @@ from hil.program.rv2aj import Rv2aj
 from hil.program.settings import Settings
 from hil.program.structure import Program
 from hil.program.values import Joints, Position
-from hil.program.variables import LETTERS, SUFFIXES, is_system
+from hil.program.variables import LETTERS, SUFFIXES, is_system, plain_name
 from hil.types import Record
 from hil.units import DEG
 
@@ -225,10 +225,11 @@ def _names(program: Program, errors: Sequence[ProgramError]) -> Iterable[Finding
         for node in walk(line.statement) if line.statement else ():
             if not isinstance(node, nodes.Name | nodes.Index):
                 continue
-            plain = node.name.rstrip("%!#&")
+            plain = plain_name(node.name)
             used.add(plain)
             typed = plain in types or node.name[-1] in SUFFIXES or node.name[0] in LETTERS
-            if plain in reported or plain in parameters or _is_known(node.name) or (typed and plain in written):
+            known_name = _is_known(node.name) and plain not in types
+            if plain in reported or plain in parameters or known_name or (typed and plain in written):
                 continue
             reported.add(plain)
             text = f"{node.name} is read, and set nowhere" if typed else f"{node.name} has no type"
@@ -242,30 +243,20 @@ def _names(program: Program, errors: Sequence[ProgramError]) -> Iterable[Finding
 def _definitions(program: Program) -> tuple[set[str], set[str], set[str]]:
     """Names with a type by DEF, names that are set somewhere, parameters of functions."""
     types: set[str] = set()
-    written = {name.rstrip("%!#&") for name, _ in program.points}
+    written = {plain_name(name) for name, _ in program.points} | set_names(program)
     parameters: set[str] = set()
     for line in program.lines:
         for node in walk(line.statement) if line.statement else ():
             match node:
                 case nodes.Declare():
-                    types |= {item.name.rstrip("%!#&") for item in node.items}
-                    written |= {item.name.rstrip("%!#&") for item in node.items if item.value or item.size}
+                    types |= {plain_name(item.name) for item in node.items}
+                    written |= {plain_name(item.name) for item in node.items if item.value or item.size}
                 case nodes.DefFunction():
                     parameters |= {*node.parameters, node.name}
                 case nodes.DefIo():
                     written.add(node.name)
                     types.add(node.name)
-                case nodes.Assign() | nodes.For():
-                    written.add(_base(node.variable))
-                case nodes.Input() | nodes.Parameters():
-                    written |= {_base(variable) for variable in node.variables}
     return types, written, parameters
-
-
-def _base(variable: nodes.Expression) -> str:
-    while isinstance(variable, nodes.Component):
-        variable = variable.of
-    return variable.name.rstrip("%!#&") if isinstance(variable, nodes.Name | nodes.Index) else ""
 
 
 def _is_known(name: str) -> bool:
@@ -277,7 +268,7 @@ def _unused(program: Program, used: set[str]) -> Iterable[Finding]:
     for line in program.lines:
         if line.label and line.label not in targets:
             yield _finding(line.place(line.label_at), "note", 0, f"nothing jumps to *{line.label}", "Remove the label")
-    idle = sorted({name for name, _ in program.points if name.rstrip("%!#&") not in used and not is_system(name)})
+    idle = sorted({name for name, _ in program.points if plain_name(name) not in used and not is_system(name)})
     for name in idle:
         yield _finding(Place(row=0), "note", 0, f"point {name} is taught, and not used", "Remove it, or use it")
 
@@ -305,14 +296,12 @@ def _points(program: Program, arm: ProgramArm) -> Iterable[Finding]:
 
 def _targets(program: Program) -> set[str]:
     """Names that stand bare in a motion statement, and are assigned nowhere."""
-    _, written, _ = _definitions(program)
-    assigned = written - {name for name, _ in program.points}
     found = set()
     for line in program.lines:
         for node in walk(line.statement) if line.statement else ():
             if isinstance(node, nodes.Move) and node.distance_mm is None:
                 found |= {point.name for point in node.points if isinstance(point, nodes.Name | nodes.Index)}
-    return found - assigned
+    return found - set_names(program)
 
 
 def _stands(arm: ProgramArm, value: object) -> ProgramError | None:

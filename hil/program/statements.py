@@ -11,7 +11,7 @@ from hil.program.evaluate import as_joints
 from hil.program.frames import NO_SPEED, Frame, Interrupt, Loop, Return
 from hil.program.lines import close_lines, open_line, print_items, read_items
 from hil.program.moving import begin_move
-from hil.program.pallets import DIRECTIONS, MOST_PLACES, Pallet
+from hil.program.pallets import ARC, DIRECTIONS, KEEP_ORIENTATION, MOST_PLACES, Pallet
 from hil.program.signals import HAND_OUTPUTS
 from hil.program.values import (
     ZERO_JOINTS,
@@ -23,7 +23,7 @@ from hil.program.values import (
     number,
     with_component,
 )
-from hil.program.variables import LARGEST_INDEX, Store, is_global, is_system
+from hil.program.variables import LARGEST_INDEX, Store, is_system
 
 if TYPE_CHECKING:
     from hil.program.interpreter import Interpreter
@@ -130,7 +130,7 @@ def store_value(machine: Interpreter, variable: nodes.Variable, value: Value) ->
             store_value(machine, inner, with_component(whole, variable.name, value, machine.degrees))
         case nodes.Name() if variable.name in machine.frame.ports:
             system.write_port(machine, machine.frame.ports[variable.name], value)
-        case nodes.Name() | nodes.Index() if is_system(variable.name) and not is_global(variable.name):
+        case nodes.Name() | nodes.Index() if is_system(variable.name) and not store.owns(variable.name):
             arguments = variable.arguments if isinstance(variable, nodes.Index) else ()
             system.write(machine, variable.name, [evaluator.value(argument) for argument in arguments], value)
         case nodes.Name() | nodes.Index():
@@ -180,8 +180,8 @@ def _joint_override(machine: Interpreter, arguments: Arguments) -> None:
 
 def _speed(machine: Interpreter, arguments: Arguments) -> None:
     speed = _number(machine, arguments[0])
-    if not 0.0 < speed <= NO_SPEED:
-        raise ProgramError(3110, f"SPD {speed:g}", allowed=f"above 0 to {NO_SPEED:g} mm/s")
+    if not speed > 0.0:
+        raise ProgramError(3110, f"SPD {speed:g}", allowed="above 0 mm/s")
     machine.modal.speed_mm_s = None if speed >= NO_SPEED else speed
 
 
@@ -279,10 +279,16 @@ def _def_pallet(machine: Interpreter, arguments: Arguments) -> None:
     if None in (key_node, start, end_a, end_b, count_a, count_b, direction):
         raise ProgramError(3120, "DEF PLT", allowed="all arguments but the fourth corner")
     corners = [evaluator.place(node) for node in (start, end_a, end_b) if node is not None]
-    counts = [evaluator.whole(node, 1, MOST_PLACES, "a count of") for node in (count_a, count_b) if node is not None]
     way = evaluator.whole(direction, 1, 13, "direction") if direction is not None else 1
     if way not in DIRECTIONS:
         raise ProgramError(3110, f"direction {way}", allowed="1, 2, 3, 11, 12 or 13")
+    # An arc has one row; its second count is written as anything.
+    least = (1, 0 if way % KEEP_ORIENTATION == ARC else 1)
+    counts = [
+        max(evaluator.whole(node, fewest, MOST_PLACES, "a count of"), 1)
+        for node, fewest in zip((count_a, count_b), least, strict=True)
+        if node is not None
+    ]
     if counts[0] * counts[1] > MOST_PLACES:
         raise ProgramError(3110, f"{counts[0]} x {counts[1]} places", allowed=f"up to {MOST_PLACES}")
     key = evaluator.whole(key_node, 1, 8, "pallet") if key_node is not None else 1

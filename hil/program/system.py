@@ -25,7 +25,9 @@ from hil.program.values import (
 if TYPE_CHECKING:
     from hil.program.interpreter import Interpreter
 
-WIDTHS = {"": 1, "B": 8, "W": 16}
+WIDTHS = {"": 1, "B": 8, "W": 16, "8": 8, "16": 16}
+"""Letters of IV, and numbers of V."""
+
 PORT_WIDTHS = {"BIT": 1, "BYTE": 8, "WORD": 16, "INTEGER": 16}
 SIGNALS = {f"M_{way}{size}": (way, width) for way in ("IN", "OUT") for size, width in WIDTHS.items()}
 TIMERS = 8

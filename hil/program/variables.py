@@ -15,6 +15,11 @@ MOST_DIMENSIONS, LARGEST_INDEX = 3, 999
 MOST_ELEMENTS = 100_000
 
 
+def plain_name(name: str) -> str:
+    """A name without the type that V lets stand after it or not; strings keep their mark."""
+    return name.rstrip("%!#&")
+
+
 def is_system(name: str) -> bool:
     """True for names whose second character is an underscore."""
     return name[1:2] == "_"
@@ -22,7 +27,7 @@ def is_system(name: str) -> bool:
 
 def is_global(name: str) -> bool:
     """True for the variables that all slots share: ``M_00``, ``P_01``, ``C_00$``."""
-    return is_system(name) and name[2:].rstrip("$").isdigit()
+    return is_system(name) and plain_name(name)[2:].rstrip("$").isdigit()
 
 
 class Store:
@@ -34,16 +39,18 @@ class Store:
     """
 
     def __init__(self, points: Mapping[PointName, Value], shared: dict[str, Value]) -> None:
-        self._values: dict[PointName, Value] = {(_key(name), index): value for (name, index), value in points.items()}
-        self._shared = shared
         self._types: dict[str, str] = {}
+        self._values: dict[PointName, Value] = {
+            (self._key(name), index): value for (name, index), value in points.items()
+        }
+        self._shared = shared
         self._sizes: dict[str, tuple[int, ...]] = {}
         self._fixed: set[str] = set()
         for (name, index), _ in points.items():
             if index:
-                known = self._sizes.get(_key(name), (0,) * len(index))
+                known = self._sizes.get(self._key(name), (0,) * len(index))
                 pairs = itertools.zip_longest(known, index, fillvalue=0)
-                self._sizes[_key(name)] = tuple(max(pair) for pair in pairs)
+                self._sizes[self._key(name)] = tuple(max(pair) for pair in pairs)
 
     def declare(self, kind: str, name: str, size: tuple[int, ...], value: Value | None, *, constant: bool) -> None:
         """What DEF and DIM do; running over the same line again is no second definition.
@@ -51,7 +58,7 @@ class Store:
         Raises:
             ProgramError: defined before as something else, or too large.
         """
-        key = _key(name)
+        key = self._key(name)
         if kind:
             if self._types.get(key, kind) != kind:
                 raise ProgramError(4350, f"{name}, before as {self._types[key]}")
@@ -70,9 +77,14 @@ class Store:
         if constant:
             self._fixed.add(key)
 
+    def owns(self, name: str) -> bool:
+        """True for a variable whose name looks like a system variable's: global, defined by DEF, or taught."""
+        key = self._key(name)
+        return is_global(name) or key in self._types or key in self._sizes or (key, ()) in self._values
+
     def is_array(self, name: str) -> bool:
         """True if DIM, or a taught point with an index, made it one."""
-        return _key(name) in self._sizes
+        return self._key(name) in self._sizes
 
     def get(self, name: str, index: tuple[int, ...] = ()) -> Value:
         """Read a variable.
@@ -81,11 +93,11 @@ class Store:
             ProgramError: not defined, never set, or an index outside.
         """
         if is_global(name):
-            if name not in self._shared:
+            if plain_name(name) not in self._shared:
                 raise ProgramError(3700, name)
-            return self._shared[name]
+            return self._shared[plain_name(name)]
         self._check_index(name, index)
-        found = self._values.get((_key(name), index))
+        found = self._values.get((self._key(name), index))
         if found is None:
             shown = f"{name}({','.join(map(str, index))})" if index else name
             raise ProgramError(3700 if self.kind(name) else 4340, shown)
@@ -101,12 +113,12 @@ class Store:
         if kind is None:
             raise ProgramError(4340, name)
         if is_global(name):
-            self._shared[name] = as_type(kind, value)
+            self._shared[plain_name(name)] = as_type(kind, value)
             return
         self._check_index(name, index)
-        if _key(name) in self._fixed:
+        if self._key(name) in self._fixed:
             raise ProgramError(3210, f"{name} is a constant")
-        self._values[(_key(name), index)] = as_type(kind, value)
+        self._values[(self._key(name), index)] = as_type(kind, value)
 
     def points(self) -> dict[PointName, Value]:
         """All positions and joint sets as they are now."""
@@ -118,7 +130,7 @@ class Store:
 
     def kind(self, name: str) -> str | None:
         """Type of a name: by definition, by the letter after it, or by the first one; None for a name that has none."""
-        declared = self._types.get(_key(name))
+        declared = self._types.get(self._key(name))
         if declared is not None:
             return declared
         if name[-1] in SUFFIXES:
@@ -126,18 +138,18 @@ class Store:
         return LETTERS.get(name[0])
 
     def _check_index(self, name: str, index: tuple[int, ...]) -> None:
-        size = self._sizes.get(_key(name), ())
+        size = self._sizes.get(self._key(name), ())
         inside = len(index) == len(size) and all(1 <= k <= most for k, most in zip(index, size, strict=True))
         if index and not size:
             raise ProgramError(4370, f"{name} is no array")
-        if not inside and (index or (_key(name), ()) not in self._values):
+        if not inside and (index or (self._key(name), ()) not in self._values):
             raise ProgramError(
                 4370,
                 f"{name}({','.join(map(str, index))})",
                 allowed=f"{name}({','.join(f'1..{most}' for most in size)})",
             )
 
-
-def _key(name: str) -> str:
-    """V lets a type stand after a name or not; strings keep their mark."""
-    return name.rstrip("%!#&")
+    def _key(self, name: str) -> str:
+        """The plain name; a string that DEF CHAR made is one with and without its mark."""
+        key = plain_name(name)
+        return key[:-1] if key[-1] == "$" and self._types.get(key[:-1]) == "CHAR" else key
