@@ -340,21 +340,22 @@ class _Reception:
         visitor = self._visitor(request, Action.UPLOAD)
         upload = await _body(request, wire.Upload)
         desk = self._at(upload.arm, visitor)
-        if upload.language != "task":
-            raise CommandError(f"language {upload.language} given; this server previews: task")
+        if upload.language == "curve":
+            raise CommandError("language curve given; this server previews: task, melfa")
         start = upload.start or desk.live.pose
         if start is None:
             raise InterlockError("where the arm stands is not known; give a start pose", ["known pose"])
         job = Job(
             arm=desk.arm,
-            language="task",
+            language=upload.language,
             name=upload.name,
             text=upload.text,
+            points=upload.points,
             start=start,
             box=visitor.grant.box,
             most_share=visitor.grant.speed_share,
         )
-        verdict = await self._lab.previews.preview(job)
+        verdict = await self._lab.uploads.preview(job)
         if verdict.ok:
             desk.shelf.keep(visitor.user, verdict)
         self._note(visitor, "upload", desk.arm, "done" if verdict.ok else "refused")

@@ -111,7 +111,9 @@ class RunningLab:
         self.settings, self.door, self.bookings, self.journals = settings, door, bookings, journals
         self.audit_folder = audit_folder
         self.trouble = ""
-        self.previews = PreviewDesk({plan.arm: plan.rig for plan in plans})
+        rigs = {plan.arm: plan.rig for plan in plans}
+        # Whoever wants to park does not wait for somebody's long program.
+        self.previews, self.uploads = PreviewDesk(rigs), PreviewDesk(rigs)
         self._audit = AuditLog(audit_folder, audit_key, _now(), retention_days=settings.audit.retention_days)
         self._reserved: dict[str, Reserved] = {}
         self._plans, self._command, self._address, self._say = tuple(plans), command, address, say
@@ -172,7 +174,8 @@ class RunningLab:
         for desk in self.desks.values():
             if desk.camera is not None:
                 await desk.camera.close()
-        await asyncio.get_running_loop().run_in_executor(None, self.previews.close)
+        for previews in (self.previews, self.uploads):
+            await asyncio.get_running_loop().run_in_executor(None, previews.close)
         with contextlib.suppress(JournalError):
             self._audit.close(reason, _now())
         self.bookings.close()

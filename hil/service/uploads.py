@@ -48,8 +48,9 @@ class Job(Record, frozen=True):
 
     Attributes:
         arm: whose rig.
-        language: ``task``, or ``move`` for a single move of all axes.
-        text: the task file.
+        language: ``task``, ``melfa`` (a MELFA-BASIC program), or ``move`` for a single move of all axes.
+        text: the task or program file.
+        points: the program's list of positions.
         name: of the file, for messages.
         start: pose in which the motion begins, rad or m per axis; None for the task's own.
         goal: of a move.
@@ -59,9 +60,10 @@ class Job(Record, frozen=True):
     """
 
     arm: str
-    language: Literal["task", "move"]
+    language: Literal["task", "melfa", "move"]
     name: str = ""
     text: str = ""
+    points: str = ""
     start: tuple[float, ...] | None = None
     goal: tuple[float, ...] = ()
     speed_percent: float = 100.0
@@ -282,10 +284,31 @@ def _motion(rig: Rig, job: Job) -> Motion:
     if job.language == "move":
         assert job.start is not None
         return plan_joint_move(rig, job.start, job.goal, speed_percent=job.speed_percent)
+    if job.language == "melfa":
+        return _program(rig, job)
     task = task_from_table(parse_toml(job.text.encode(), job.name), job.name)
     if job.start is not None:
         task = msgspec.structs.replace(task, start=_start(rig, job.start))
     return plan_task(rig, Robot(rig.robot), task)
+
+
+def _program(rig: Rig, job: Job) -> Motion:
+    """A program played through once. Nobody is there to read signals for it while it runs here."""
+    from hil.program.planning import plan_program
+    from hil.program.points import parse_points
+    from hil.program.structure import parse_program
+
+    points = parse_points(job.points, f"points of {job.name}")
+    program = parse_program(job.text, name=job.name.upper(), points=points, file=job.name)
+    joints = None if job.start is None else [at for at, axis in zip(job.start, rig.axes, strict=True)
+                                             if axis.kind is not AxisKind.GRIPPER]  # fmt: skip
+    plan = plan_program(rig, program, start=joints, most_s=LONGEST_MOTION_S)
+    if plan.expected or plan.texts:
+        raise CommandError(
+            f"{job.name} reads signals or lines of text; allowed here: programs that read none. "
+            "Run it beside the arm with `hil program`"
+        )
+    return plan.motion
 
 
 def _start(rig: Rig, positions: tuple[float, ...]) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -242,3 +243,18 @@ def test_a_shelf_gives_motions_to_their_holder_and_keeps_the_newest_of_each() ->
     assert shelf.find("Ada", "0") is None
     assert shelf.find("Eve", "19") is None
     assert shelf.find("Bob", "19") is not None
+
+
+def test_a_program_is_played_through_and_one_that_reads_signals_or_never_ends_is_not_run() -> None:
+    rigs = {"a": load_rig("rv2aj")}
+
+    def of(text: str, points: str = "") -> Verdict:
+        start = rigs["a"].home
+        return judge(rigs, Job(arm="a", language="melfa", name="p1", text=text, points=points, start=start))
+
+    folder = Path("configs/programs")
+    assert of((folder / "arcs.mb4").read_text(), (folder / "arcs.pos").read_text()).ok
+    assert "syntax error" in of("import os").words
+    signals = of("10 IF M_IN(3)=1 THEN 20 ELSE 20\n20 END\n")
+    assert not signals.ok
+    assert "reads signals" in signals.words
