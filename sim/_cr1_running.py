@@ -135,10 +135,10 @@ def execute(call: Call) -> str:
 def run(call: Call) -> str:
     """Start a program, or go on with the one that is paused."""
     name, _, mode = call.argument.partition(";")
-    modes = {"": Mode.REPEAT, "0": Mode.REPEAT, "1": Mode.CYCLE}
+    modes = {"": Mode.REPEAT if name.strip() else None, "0": Mode.REPEAT, "1": Mode.CYCLE}
     if mode.strip() not in modes:
         raise RefusedRequest(3110)
-    call.cr1.start(call.cr1.slot(call.slot), name.strip(), modes[mode.strip()] if mode.strip() else None)
+    call.cr1.start(call.cr1.slot(call.slot), name.strip(), modes[mode.strip()])
     return ""
 
 

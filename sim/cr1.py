@@ -193,7 +193,7 @@ class Cr1:
         self.start_s = start_s
         self.row: FloatArray = np.array(joints_deg or self.model.origin_deg) * DEG
         self.true_row = self.row
-        self.speed_mm_s = 0.0
+        self._before = self.row
         self.kinematics: ProgramArm = Rv2aj(self.model.lower_deg, self.model.upper_deg)
         self.tool = self.base = ZERO_POSITION
         self.limits = limits or _limits(settings)
@@ -237,6 +237,12 @@ class Cr1:
     def joints(self) -> tuple[float, ...]:
         """Where the arm is shown to be, five joints in degrees."""
         return tuple((self.row / DEG).tolist())
+
+    @property
+    def speed_mm_s(self) -> float:
+        """Of the control point, in the cycle that was last."""
+        points = self.kinematics.members(np.array([self._before, self.row]))[:, :3]
+        return float(np.linalg.norm(points[1] - points[0])) / self.cycle_s
 
     @property
     def cycle_s(self) -> float:
@@ -455,7 +461,7 @@ class Cr1:
         self._jog_until_s, self._jog_factor = -math.inf, 0.0
         self._line_free_s = self._answered_s = -math.inf
         self._ready_s = self._reboot_s = math.inf
-        self.speed_mm_s = 0.0
+        self._before = self.row
         self._cycle = 0
         self.framing, self.baud = self.parameters.framing, self.parameters.baud
         self.end_code = settings.end_code if settings.end_code is EndCode.NONE else self.parameters.end_code
@@ -600,7 +606,7 @@ class Cr1:
         if self.row is not before:
             self._note_motion(before, time_s)
         if self.row is before or not self.in_motion:
-            self.speed_mm_s = 0.0
+            self._before = self.row
 
     def _step_slot(self, slot: Slot, time_s: float) -> None:
         task = slot.task
@@ -667,8 +673,7 @@ class Cr1:
         self.row, self._limit_bits = row, (0, 0)
 
     def _note_motion(self, before: FloatArray, time_s: float) -> None:
-        points = self.kinematics.members(np.array([before, self.row]))[:, :3]
-        self.speed_mm_s = float(np.linalg.norm(points[1] - points[0])) / self.cycle_s
+        self._before = before
         if not self.panel.machine_locked:
             self.true_row = self.row
             for watcher in self._watchers:
@@ -709,7 +714,7 @@ class Cr1:
         for slot in self.slots.values():
             if slot.task is not None:
                 slot.task.freeze()
-        self.speed_mm_s = 0.0
+        self._before = self.row
 
     def halt(self) -> None:
         """Slow down and pause: programs can go on later, single statements are dropped."""
@@ -898,7 +903,7 @@ class Cr1:
         self._step_by(jog_rates(self.model, self.kinematics, self.joints, jog, 1.0), self._now_s)
         if self.row is not before:
             self._note_motion(before, self._now_s)
-            self.speed_mm_s = 0.0
+            self._before = self.row
 
     def _step_jog(self, time_s: float) -> None:
         if self._jog is None or self._jog_factor <= 0.0:

@@ -45,10 +45,7 @@ class PtyEnd:
             raise ConfigError("fake options", "link", str(self._link), "a path that is free, or an old link")
         self._master, slave = os.openpty()
         self._name = os.ttyname(slave)
-        tty.setraw(slave)
-        modes = termios.tcgetattr(slave)
-        modes[4] = modes[5] = getattr(termios, f"B{self._start_baud}", modes[5])
-        termios.tcsetattr(slave, termios.TCSANOW, modes)
+        self._set_modes(slave)
         os.close(slave)
         os.set_blocking(self._master, False)
         self._clientless = True
@@ -100,6 +97,13 @@ class PtyEnd:
         if self._link is not None and self._link.is_symlink() and os.readlink(self._link) == self._name:
             self._link.unlink()
 
+    def _set_modes(self, slave: int) -> None:
+        tty.setraw(slave)
+        modes = termios.tcgetattr(slave)
+        modes[4] = modes[5] = getattr(termios, f"B{self._start_baud}", modes[5])
+        modes[2] &= ~termios.CSTOPB
+        termios.tcsetattr(slave, termios.TCSANOW, modes)
+
     def _forget_client(self) -> None:
         """A real port forgets exclusive use and unread replies at its last close; this one has to be told."""
         self._clientless = True
@@ -109,6 +113,8 @@ class PtyEnd:
             os.close(self._master)
             self.open()
             return
+        # A client that asks for parity again, and finds all else set, would be told that its settings are invalid.
+        self._set_modes(slave)
         fcntl.ioctl(slave, termios.TIOCNXCL)
         termios.tcflush(slave, termios.TCIFLUSH)
         os.close(slave)

@@ -1,4 +1,4 @@
-"""The emulated CR1's line: framing, end codes, requests and replies as bytes. Tags M, C, S, I, U as in docs/fake-cr1.md."""
+"""The emulated CR1's line: framing, end codes, requests, replies. Tags M, C, S, I, U as in docs/fake-cr1.md."""
 
 from __future__ import annotations
 

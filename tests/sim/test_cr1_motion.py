@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from cr1_terminal import Cr1Terminal
@@ -151,7 +152,7 @@ def test_what_is_no_statement_is_4220_and_stands(statement):
     ("statement", "number"),
     [
         ("MOV (900,0,450,0,180)", 2802),
-        ("MOV (300,0,400,0,180)(6,0)", 2602),
+        ("MOV (350,0,300,0,0)(6,0)", 2602),
         ("MVS (0,-350,350,0,180)(6,0)", 2803),
         ("MVS (350,0,400,0,90)(4,0)", 2810),
     ],
@@ -184,7 +185,7 @@ def test_no_joint_is_faster_than_its_limit_and_no_cycle_jumps():  # U speeds
     terminal.do("EXECJ1=(150,-60,120,0,-90,200)", "EXECMOV J1")
     terminal.settle()
     top = [0.0] * 5
-    for (then_s, then), (now_s, now) in zip(terminal.trace, terminal.trace[1:], strict=False):
+    for (then_s, then), (now_s, now) in pairwise(terminal.trace):
         assert now_s - then_s == pytest.approx(0.0071)
         top = [max(fast, abs(b - a) / 0.0071) for fast, a, b in zip(top, then, now, strict=True)]
     assert all(fast <= limit + 1e-6 for fast, limit in zip(top, (180, 90, 135, 180, 210), strict=True))
@@ -277,7 +278,7 @@ def test_servo_off_in_a_move_brings_the_arm_to_rest_first():
     terminal.do("SRVOFF")
     terminal.wait(2)
     assert terminal.status() == (0x80, 0x10, 0)
-    speeds = [b[1][0] - a[1][0] for a, b in zip(terminal.trace, terminal.trace[1:], strict=False)]
+    speeds = [b[1][0] - a[1][0] for a, b in pairwise(terminal.trace)]
     assert speeds[-1] < 0.2
 
 

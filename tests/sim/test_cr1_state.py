@@ -64,8 +64,10 @@ def test_a_six_axis_face_shows_j4_and_c():  # C formats
 
 @pytest.mark.parametrize(
     "command",
-    ["SRVON", "SRVOFF", "EXECMOV P1", "RUN100;1", "STEP1", "PRGLOAD=1", "LINENO=10", "OVRD=10", "MOVSP"]
-    + ["JOG00;00;00;01;00", "BREAKON00", "HOME0;01", "PRGUP", "ALIGN"],
+    [
+        *("SRVON", "SRVOFF", "EXECMOV P1", "RUN100;1", "STEP1", "PRGLOAD=1", "PRGUP", "LINENO=10", "OVRD=10", "MOVSP"),
+        *("JOG00;00;00;01;00", "BREAKON00", "HOME0;01", "ALIGN"),
+    ],
 )
 def test_what_operates_the_arm_needs_the_right(command):  # M
     assert Cr1Terminal().ask(command) == "QeR602000000"
@@ -73,8 +75,10 @@ def test_what_operates_the_arm_needs_the_right(command):  # M
 
 @pytest.mark.parametrize(
     "command",
-    ["STOP", "RSTALRM", "SLOTINIT", "HNDON1", "HNDOFF1", "OUT=0;0001", "JPOSF", "PPOSF", "STATE", "ERROR", "OVRD"]
-    + ["PDIRTOP", "PARRLNG", "STOPON", "STOPOFF", "CNTLOFF", "KEYWDpMELFA", "TIME", "EFREE", "CALIB", "STPSIG"],
+    [
+        *("STOP", "STOPON", "STOPOFF", "RSTALRM", "SLOTINIT", "CNTLOFF", "HNDON1", "HNDOFF1", "OUT=0;0001"),
+        *("JPOSF", "PPOSF", "STATE", "ERROR", "OVRD", "PDIRTOP", "PARRLNG", "KEYWDpMELFA", "TIME", "EFREE", "STPSIG"),
+    ],
 )
 def test_what_only_looks_or_stops_needs_no_right(command):  # M
     assert Cr1Terminal().ask(command)[:3] == "QoK"
