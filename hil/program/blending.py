@@ -160,7 +160,7 @@ def _falling(count: int) -> FloatArray:
 
 
 def _between(rows: FloatArray, cursors: FloatArray) -> FloatArray:
-    """Rows at indices with fraction, by cubics through the neighbours."""
+    """Rows at indices with fraction, by cubics through the neighbours and never beyond them."""
     last = len(rows) - 1
     base = np.clip(np.floor(cursors).astype(int), 0, last)
     t = (cursors - base)[:, None]
@@ -172,7 +172,8 @@ def _between(rows: FloatArray, cursors: FloatArray) -> FloatArray:
         + t**2 * (3.0 * (p2 - p1) - 2.0 * slope_1 - slope_2)
         + t**3 * (2.0 * (p1 - p2) + slope_1 + slope_2)
     )
-    return found
+    low, high = np.minimum.reduce([p0, p1, p2, p3]), np.maximum.reduce([p0, p1, p2, p3])
+    return np.clip(found, low, high)
 
 
 def _stopped_apart(limits: Limits, history: FloatArray) -> FloatArray:
