@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -293,6 +294,16 @@ def _cr1_process(rig: Rig, folder: Path, ready: Connection) -> None:
 
 
 KINDS: Mapping[str, Kind] = {
+    "ssc32": Kind(
+        ssc32.Ssc32Settings,
+        ssc32.ControllerTable,
+        ssc32.settings_from_table,
+        ssc32.build,
+        ssc32.ask,
+        _ssc32_in_memory,
+        _ssc32_process,
+        ChannelKind(servo_channels, Ssc32Channels, _ssc32_crooked),
+    ),
     "rv2aj": Kind(
         rv2aj.Rv2ajSettings,
         rv2aj.Rv2ajTable,
@@ -304,16 +315,6 @@ KINDS: Mapping[str, Kind] = {
         framing="8E2",
         look_over=rv2aj.look_over,
         back_up=rv2aj.back_up,
-    ),
-    "ssc32": Kind(
-        ssc32.Ssc32Settings,
-        ssc32.ControllerTable,
-        ssc32.settings_from_table,
-        ssc32.build,
-        ssc32.ask,
-        _ssc32_in_memory,
-        _ssc32_process,
-        ChannelKind(servo_channels, Ssc32Channels, _ssc32_crooked),
     ),
 }
 
@@ -362,7 +363,7 @@ def ask_port(url: str, clock: Clock) -> Answer:
     problems: list[HilError] = []
     for kind in KINDS.values():
         try:
-            answer = kind.ask(lambda baud, kind=kind: open_serial(url, baud, kind.framing), url, clock)  # type: ignore[misc]
+            answer = kind.ask(partial(open_serial, url, framing=kind.framing), url, clock)
         except (LinkTimeout, ControllerError) as error:
             problems.append(error)
         else:

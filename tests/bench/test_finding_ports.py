@@ -295,7 +295,7 @@ def test_why_a_port_gave_no_answer_is_kept_beside_it() -> None:
 @pytest.mark.parametrize(("url", "baud"), [("/dev/ttyUSB0", 9600), ("socket://arm:4001", None)])
 def test_a_line_over_tcp_has_no_baud_rate_to_tell(url: str, baud: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     board = Ssc32Board(BoardSettings(baud=9600))
-    monkeypatch.setattr(wiring, "open_serial", lambda _, baud: MemoryPort(board, baud))
+    monkeypatch.setattr(wiring, "open_serial", lambda _, baud, framing: MemoryPort(board, baud))
     assert wiring.ask_port(url, VirtualClock(1.0)).baud == baud
 
 
