@@ -82,7 +82,12 @@ class Show:
     """Nothing moves; the settings or the pose are to be shown."""
 
 
-Action = Step | Go | Keep | Halt | Quit | Show
+@dataclass(frozen=True)
+class Recover:
+    """Leave a fault or a latched stop; or vouch that the limp arm is in its park pose."""
+
+
+Action = Step | Go | Keep | Halt | Quit | Show | Recover
 
 
 @dataclass
@@ -93,6 +98,7 @@ class Pad:
         joint: index of the selected axis.
         speed_percent: of the rig's speeds.
         size: of an increment in key mode, in degrees and millimetres.
+        recovers: whether a key and a line for `Recover` are wanted.
     """
 
     arm: PadArm
@@ -100,6 +106,7 @@ class Pad:
     frame: JogFrame = JogFrame.WORLD
     speed_percent: float = SPEEDS_PERCENT[1]
     size: float = SIZES[1]
+    recovers: bool = False
     _turns: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -127,6 +134,8 @@ class Pad:
             self._next_setting(key)
             return Show()
         plain: dict[str, Action] = {"h": Go("home"), "k": Go("park"), "t": Keep(None), "q": Quit()}
+        if self.recovers:
+            plain["u"] = Recover()
         return plain.get(key, Halt())
 
     def _next_setting(self, key: str) -> None:
@@ -149,6 +158,8 @@ class Pad:
         ]
         if self.arm.gripper is not None:
             rows.append(("g/G", "gripper opens / closes"))
+        if self.recovers:
+            rows.append(("u", "leave a fault; vouch that the limp arm is in its park pose (hold the key)"))
         return (
             *rows,
             ("f s i", "next frame, speed, increment"),
@@ -173,6 +184,8 @@ class Pad:
         plain: dict[str, Action] = {
             "home": Go("home"), "park": Go("park"), "stop": Halt(), "q": Quit(), "quit": Quit(), "pose": Show(),
         }  # fmt: skip
+        if self.recovers:
+            plain["recover"] = Recover()
         if name in plain and not rest:
             return plain[name]
         if name in ("t", "task") and len(rest) <= 1:

@@ -10,9 +10,7 @@ import typer
 
 from hil.cli._moments import moment
 from hil.cli.arms import AsJson
-from hil.cli.login import logins_dir
 from hil.cli.output import print_json, print_table
-from hil.errors import ConfigError
 
 if TYPE_CHECKING:
     from hil.service.asking import Access
@@ -113,21 +111,7 @@ def _list_arms(access: Access, *, as_json: bool) -> None:
 
 
 def _access(url: str | None, arm: str | None) -> tuple[Access, str | None]:
-    from hil.service.asking import Access
-    from hil.service.join import find_login, logins
+    from hil.service.reaching import only_login, reach
 
-    if url is None:
-        known = logins(logins_dir())
-        if len(known) != 1:
-            given = ", ".join(join.url for join in known) or None
-            raise ConfigError("hil book", "URL", given, "a lab's address, or one login", "`hil login FILE` makes one")
-        join, behind = known[0], ""
-    else:
-        found, behind = find_login(logins_dir(), url)
-        if found is None:
-            base, _, behind = url.rstrip("/").partition("//")[2].partition("/")
-            scheme = "http" if url.startswith("http://") else "https"
-            return Access(url=f"{scheme}://{base or url}"), arm or behind or None
-        join = found
-    access = Access(url=join.url, token=join.token, certificate_sha256=join.certificate_sha256)
+    access, behind = reach(only_login("hil book") if url is None else url)
     return access, arm or behind or None

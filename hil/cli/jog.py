@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hil.cli import moving
+from hil.cli._jogging import (
+    Patience,
+    axes_table,
+    has_begun,
+    is_over,
+    is_refused,
+    keys_table,
+    lead,
+    newest,
+    say,
+    settings_line,
+)
 from hil.cli.moving import ConfirmedBy, Hardware, Journal, Port, RigName
-from hil.cli.output import complain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hil.bench.jog_pad import Action, Pad
-    from hil.cli._keyboard import Lines
-    from hil.model.rig import Axis, Rig
+    from hil.model.rig import Rig
     from hil.runtime.host import Host
-    from hil.types import Request, TickRecord
-
-ANSWER_S = 2.0
-LONGEST_S = 300.0
-LOOK_S = 0.1
+    from hil.types import Mode, Request, TickRecord
 
 
 def add_to(app: typer.Typer) -> None:
@@ -57,10 +62,7 @@ def jog(
     with Host(set_up, url=url, journal=file, command=moving.command_line(), on_record=pose.take) as host:
         host.connect(moving.voucher(set_up, url, confirmed_by))
         jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, task)
-        if sys.stdin.isatty() and sys.stdout.isatty():
-            _by_keys(jogging)
-        else:
-            _by_lines(jogging)
+        lead(jogging)
     print(f"the arm holds; journal {file}")
     if jogging.failed:
         raise typer.Exit(1)
@@ -95,7 +97,7 @@ class _Jogging:
         self.note = ""
         self.failed = False
         self._since = len(host.events)
-        self._asked_s: float | None = None
+        self._patience = Patience()
 
     # -- doing -----------------------------------------------------------------------------------------------
 
@@ -119,8 +121,16 @@ class _Jogging:
 
     def _ask(self, *requests: Request) -> None:
         self.forget()
-        self._asked_s = time.monotonic()
+        self._patience.asked()
         self.host.send(*requests)
+
+    def until(self, reached: Callable[[], bool], within_s: float) -> None:
+        """Follow the loop until something is reached, the time is over, or the loop has ended."""
+        self.host.until(reached, within_s)
+
+    def pressed_again(self, key: str) -> bool:
+        """No key keeps anything going here."""
+        return False
 
     def forget(self) -> None:
         """What was said so far has been read."""
@@ -154,26 +164,29 @@ class _Jogging:
     # -- what came of it -------------------------------------------------------------------------------------
 
     @property
+    def _news(self) -> list[str]:
+        return self.host.events[self._since :]
+
+    @property
+    def mode(self) -> Mode:
+        """What the loop does."""
+        return self.host.mode
+
+    @property
     def busy(self) -> bool:
         """True until what was asked for has ended, was refused, or the loop has left it."""
-        from hil.types import Mode
-
-        if self._asked_s is None:
-            return False
-        news = self.host.events[self._since :]
-        begun = any("-> streaming: " in event for event in news)
-        moving_now = self.host.mode in (Mode.ARMED, Mode.STREAMING, Mode.STOPPING)
-        late = not begun and time.monotonic() - self._asked_s > ANSWER_S
-        if late:
-            self.note = "the loop has not answered"
-        if late or self.refused or (begun and not moving_now) or self.ended:
-            self._asked_s = None
-        return self._asked_s is not None
+        if self._patience.waiting:
+            late = self._patience.exhausted and not has_begun(self._news)
+            if late:
+                self.note = "the loop has not answered"
+            if late or self.refused or is_over(self._news, self.mode) or self.ended:
+                self._patience.over()
+        return self._patience.waiting
 
     @property
     def refused(self) -> bool:
         """True if what was asked for last was refused."""
-        return any(event.startswith("refused: ") for event in self.host.events[self._since :])
+        return is_refused(self._news)
 
     @property
     def ended(self) -> bool:
@@ -184,15 +197,14 @@ class _Jogging:
 
     def words(self) -> str:
         """The newest thing worth reading: a refusal, a stop, a fault, or what else the loop explained."""
-        told = [event for event in self.host.events[self._since :] if _is_news(event)]
-        return told[-1].removeprefix("refused: ") if told else self.note
+        return newest(self._news, self.note)
 
     # -- what it looks like ----------------------------------------------------------------------------------
 
     def place(self) -> str:
         """The commanded pose in one line."""
         axes = zip(self.host.rig.axes, self.pose.positions, strict=True)
-        return f"{', '.join(f'{axis.name} {_say(axis, value)}' for axis, value in axes)}; {self.tool()}"
+        return f"{', '.join(f'{axis.name} {say(axis, value)}' for axis, value in axes)}; {self.tool()}"
 
     def tool(self) -> str:
         """Where that brings the tool."""
@@ -213,123 +225,19 @@ class _Jogging:
 
     def screen(self) -> RenderableType:
         """Everything at a glance."""
-        from rich.box import SIMPLE
         from rich.console import Group
-        from rich.table import Table
         from rich.text import Text
 
         pad, last = self.pad, self.host.last
         reported = last.reported if last is not None else None
-        axes = Table(box=SIMPLE, pad_edge=False)
-        for title in ("", "axis", "commanded", "reported" if reported is None else reported.source.name):
-            axes.add_column(title)
-        for index, axis in enumerate(self.host.rig.axes):
-            known = None if reported is None else reported.positions[index]
-            mark = ">" if index == pad.joint else str(index + 1) if index != self.host.rig.gripper else "g"
-            axes.add_row(
-                mark, axis.name, _say(axis, self.pose.positions[index]), "" if known is None else _say(axis, known)
-            )
-        keys = Table.grid(padding=(0, 2))
-        for row in pad.help():
-            keys.add_row(*row)
-        settings = (
-            f"{self.host.mode.value.upper()}   frame {pad.frame.value}   speed {pad.speed_percent:g} %   "
-            f"increment {pad.size:g} mm, {pad.size:g} deg"
+        columns: list[tuple[str, Sequence[float | None]]] = [("commanded", self.pose.positions)]
+        if reported is not None:
+            columns.append((reported.source.name, reported.positions))
+        return Group(
+            Text(settings_line(pad, self.mode), style="bold"),
+            axes_table(pad, columns),
+            Text(self.tool()),
+            Text(self.words()),
+            Text(""),
+            keys_table(pad.help()),
         )
-        return Group(Text(settings, style="bold"), axes, Text(self.tool()), Text(self.words()), Text(""), keys)
-
-
-def _by_keys(jogging: _Jogging) -> None:
-    from rich.live import Live
-
-    from hil.bench.jog_pad import Halt, Quit, Show
-    from hil.cli._keyboard import single_keys
-    from hil.cli.output import console
-    from hil.errors import HilError
-
-    pressed: list[str] = []
-    with single_keys() as keys, Live(jogging.screen(), console=console(), auto_refresh=False) as live:
-
-        def press() -> bool:
-            pressed.extend(keys())
-            return bool(pressed)
-
-        while not jogging.ended:
-            jogging.host.until(press, within_s=LOOK_S)
-            for key in pressed:
-                action = jogging.pad.key(key)
-                if isinstance(action, Quit):
-                    return
-                # A key that repeats itself while the arm moves would queue motion up.
-                if jogging.busy and not isinstance(action, Halt | Show):
-                    jogging.note = "still moving: the key was not taken"
-                    continue
-                try:
-                    jogging.do(action)
-                except HilError as error:
-                    jogging.note = str(error)
-            pressed.clear()
-            live.update(jogging.screen(), refresh=True)
-    jogging.failed = True
-    complain(jogging.words())
-
-
-def _by_lines(jogging: _Jogging) -> None:
-    from hil.bench.jog_pad import Halt, Quit
-    from hil.cli._keyboard import Lines
-    from hil.errors import HilError
-
-    lines, host = Lines(), jogging.host
-    print(jogging.place(), flush=True)
-    while not jogging.ended:
-        host.until(lambda: lines.waiting is not None, within_s=LOOK_S)
-        if lines.waiting is None:
-            continue
-        try:
-            jogging.forget()
-            action = jogging.pad.line(lines.take())
-            if isinstance(action, Quit):
-                return
-            if action is None:
-                continue
-            jogging.do(action)
-            _await(jogging, lines)
-        except HilError as error:
-            jogging.failed = True
-            complain(str(error))
-            continue
-        if jogging.refused:
-            jogging.failed = True
-            complain(jogging.words())
-        elif words := jogging.words():
-            print(words, flush=True)
-        if isinstance(action, Halt):
-            host.until(lambda: not jogging.busy, within_s=ANSWER_S)
-        print(f"{host.mode.value}: {jogging.place()}", flush=True)
-    jogging.failed = True
-    complain(jogging.words())
-
-
-def _await(jogging: _Jogging, lines: Lines) -> None:
-    """Wait until what was asked for is over; a stop that comes in meanwhile is not kept waiting."""
-    from hil.bench.jog_pad import Halt
-
-    def urgent() -> bool:
-        return (lines.waiting or "").strip().lower() == "stop"
-
-    jogging.host.until(lambda: not jogging.busy or urgent(), within_s=LONGEST_S)
-    if jogging.busy:
-        jogging.do(Halt())
-        jogging.host.until(lambda: not jogging.busy, within_s=LONGEST_S)
-
-
-def _is_news(event: str) -> bool:
-    """Whether an event says more than that things go their way."""
-    stopped = "stop: " in event and not event.startswith("armed -> ")
-    return stopped or event.startswith(("refused: ", "[", "the jog ")) or "-> fault: " in event
-
-
-def _say(axis: Axis, value: float) -> str:
-    from hil.motion.refusals import say
-
-    return say(axis, value + 0.0)

@@ -17,6 +17,7 @@ from hil.cli import (
     calibrate,
     connect,
     derive,
+    drive,
     fake,
     import_robot,
     jog,
@@ -26,8 +27,10 @@ from hil.cli import (
     login,
     moving,
     plot,
+    pull,
     serve,
     tokens,
+    watch,
     workspace,
 )
 from hil.cli.output import complain
@@ -56,6 +59,9 @@ bench_controller.add_to(app)
 tokens.add_to(app)
 login.add_to(app)
 serve.add_to(app)
+drive.add_to(app)
+watch.add_to(app)
+pull.add_to(app)
 book.add_to(app)
 audit.add_to(app)
 

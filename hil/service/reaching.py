@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
-from hil.errors import CommandError
+from hil.errors import CommandError, ConfigError
 from hil.model.files import user_dir
 from hil.service.asking import Access, ask, is_loopback
-from hil.service.join import find_login
+from hil.service.join import find_login, logins
 from hil.service.wire import ROOT, Lab, decode_body
 
 
@@ -42,6 +42,22 @@ def reach(url: str, token: str | None = None) -> tuple[Access, str]:
     scheme = scheme or ("http" if is_loopback(host.strip("[]")) else "https")
     base = f"{scheme}://{place}/{prefix}" if prefix else f"{scheme}://{place}"
     return Access(url=base, token=token or ""), arm
+
+
+def only_login(command: str) -> str:
+    """Address of the one lab that this user is logged in to.
+
+    Args:
+        command: for the message.
+
+    Raises:
+        ConfigError: there is none, or there are several.
+    """
+    known = [join.url for join in logins(logins_dir())]
+    if len(known) != 1:
+        given = ", ".join(known) or None
+        raise ConfigError(command, "URL", given, "a lab's address, or one login", "`hil login FILE` makes one")
+    return known[0]
 
 
 def reach_arm(url: str, token: str | None = None) -> tuple[Access, str]:

@@ -17,7 +17,7 @@ from hil.model.files import find
 from hil.service import wire
 from hil.service.asking import Access
 from hil.service.client import HELD_S, AsyncArm
-from hil.service.reaching import reach_arm
+from hil.service.reaching import arm_path, reach_arm
 from hil.types import AxisJog, JogFrame, Mode, ToolJog
 from hil.units import DEG, MM
 
@@ -182,6 +182,10 @@ class RemoteArm:
     def tool_m(self) -> tuple[float, float, float] | None:
         """Tool point of that pose, base frame, m; None while it is not known."""
         return self.telemetry.tool_m
+
+    def pull(self) -> wire.PulledRig:
+        """The arm's rig as files, so that previews here match it."""
+        return wire.decode_body(self._call(self.channel.get("GET", arm_path(self.arm, "rig"))), wire.PulledRig)
 
     # -- lease -------------------------------------------------------------------------------------------
 
