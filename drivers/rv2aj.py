@@ -554,6 +554,9 @@ class Rv2ajDriver:
         else:
             told = yield from self._tell_line(target)
         if not told:
+            # No answer may mean that nobody runs our program any more: why comes first.
+            self._status_s = float("-inf")
+            yield from self._look()
             return
         waiting_s = self._waiting_s if self._waiting_s is not None else self._began_s
         if waiting_s <= self._sent_s + self._settings.send_period_s:
@@ -608,7 +611,7 @@ class Rv2ajDriver:
         ceiling = settings.ceiling / DEG * settings.send_period_s * MATCHED
         needed = max(abs(b - a) / most for a, b, most in zip(before, target, ceiling.tolist(), strict=True))
         percent = round(min(max(100.0 * needed, 1.0), 100.0), 1)
-        patience_s = LATE * settings.send_period_s
+        patience_s = (1.0 - MATCHED) * 2 * settings.send_period_s
         line = line_target(target, percent, self._token)
         return (
             yield from self._tell(Ask(line, check_printed, len(PRINTED) + 2, patience_s=patience_s, printed=PRINTED))
