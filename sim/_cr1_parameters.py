@@ -24,6 +24,9 @@ class Procedure(Enum):
 HIDDEN = frozenset({"MEJAR", "USRORG"})
 """Shown by PNR only behind the keyword."""
 
+EMULATED = {"CPRC232": ("0", "2"), "RLNG": ("1",)}
+"""Neither the ENQ/ACK procedure nor the Movemaster language is emulated."""
+
 FRAMES = frozenset({"MEXTL", "MEXBS"})
 
 _PARITIES = (Parity.NONE, Parity.ODD, Parity.EVEN)
@@ -61,8 +64,8 @@ class Parameters:
         """Set one.
 
         Raises:
-            RefusedRequest: C7081, unknown, another number of values, or not a number where one was; for CPRC232 also
-                the procedural variant, which is not emulated.
+            RefusedRequest: C7081, unknown, another number of values, or not a number where one was, or what this
+                controller in software cannot be.
         """
         old = self._values.get(name)
         new = [part.strip() for part in text.split(",")]
@@ -70,8 +73,8 @@ class Parameters:
             raise RefusedRequest(7081)
         if any(_is_number(was) and not _is_number(now) for was, now in zip(old, new, strict=True)):
             raise RefusedRequest(7081)
-        if name == "CPRC232" and new != ["0"] and new != ["2"]:
-            raise RefusedRequest(7081, detail="the ENQ/ACK procedure is not emulated")
+        if name in EMULATED and new[0] not in EMULATED[name]:
+            raise RefusedRequest(7081, detail="not emulated")
         if name in FRAMES and any(float(value) for value in new[3:5]):
             raise RefusedRequest(7081, detail="five axes cannot show a frame tilted by A or B")
         self._values[name] = new

@@ -192,8 +192,9 @@ def test_the_procedural_variant_is_refused_in_words():
         Cr1(Cr1Settings(procedure=Procedure.PROCEDURAL))
 
 
-def test_the_procedural_variant_cannot_be_set_as_a_parameter_either():
+def test_neither_it_nor_the_movemaster_language_can_be_set_as_a_parameter():
     assert Cr1Terminal().ask("PRM=CPRC232;1") == "QeR708100000"
+    assert Cr1Terminal().ask("PRM=RLNG;0") == "QeR708100000"
 
 
 def test_enquiries_of_the_procedural_variant_are_junk():
