@@ -116,12 +116,13 @@ def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
 async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None) -> None:
     from aiohttp import web
 
-    from hil.service.app import application
+    from hil.service.app import application, quiet_logger
 
     app = application(lab, trust_proxy=settings.listen.behind_tls_proxy)
-    runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
+    runner = web.AppRunner(app, access_log=None, logger=quiet_logger(), handler_cancellation=True, shutdown_timeout=1.0)
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complain(f"fault in the server itself: {_words(context)}"))
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             try:
@@ -141,6 +142,11 @@ async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None) 
         print("ending: every arm is stopped and held first", flush=True)
     finally:
         await runner.cleanup()
+
+
+def _words(context: dict[str, Any]) -> str:
+    error = context.get("exception")
+    return context["message"] if error is None else f"{type(error).__name__}: {error}"
 
 
 def _say_where(addresses: list[object], tls: bool, lab: RunningLab) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import glob
+import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
 from hil.errors import CommandError, HilError, InterlockError
 from hil.service import channel as channels
@@ -40,7 +42,6 @@ _BOUNDARY = "picture"
 _MINUTE_S = 60.0
 
 R = TypeVar("R")
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _STATUS = {
     Code.TOKEN: 401,
@@ -76,7 +77,7 @@ def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
         lab: what is behind it; started and closed with the application.
         trust_proxy: the network address of visitors is what the proxy in front says.
     """
-    app = web.Application(client_max_size=2 * wire.MAX_UPLOAD_BYTES, middlewares=[_answers])
+    app = web.Application(client_max_size=2 * wire.MAX_UPLOAD_BYTES, middlewares=[_answers(lab.say)])
     desk = _Reception(lab, trust_proxy)
     app.router.add_get(f"{ROOT}/lab", desk.arms)
     app.router.add_get(f"{ROOT}/channel", desk.channel)
@@ -106,29 +107,56 @@ def _page(name: str) -> Handler:
     return answer
 
 
-@web.middleware
-async def _answers(request: web.Request, handler: Handler) -> web.StreamResponse:
+def quiet_logger() -> logging.Logger:
+    """For aiohttp: what strangers send that is no HTTP is answered, and worth no line, let alone a traceback."""
+    logger = logging.getLogger("hil.service.http")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    return logger
+
+
+def _answers(say: Callable[[str], None]) -> Middleware:
     """Every refusal as a message, every answer with headers that keep browsers careful."""
+
+    @web.middleware
+    async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await _answer(request, handler, say)
+        if not response.prepared:
+            response.headers.update(_HEADERS)
+        return response
+
+    return answer
+
+
+async def _answer(request: web.Request, handler: Handler, say: Callable[[str], None]) -> web.StreamResponse:
     try:
-        response = await handler(request)
+        return await handler(request)
     except TokenError as error:
         response = _refusal(Code.TOKEN, str(error))
         response.headers["WWW-Authenticate"] = "Bearer"
+        return response
     except _NoError as error:
-        response = _refusal(error.code, str(error))
+        return _refusal(error.code, str(error))
     except InterlockError as error:
-        response = _refusal(Code.UNAVAILABLE, str(error))
+        return _refusal(Code.UNAVAILABLE, str(error))
     except (CommandError, BookingError) as error:
-        response = _refusal(Code.MALFORMED, str(error))
+        return _refusal(Code.MALFORMED, str(error))
     except HilError as error:
-        response = _refusal(Code.UNAVAILABLE, str(error))
+        return _refusal(Code.UNAVAILABLE, str(error))
     except web.HTTPRequestEntityTooLarge:
-        response = _refusal(Code.SIZE, f"the body is too long; allowed: {wire.MAX_UPLOAD_BYTES} bytes")
+        return _refusal(Code.SIZE, f"the body is too long; allowed: {wire.MAX_UPLOAD_BYTES} bytes")
     except web.HTTPException as error:
-        response = _refusal(Code.MALFORMED, f"{error.reason}", error.status)
-    if not response.prepared:
-        response.headers.update(_HEADERS)
-    return response
+        return _refusal(Code.MALFORMED, f"{error.reason}", error.status)
+    except Exception as error:
+        # Whoever runs the server learns of it; whoever asked learns nothing of the inside.
+        say(f"fault in the server itself: {type(error).__name__}: {error}; {request.method} {_kind(request)}")
+        return _refusal(Code.UNAVAILABLE, "a fault in the server; tell the lab's owner", 500)
+
+
+def _kind(request: web.Request) -> str:
+    """Which of our paths was asked, without what a stranger put into it."""
+    resource = request.match_info.route.resource
+    return resource.canonical if resource is not None else "a path that is not known"
 
 
 def _refusal(code: Code, reason: str, status: int | None = None) -> web.Response:

@@ -116,7 +116,7 @@ class RunningLab:
         self.previews, self.uploads = PreviewDesk(rigs), PreviewDesk(rigs)
         self._audit = AuditLog(audit_folder, audit_key, _now(), retention_days=settings.audit.retention_days)
         self._reserved: dict[str, Reserved] = {}
-        self._plans, self._command, self._address, self._say = tuple(plans), command, address, say
+        self._plans, self._command, self._address, self.say = tuple(plans), command, address, say
         self._slots, self._make_arm = slots, make_arm
         self._tasks: list[asyncio.Task[None]] = []
         first_epoch = int(time.time() * _EPOCHS_A_SECOND)
@@ -223,7 +223,7 @@ class RunningLab:
             write()
         except JournalError as error:
             if not self.trouble:
-                self._say(f"the audit cannot be kept, so that nothing moves any more: {error}")
+                self.say(f"the audit cannot be kept, so that nothing moves any more: {error}")
                 self.trouble = "the audit cannot be kept; tell the lab's owner"
                 for desk in self.desks.values():
                     desk.hold(self.trouble)
