@@ -1,26 +1,29 @@
-"""What the CR1 adds to the arm's kinematics: speeds, jogging, special places. Degrees and millimetres."""
+"""The RV-2AJ behind the CR1: its ratings, where it is, and how it is driven one control cycle at a time."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from enum import Enum
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from hil.link import FloatArray
-from hil.program.arm import ProgramArm
-from hil.program.rv2aj import LOWER_DEG, SLOTS, UPPER_DEG
+from hil.program.arm import ProgramArm, beyond
+from hil.program.errors import ProgramError
+from hil.program.motions import Limits
+from hil.program.rv2aj import LOWER_DEG, SLOTS, UPPER_DEG, Rv2aj
+from hil.program.values import ZERO_POSITION, Position
 from hil.types import Record
 from hil.units import DEG
+from sim._cr1_state import Servo
 
-AXES = len(SLOTS)
-SINGULAR = 1e-2
-"""Smallest singular value, mm per degree, of a place at which the arm can still be jogged along X, Y and Z."""
+Watcher = Callable[[float, Sequence[float]], None]
+"""Is told when a control cycle ended in which the arm moved, and the five joints in degrees."""
 
-TURN_DEG_S = 90.0
-"""Speed about A and B that counts as full when jogging."""
+SPEED_SLACK = 1.02
+"""Times that a cycle may exceed a joint's top speed by rounding."""
+
+JERK_RATIO = 4.0
+"""How many times faster the joints reach their full acceleration than their full speed."""
 
 Five = tuple[float, float, float, float, float]
 
@@ -52,79 +55,93 @@ class ArmModel(Record, frozen=True):
     inch_deg: tuple[float, float] = (0.1, 0.01)
     inch_mm: tuple[float, float] = (0.1, 0.01)
 
-
-class JogMode(Enum):
-    """What the axes of a jog mean."""
-
-    JOINT = 0
-    XYZ = 1
-    TOOL = 2
-    THREE_AXIS_XYZ = 4
-    CYLINDER = 5
+    def limits(self, period_s: float) -> Limits:
+        """How fast moves are planned."""
+        speed = np.array(self.speed_deg_s) * DEG
+        acceleration = speed / self.acceleration_s
+        return Limits(period_s, speed, acceleration, acceleration * JERK_RATIO / self.acceleration_s, self.tool_mm_s)
 
 
-class Jog(NamedTuple):
-    """A jog that was asked for.
+class Arm:
+    """Where the arm is, and the frames that its poses are shown in.
 
     Attributes:
-        signs: direction of each of X Y Z A B C, or J1 to J6.
-        inch: 0 for going on, 1 for a high and 2 for a low step.
+        model: its ratings.
+        limits: how fast moves are planned; its period is the control cycle.
+        servo: the drives, without which nothing moves.
+        kinematics: with the present TOOL and BASE.
+        row: five joints in radians, as they are shown.
+        locked: the machine lock: what is shown moves, the arm does not.
+        limit_bits: axes that ran against their plus and their minus limit, until the arm moves on.
+        watchers: told of each cycle in which it moved.
     """
 
-    mode: JogMode
-    signs: tuple[int, int, int, int, int, int]
-    inch: int
+    def __init__(self, model: ArmModel, joints_deg: Sequence[float], limits: Limits, servo: Servo) -> None:
+        self.model, self.limits, self.servo = model, limits, servo
+        self.kinematics: ProgramArm = Rv2aj(model.lower_deg, model.upper_deg)
+        self.tool = self.base = ZERO_POSITION
+        self.row: FloatArray = np.array(joints_deg, dtype=np.float64) * DEG
+        self.locked = False
+        self.limit_bits = (0, 0)
+        self.watchers: list[Watcher] = []
+        self._true_row = self._before = self.row
+        self._speed_rad_s = np.array(model.speed_deg_s) * DEG * SPEED_SLACK
 
+    @property
+    def joints(self) -> tuple[float, ...]:
+        """Five joints in degrees."""
+        return tuple((self.row / DEG).tolist())
 
-def jog_rates(model: ArmModel, arm: ProgramArm, joints: Sequence[float], jog: Jog, override: float) -> list[float]:
-    """Speed of each joint, deg/s, for a jog; of an inching step, the whole step in degrees.
+    @property
+    def place(self) -> Position:
+        """Pose and flags of the control point."""
+        return self.kinematics.position(self.row.tolist())
 
-    Args:
-        model: speeds and steps.
-        arm: with its present frames.
-        joints: where it is, five in degrees.
-        jog: what is asked for.
-        override: 0 to 1.
+    @property
+    def speed_mm_s(self) -> float:
+        """Of the control point, in the cycle that was last."""
+        points = self.kinematics.members(np.array([self._before, self.row]))[:, :3]
+        return float(np.linalg.norm(points[1] - points[0])) / self.limits.period_s
 
-    Returns:
-        One number a joint; none where the joints cannot follow.
-    """
-    linear = model.inch_mm[jog.inch - 1] if jog.inch else model.jog_mm_s * override
-    turning = model.inch_deg[jog.inch - 1] if jog.inch else TURN_DEG_S * model.jog_part * override
-    if jog.mode is JogMode.JOINT:
-        steps = [turning if jog.inch else speed * model.jog_part * override for speed in model.speed_deg_s]
-        return [jog.signs[slot] * step for slot, step in zip(SLOTS, steps, strict=True)]
-    jacobian = _jacobian(arm, joints)
-    if float(np.linalg.svd(jacobian, compute_uv=False)[-1]) < SINGULAR:
-        return []
-    wanted = _wanted(arm, joints, jog, linear, turning)
-    rates = [float(rate) for rate in np.linalg.solve(jacobian, wanted)]
-    excess = max(abs(rate) / speed for rate, speed in zip(rates, model.speed_deg_s, strict=True))
-    return [rate / max(excess, 1.0) for rate in rates]
+    def set_frames(self, tool: Position, base: Position) -> None:
+        """TOOL and BASE."""
+        self.tool, self.base = tool, base
+        self.kinematics = self.kinematics.with_frames(tool=tool, base=base)
 
+    def drive(self, row: FloatArray) -> None:
+        """Be there at the end of this control cycle; five joints in radians.
 
-def _wanted(arm: ProgramArm, joints: Sequence[float], jog: Jog, linear: float, turning: float) -> list[float]:
-    """Along X, Y and Z of the base, and of A and B."""
-    x, y, z = (sign * linear for sign in jog.signs[:3])
-    tilts = [sign * turning for sign in jog.signs[3:5]]
-    base = joints[0] * DEG
-    if jog.mode is JogMode.TOOL:
-        tilt, roll = (joints[1] + joints[2] + joints[3]) * DEG, joints[4] * DEG
-        ahead, aside = x * math.cos(roll) - y * math.sin(roll), x * math.sin(roll) + y * math.cos(roll)
-        out, z = ahead * math.cos(tilt) + z * math.sin(tilt), z * math.cos(tilt) - ahead * math.sin(tilt)
-        x, y = out * math.cos(base) - aside * math.sin(base), out * math.sin(base) + aside * math.cos(base)
-    elif jog.mode is JogMode.CYLINDER:
-        place = arm.position([angle * DEG for angle in joints]).members
-        angle, turn = math.atan2(place[1], place[0]), jog.signs[1] * turning * DEG
-        x, y = x * math.cos(angle) - place[1] * turn, x * math.sin(angle) + place[0] * turn
-    return [x, y, z, *tilts]
+        Raises:
+            ProgramError: servo off, a limit, or too far for one cycle.
+        """
+        if np.array_equal(row, self.row):
+            return
+        if not self.servo.holds:
+            raise ProgramError(2000)
+        joint = beyond(self.kinematics, row)
+        if joint is not None:
+            slot, over = SLOTS[joint], bool(row[joint] > self.row[joint])
+            self.limit_bits = (over << slot, (not over) << slot)
+            raise ProgramError((2160 if over else 2170) + slot + 1, f"J{slot + 1} at {row[joint] / DEG:.2f} deg")
+        rates = np.abs(row - self.row) / self.limits.period_s
+        if (rates > self._speed_rad_s).any():
+            joint = int(np.argmax(rates / self._speed_rad_s))
+            raise ProgramError(2130 + SLOTS[joint] + 1, f"J{SLOTS[joint] + 1} at {rates[joint] / DEG:.0f} deg/s")
+        self.row, self.limit_bits = row, (0, 0)
 
+    def note(self, before: FloatArray, time_s: float) -> None:
+        """A cycle has ended that began at `before`."""
+        self._before = before
+        if self.row is not before and not self.locked:
+            self._true_row = self.row
+            for watcher in self.watchers:
+                watcher(time_s, self.joints)
 
-def _jacobian(arm: ProgramArm, joints: Sequence[float]) -> FloatArray:
-    """Change of X, Y, Z, A, B per degree of each joint, by central differences; shape (5, 5)."""
-    here = np.array(joints)
-    step = 1e-3 * np.eye(AXES)
-    rows = np.concatenate([here + step, here - step]) * DEG
-    members = arm.members(rows)[:, :AXES]
-    jacobian: FloatArray = (members[:AXES] - members[AXES:]).T / 2e-3
-    return jacobian
+    def rest(self) -> None:
+        """It stands."""
+        self._before = self.row
+
+    def unlock(self) -> None:
+        """Show again where the arm really is."""
+        self.locked = False
+        self.row = self._before = self._true_row

@@ -62,10 +62,10 @@ class MelfaBasic:
         signals = SlotSignals(cr1.signals, cr1.comm, slot)
         machine = Interpreter(
             program,
-            cr1.kinematics,
+            cr1.arm.kinematics,
             signals,
-            cr1.limits,
-            cr1.row.tolist(),
+            cr1.arm.limits,
+            cr1.arm.row.tolist(),
             settings=_settings(cr1),
             library=self._library(),
         )
@@ -150,16 +150,16 @@ class _Machine:
     def _take_world(self) -> None:
         cr1, machine = self._cr1, self.machine
         machine.servo_on = cr1.servo.on
-        machine.arm, machine.tool, machine.base = cr1.kinematics, cr1.tool, cr1.base
+        machine.arm, machine.tool, machine.base = cr1.arm.kinematics, cr1.arm.tool, cr1.arm.base
         machine.settings = _settings(cr1)
         if machine.motion is None:
-            machine.place_arm(cr1.row.tolist())
+            machine.place_arm(cr1.arm.row.tolist())
 
     def _give_world(self) -> None:
         """What the cycle changed; the arm's way last, since that may be refused."""
         cr1, machine = self._cr1, self.machine
-        if machine.arm is not cr1.kinematics:
-            cr1.set_frames(machine.arm, machine.tool, machine.base)
+        if machine.arm is not cr1.arm.kinematics:
+            cr1.set_frames(machine.tool, machine.base)
         if machine.servo_on != cr1.servo.on:
             cr1.switch_servo(machine.servo_on)
 
@@ -196,7 +196,7 @@ class _Machine:
             machine.tick()
             if machine.state is not SlotState.RUNNING and machine.row is before:
                 break
-        machine.place_arm(self._cr1.row.tolist())
+        machine.place_arm(self._cr1.arm.row.tolist())
         self._still = True
         self._reported = machine.error
 
@@ -229,7 +229,7 @@ class SlotProgram(_Machine):
         """Do one control cycle."""
         self._tick()
         if not self._still:
-            self._cr1.drive(self.machine.row)
+            self._cr1.arm.drive(self.machine.row)
         self._report()
 
     def go_on(self, *, repeat: bool = False, single: bool = False) -> None:
@@ -322,7 +322,7 @@ class SlotDesk(_Machine):
         else:
             self._tick()
         if not self._still:
-            self._cr1.drive(self.machine.row)
+            self._cr1.arm.drive(self.machine.row)
         self._report()
 
     def drop(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hil.program.rv2aj import SLOTS
 from sim._cr1_commands import Call, command, split, whole
 from sim._cr1_line import RefusedRequest
 from sim._cr1_signals import HANDS
@@ -36,7 +37,7 @@ def _status(call: Call, slot: Slot) -> str:
     run = (
         (bool(slot.name) and slot.mode is Mode.REPEAT) << 0
         | slot.cycle_stop << 1
-        | panel.machine_locked << 2
+        | cr1.arm.locked << 2
         | panel.teach << 3
         | (panel.teach and cr1.in_motion) << 4
         | cr1.servo.on << 5
@@ -92,7 +93,9 @@ def user_areas(call: Call) -> str:
 @command("JPOS")
 def joints(call: Call) -> str:
     """Joint angles: F for all, a number for one axis."""
-    values = call.cr1.joint_texts()
+    values = ["0.00" if call.cr1.six else "****"] * 6
+    for slot, angle in zip(SLOTS, call.cr1.joints, strict=True):
+        values[slot] = plain(angle)
     return _position(call, [f"J{place}" for place in range(1, 7)], values, "****,****")
 
 
@@ -112,13 +115,13 @@ def pose_three_axes(call: Call) -> str:
 @command("RPOS")
 def pose_cylinder(call: Call) -> str:
     """Cylinder: radius, angle, height."""
-    place = call.cr1.place()
+    place = call.cr1.arm.place
     radius = (place.members[0] ** 2 + place.members[1] ** 2) ** 0.5
     return _pose(call, {"X": radius, "Y": call.cr1.joints[0]})
 
 
 def _pose(call: Call, changes: dict[str, float] | None = None) -> str:
-    place = call.cr1.place()
+    place = call.cr1.arm.place
     names = ["X", "Y", "Z", "A", "B", *(["C"] if call.cr1.six else [])]
     values = dict(zip("XYZABC", place.members, strict=False)) | (changes or {})
     flags = f"{(place.fl1 or 0) + call.cr1.six},{place.fl2 or 0}"
@@ -131,8 +134,9 @@ def _position(call: Call, names: Sequence[str], values: Sequence[str], flags: st
         place = whole(call.argument, 1, 8)
         pairs = pairs[place - 1 : place]
     shown = "".join(f"{name};{value};" for name, value in pairs)
-    plus, minus = call.cr1.limit_bits()
-    return f"{shown};{flags};{call.cr1.override};{call.cr1.speed_mm_s:.2f};{plus:02X}{minus:02X}0000"
+    arm = call.cr1.arm
+    plus, minus = arm.limit_bits
+    return f"{shown};{flags};{call.cr1.override};{arm.speed_mm_s:.2f};{plus:02X}{minus:02X}0000"
 
 
 def plain(value: float) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sim._cr1_arm import Jog, JogMode
 from sim._cr1_commands import Call, command, split, whole
+from sim._cr1_jog import Jog, JogMode
 from sim._cr1_line import VT, RefusedRequest
 from sim._cr1_state import Holder, ServoState
 from sim._cr1_store import check_name
@@ -95,7 +95,7 @@ def reset_alarm(call: Call) -> str:
 @command("STOP", bare=True)
 def stop(call: Call) -> str:
     """Slow down and pause, in every slot; no right is needed."""
-    call.cr1.stop()
+    call.cr1.halt()
     return ""
 
 
@@ -103,7 +103,7 @@ def stop(call: Call) -> str:
 def stop_on(call: Call) -> str:
     """Stop, and start nothing until STOPOFF."""
     call.cr1.panel.stop_latched = True
-    call.cr1.stop()
+    call.cr1.halt()
     return ""
 
 
@@ -285,7 +285,7 @@ def lock(call: Call) -> str:
     """Programs run, and the arm stays."""
     if call.cr1.in_motion:
         raise RefusedRequest(5640)
-    call.cr1.panel.machine_locked = True
+    call.cr1.arm.locked = True
     return ""
 
 
@@ -294,8 +294,7 @@ def unlock(call: Call) -> str:
     """Back to where the arm really is."""
     if call.cr1.in_motion:
         raise RefusedRequest(5640)
-    call.cr1.panel.machine_locked = False
-    call.cr1.row = call.cr1.true_row
+    call.cr1.arm.unlock()
     return ""
 
 

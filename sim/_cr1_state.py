@@ -218,7 +218,6 @@ class Panel:
         pressed: emergency stops that are pressed.
         holder: who has the operation right.
         stop_latched: STOPON was sent, and not yet STOPOFF.
-        machine_locked: programs run, and the arm stays.
         brakes_released: somebody may push the arm by hand.
     """
 
@@ -233,7 +232,7 @@ class Panel:
         """The power is gone: what hands have set stays."""
         if self.holder is Holder.PC:
             self.holder = Holder.NOBODY
-        self.stop_latched = self.machine_locked = self.brakes_released = False
+        self.stop_latched = self.brakes_released = False
 
     @property
     def others_hold(self) -> bool:

@@ -18,21 +18,18 @@ from typing import ClassVar
 import numpy as np
 
 from hil.errors import ConfigError
-from hil.link import FloatArray
-from hil.program.arm import ProgramArm, beyond
 from hil.program.errors import ProgramError
 from hil.program.motions import Limits, Pace, joint_move
-from hil.program.rv2aj import SLOTS, Rv2aj
 from hil.program.settings import Settings
-from hil.program.values import ZERO_POSITION, Position, position
+from hil.program.values import Position, position
 from hil.types import Record
 from hil.units import DEG
-from sim import _cr1_editing, _cr1_running  # noqa: F401 - they fill the command table
-from sim._cr1_arm import ArmModel, Jog, JogMode, jog_rates
+from sim import _cr1_editing, _cr1_monitor, _cr1_running  # noqa: F401 - they fill the command table
+from sim._cr1_arm import Arm, ArmModel, Watcher
 from sim._cr1_commands import answer
+from sim._cr1_jog import Jog, Jogger
 from sim._cr1_language import MelfaBasic, SlotDesk, SlotProgram
 from sim._cr1_line import Cause, EndCode, Line, RefusedRequest, RequestReader, format_answer, parse_request
-from sim._cr1_monitor import plain
 from sim._cr1_parameters import Parameters, Procedure
 from sim._cr1_signals import Comm, Signals
 from sim._cr1_state import Alarm, Alarms, Holder, Panel, Servo, Stop, text_of
@@ -43,25 +40,14 @@ from sim.uart import EIGHT_E_TWO, Chunk, Framing, mishear, same_speed
 
 __all__ = ["Cr1", "Cr1Settings", "Counts", "EndCode", "Face", "Mode", "Power", "Procedure", "SlotState", "Stop"]
 
-Watcher = Callable[[float, Sequence[float]], None]
-"""Is told when a control cycle ended in which the arm moved, and the five joints in degrees."""
-
 WAITING_LIMIT = 64
 """Requests that wait for their turn; what comes on top is lost, as in a full receive buffer."""
 
-SPEED_SLACK = 1.02
-"""Times that a cycle may exceed a joint's top speed by rounding."""
-
-LIMIT_SLACK_DEG = 1e-6
-JOG_TIMEOUT_S = 0.14
 HURRY_S = 0.1
 """Between an answer and the next request, while a program runs."""
 
 REBOOT_S = 0.5
 ROBOTS = 3
-JERK_RATIO = 4.0
-"""How many times faster the joints reach their full acceleration than their full speed."""
-
 PRN = "PRN"
 CALENDAR = datetime(2004, 1, 1)
 
@@ -191,14 +177,10 @@ class Cr1:
         self.counts = Counts()
         self.model = settings.arm
         self.start_s = start_s
-        self.row: FloatArray = np.array(joints_deg or self.model.origin_deg) * DEG
-        self.true_row = self.row
-        self._before = self.row
-        self.kinematics: ProgramArm = Rv2aj(self.model.lower_deg, self.model.upper_deg)
-        self.tool = self.base = ZERO_POSITION
-        self.limits = limits or _limits(settings)
+        self.servo = Servo(settings.servo_on_s, settings.servo_off_s)
+        joints = joints_deg or self.model.origin_deg
+        self.arm = Arm(self.model, joints, limits or self.model.limits(settings.cycle_s), self.servo)
         self.language_settings = Settings(servo_on_s=settings.servo_on_s)
-        self._speed_rad_s = np.array(self.model.speed_deg_s) * DEG * SPEED_SLACK
         self.parameters = Parameters(settings)
         self.store = Store(settings.memory_bytes)
         for name, text in (programs or {}).items():
@@ -206,7 +188,6 @@ class Cr1:
         self.signals = Signals()
         self.panel = Panel()
         self.clock_offset_s = settings.day * 86400.0
-        self._watchers: list[Watcher] = []
         self._inbox: deque[Chunk] = deque()
         self._outbox: deque[tuple[float, int]] = deque()
         self._now_s = start_s
@@ -236,18 +217,12 @@ class Cr1:
     @property
     def joints(self) -> tuple[float, ...]:
         """Where the arm is shown to be, five joints in degrees."""
-        return tuple((self.row / DEG).tolist())
-
-    @property
-    def speed_mm_s(self) -> float:
-        """Of the control point, in the cycle that was last."""
-        points = self.kinematics.members(np.array([self._before, self.row]))[:, :3]
-        return float(np.linalg.norm(points[1] - points[0])) / self.cycle_s
+        return self.arm.joints
 
     @property
     def cycle_s(self) -> float:
         """The control cycle."""
-        return self.limits.period_s
+        return self.arm.limits.period_s
 
     @property
     def six(self) -> bool:
@@ -267,28 +242,13 @@ class Cr1:
     @property
     def in_motion(self) -> bool:
         """Something makes the arm move, or is about to."""
-        if self.direct is not None or self._jog_factor > 0.0:
+        if self.direct is not None or self.jogger.moving:
             return True
         return any(slot.state is SlotState.RUNNING or not _at_rest(slot) for slot in self.slots.values())
 
     def watch(self, watcher: Watcher) -> None:
         """Call `watcher(time_s, joints_deg)` for every control cycle in which the arm moved."""
-        self._watchers.append(watcher)
-
-    def place(self) -> Position:
-        """Pose and flags of the control point."""
-        return self.kinematics.position(self.row.tolist())
-
-    def joint_texts(self) -> list[str]:
-        """J1 to J6 as JPOSF shows them."""
-        texts = ["0.00" if self.six else "****"] * 6
-        for slot, angle in zip(SLOTS, self.joints, strict=True):
-            texts[slot] = plain(angle)
-        return texts
-
-    def limit_bits(self) -> tuple[int, int]:
-        """The axis that ran against its plus limit, and the one against its minus limit, until the arm moves on."""
-        return self._limit_bits
+        self.arm.watchers.append(watcher)
 
     def next_due_s(self, *, frames: bool = False) -> float:
         """When something happens next by itself that shows on the line; infinity if nothing does.
@@ -443,7 +403,7 @@ class Cr1:
         self._waiting: deque[Line] = deque()
         self._reader = RequestReader(settings.any_end, settings.pause_s, self._take)
         self.alarms = Alarms(self._on_alarm)
-        self.servo = Servo(settings.servo_on_s, settings.servo_off_s)
+        self.servo.drop()
         self.panel.forget()
         self.signals.pseudo = False
         self.signals.reset_outputs()
@@ -454,14 +414,13 @@ class Cr1:
         self.file: tuple[str, str, bytearray] | None = None
         self.slots = {number: Slot(number) for number in range(1, settings.slots + 2)}
         self.direct: Task | None = None
-        self._limit_bits = (0, 0)
         self.listed, self.log_at = "", -1
         self._desks: dict[int, SlotDesk] = {}
-        self._jog: Jog | None = None
-        self._jog_until_s, self._jog_factor = -math.inf, 0.0
-        self._line_free_s = self._answered_s = -math.inf
+        self.jogger = Jogger(self.arm)
+        self._line_free_s = -math.inf
         self._ready_s = self._reboot_s = math.inf
-        self._before = self.row
+        self.arm.locked = False
+        self.arm.rest()
         self._cycle = 0
         self.framing, self.baud = self.parameters.framing, self.parameters.baud
         self.end_code = settings.end_code if settings.end_code is EndCode.NONE else self.parameters.end_code
@@ -475,8 +434,8 @@ class Cr1:
         self.power, self._ready_s = Power.RUNNING, math.inf
         self.counts.boots += 1
         self._origin_s, self._cycle = at_s, 0
-        self.tool, self.base = (position(self.parameters.numbers(name)) for name in ("MEXTL", "MEXBS"))
-        self.kinematics = self.kinematics.with_frames(tool=self.tool, base=self.base)
+        tool, base = (position(self.parameters.numbers(name)) for name in ("MEXTL", "MEXBS"))
+        self.arm.set_frames(tool, base)
         self.language = MelfaBasic(self)
         self._repeat_lasting_cause(at_s)
 
@@ -596,17 +555,19 @@ class Cr1:
 
     def _run_cycle(self, time_s: float) -> None:
         self._cycle += 1
-        before = self.row
+        before = self.arm.row
         for slot in self.slots.values():
             if slot.state is SlotState.RUNNING or not _at_rest(slot):
                 self._step_slot(slot, time_s)
         if self.direct is not None:
             self._step_direct(self.direct, time_s)
-        self._step_jog(time_s)
-        if self.row is not before:
-            self._note_motion(before, time_s)
-        if self.row is before or not self.in_motion:
-            self._before = self.row
+        try:
+            self.jogger.step(time_s, self.override / 100.0)
+        except ProgramError as error:
+            self.alarms.strike(error.number, time_s)
+        self.arm.note(before, time_s)
+        if not self.in_motion:
+            self.arm.rest()
 
     def _step_slot(self, slot: Slot, time_s: float) -> None:
         task = slot.task
@@ -651,37 +612,9 @@ class Cr1:
         if task is not None:
             task.drop()
 
-    def drive(self, row: FloatArray) -> None:
-        """Be there at the end of this control cycle; five joints in radians.
-
-        Raises:
-            ProgramError: servo off, a limit, or too far for one cycle.
-        """
-        if np.array_equal(row, self.row):
-            return
-        if not self.servo.holds:
-            raise ProgramError(2000)
-        joint = beyond(self.kinematics, row)
-        if joint is not None:
-            slot, over = SLOTS[joint], bool(row[joint] > self.row[joint])
-            self._limit_bits = (over << slot, (not over) << slot)
-            raise ProgramError((2160 if over else 2170) + slot + 1, f"J{slot + 1} at {row[joint] / DEG:.2f} deg")
-        rates = np.abs(row - self.row) / self.cycle_s
-        if (rates > self._speed_rad_s).any():
-            joint = int(np.argmax(rates / self._speed_rad_s))
-            raise ProgramError(2130 + SLOTS[joint] + 1, f"J{SLOTS[joint] + 1} at {rates[joint] / DEG:.0f} deg/s")
-        self.row, self._limit_bits = row, (0, 0)
-
-    def _note_motion(self, before: FloatArray, time_s: float) -> None:
-        self._before = before
-        if not self.panel.machine_locked:
-            self.true_row = self.row
-            for watcher in self._watchers:
-                watcher(time_s, self.joints)
-
-    def set_frames(self, arm: ProgramArm, tool: Position, base: Position) -> None:
+    def set_frames(self, tool: Position, base: Position) -> None:
         """TOOL and BASE stay, also without power."""
-        self.kinematics, self.tool, self.base = arm, tool, base
+        self.arm.set_frames(tool, base)
         self.parameters.keep_frame("MEXTL", tool.members[:6])
         self.parameters.keep_frame("MEXBS", base.members[:6])
 
@@ -710,11 +643,11 @@ class Cr1:
         """Brakes: everything stays where it is, at once."""
         self.halt()
         self._drop_direct()
-        self._jog_factor = 0.0
+        self.jogger.freeze()
         for slot in self.slots.values():
             if slot.task is not None:
                 slot.task.freeze()
-        self._before = self.row
+        self.arm.rest()
 
     def halt(self) -> None:
         """Slow down and pause: programs can go on later, single statements are dropped."""
@@ -723,11 +656,7 @@ class Cr1:
                 self.pause(slot)
         if self.direct is not None:
             self.direct.hold()
-        self._jog_until_s = -math.inf
-
-    def stop(self) -> None:
-        """What STOP does."""
-        self.halt()
+        self.jogger.stop()
 
     def reset_alarm(self) -> None:
         """What RSTALRM does."""
@@ -877,8 +806,9 @@ class Cr1:
             raise RefusedRequest(2000, cause=Cause.STATEMENT)
         self._wake()
         pace = Pace(self.override / 100.0)
-        rows = joint_move(self.kinematics, self.limits, self.row, np.array(goal) * DEG, pace)
-        self.direct = JointMove(self, rows, self.cycle_s / self.model.acceleration_s)
+        arm = self.arm
+        rows = joint_move(arm.kinematics, arm.limits, arm.row, np.array(goal) * DEG, pace)
+        self.direct = JointMove(arm, rows, self.cycle_s / self.model.acceleration_s)
 
     def jog(self, jog: Jog) -> None:
         """Jog on, for as long as it is asked for again and again."""
@@ -887,49 +817,13 @@ class Cr1:
             raise RefusedRequest(2000, cause=Cause.STATEMENT)
         if self.direct is not None or any(slot.state is SlotState.RUNNING for slot in self.slots.values()):
             raise RefusedRequest(2030)
-        held = self._jog == jog and self._now_s <= self._jog_until_s
-        if jog.mode is not JogMode.JOINT and not jog_rates(self.model, self.kinematics, self.joints, jog, 1.0):
-            raise RefusedRequest(2030)
         self._wake()
-        self._jog, self._jog_until_s = jog, self._now_s + JOG_TIMEOUT_S
-        if jog.inch:
-            if not held:
-                self._inch(jog)
-        elif any(jog.signs):
-            self._jog_factor = max(self._jog_factor, 1e-9)
-
-    def _inch(self, jog: Jog) -> None:
-        before = self.row
-        self._step_by(jog_rates(self.model, self.kinematics, self.joints, jog, 1.0), self._now_s)
-        if self.row is not before:
-            self._note_motion(before, self._now_s)
-            self._before = self.row
-
-    def _step_jog(self, time_s: float) -> None:
-        if self._jog is None or self._jog_factor <= 0.0:
-            return
-        step = self.cycle_s / self.model.acceleration_s
-        wanted = any(self._jog.signs) and not self._jog.inch and time_s <= self._jog_until_s
-        self._jog_factor = min(self._jog_factor + step, 1.0) if wanted else max(self._jog_factor - step, 0.0)
-        lasting_s = self._jog_factor * self.cycle_s
-        rates = self._jog_rates(self._jog, self.joints)
-        # The rates in the middle of the cycle keep a straight way straight.
-        middle = [angle + 0.5 * lasting_s * rate for angle, rate in zip(self.joints, rates, strict=bool(rates))]
-        rates = self._jog_rates(self._jog, middle) if middle else []
-        self._step_by([rate * lasting_s for rate in rates], time_s)
-
-    def _jog_rates(self, jog: Jog, joints: Sequence[float]) -> list[float]:
-        return jog_rates(self.model, self.kinematics, joints, jog, self.override / 100.0)
-
-    def _step_by(self, steps: Sequence[float], time_s: float) -> None:
-        if not steps:
-            self._jog_factor = 0.0
-            return
         try:
-            self.drive(self.row + np.array(steps) * DEG)
+            possible = self.jogger.ask(jog, self._now_s, self.override / 100.0)
         except ProgramError as error:
-            self._jog_factor = 0.0
-            self.alarms.strike(error.number, time_s)
+            raise RefusedRequest(error.number, cause=Cause.STATEMENT) from None
+        if not possible:
+            raise RefusedRequest(2030)
 
     def check_statement(self, text: str) -> None:
         """Read a line of a program, or a variable, that is to be kept.
@@ -995,13 +889,6 @@ class Cr1:
         except ValueError:
             raise RefusedRequest(3110) from None
         self.clock_offset_s = (moment - CALENDAR).total_seconds() - (self._now_s - self.start_s)
-
-
-def _limits(settings: Cr1Settings) -> Limits:
-    speed = np.array(settings.arm.speed_deg_s) * DEG
-    acceleration = speed / settings.arm.acceleration_s
-    jerk = acceleration * JERK_RATIO / settings.arm.acceleration_s
-    return Limits(settings.cycle_s, speed, acceleration, jerk, settings.arm.tool_mm_s)
 
 
 def _at_rest(slot: Slot) -> bool:

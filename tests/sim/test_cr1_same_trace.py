@@ -26,7 +26,7 @@ PROGRAMS = {
 def alone(text: str, cr1) -> np.ndarray:
     """Joints after every tick in which they changed, degrees, shape (N, 5)."""
     program = parse_program(text, dialect=cr1.language.dialect)
-    machine = Interpreter(program, Rv2aj(), AssumedSignals(), cr1.limits, cr1.row.tolist())
+    machine = Interpreter(program, Rv2aj(), AssumedSignals(), cr1.arm.limits, cr1.arm.row.tolist())
     machine.run()
     rows = []
     while machine.state is SlotState.RUNNING:
