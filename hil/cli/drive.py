@@ -43,6 +43,7 @@ REPEAT_S = 0.25
 """A key that has begun to repeat and is not seen for so long has been let go."""
 
 LOOK_S = 0.02
+_RELEASED = ("idle -> idle: stop: the dead-man was released", "the dead-man was released")
 
 Url = Annotated[str, typer.Argument(metavar="URL", help="The arm's address, as http://127.0.0.1:8742/arm-1.")]
 
@@ -256,7 +257,8 @@ class _Driving:
 
     @property
     def _news(self) -> list[str]:
-        return self.arm.channel.since(self._since)
+        # After every move the dead-man is let go, which stops an arm that stands.
+        return [each for each in self.arm.channel.since(self._since) if each not in _RELEASED]
 
     @property
     def mode(self) -> Mode:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import unquote
 
 import msgspec
 from aiohttp import web
@@ -28,6 +29,7 @@ from hil.service.pulling import pulled
 from hil.service.rights import Action, may, who_may
 from hil.service.running import RunningLab
 from hil.service.settings import is_loopback
+from hil.service.skeleton import skeleton
 from hil.service.tokens import TokenError
 from hil.service.uploads import Job, Verdict
 from hil.service.wire import PICTURE_HEADER, ROOT, Code
@@ -83,6 +85,7 @@ def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
     app.router.add_get(f"{ROOT}/channel", desk.channel)
     app.router.add_get(f"{ROOT}/arms/{{arm}}/state", desk.state)
     app.router.add_get(f"{ROOT}/arms/{{arm}}/rig", desk.rig)
+    app.router.add_get(f"{ROOT}/arms/{{arm}}/skeleton", desk.skeleton)
     app.router.add_get(f"{ROOT}/arms/{{arm}}/picture", desk.picture)
     app.router.add_get(f"{ROOT}/arms/{{arm}}/pictures", desk.pictures)
     app.router.add_get(f"{ROOT}/arms/{{arm}}/bookings", desk.bookings)
@@ -212,7 +215,8 @@ class _Reception:
         """Who asks over HTTP, if that person may."""
         self._check_host(request)
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
-        visitor = self._admit(request, token.strip() if kind.lower() == "bearer" else "", "", False)
+        name = unquote(request.headers.get(wire.NAME_HEADER, ""))
+        visitor = self._admit(request, token.strip() if kind.lower() == "bearer" else "", name, False)
         if not may(visitor.grant.role, action):
             raise _NoError(
                 Code.ROLE, f"{action.value} needs the role {who_may(action)}; yours is {visitor.grant.role.value}"
@@ -246,6 +250,11 @@ class _Reception:
         """The files of an arm's rig."""
         desk, _ = self._desk(request, Action.PULL)
         return _json(await _in_thread(lambda: pulled(desk.arm, desk.rig)))
+
+    async def skeleton(self, request: web.Request) -> web.StreamResponse:
+        """An arm's links, for a display that draws it."""
+        desk, _ = self._desk(request, Action.WATCH)
+        return _json(skeleton(desk.arm, desk.rig))
 
     async def channel(self, request: web.Request) -> web.StreamResponse:
         """A WebSocket for one arm."""

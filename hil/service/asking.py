@@ -7,12 +7,12 @@ import hmac
 import http.client
 import ipaddress
 import ssl
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from hil.errors import CommandError, HilError, LinkError
-from hil.service.wire import MAX_ANSWER_BYTES, Refused, decode_body
+from hil.service.wire import MAX_ANSWER_BYTES, NAME_HEADER, Refused, decode_body
 from hil.types import Record
 
 TIMEOUT_S = 10.0
@@ -33,11 +33,13 @@ class Access(Record, frozen=True):
         url: where it answers, with the prefix of a proxy if there is one.
         token: empty for a lab that asks for none.
         certificate_sha256: fingerprint of the only certificate to talk to; empty where an authority vouches.
+        name: display name where there is no token.
     """
 
     url: str
     token: str = ""
     certificate_sha256: str = ""
+    name: str = ""
 
     def __repr__(self) -> str:
         return f"Access(url={self.url!r})"
@@ -62,6 +64,8 @@ def ask(access: Access, method: str, path: str, body: Record | None = None, *, t
     headers = {"Accept": "application/json"}
     if access.token:
         headers["Authorization"] = f"Bearer {access.token}"
+    elif access.name:
+        headers[NAME_HEADER] = quote(access.name)
     if body is not None:
         headers["Content-Type"] = "application/json"
     try:

@@ -15,6 +15,8 @@ from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
+
 from hil.errors import CommandError, InterlockError, LinkClosed, LinkError, LinkTimeout, MissingExtraError
 from hil.service import wire
 from hil.service.asking import Access, RefusedByLabError, address_of, ask
@@ -92,7 +94,9 @@ class AsyncArm:
         self.trip_s: float | None = None
         self.held = False
         self.picture, self.picture_s = b"", None
-        self._access, self._name, self._on_site, self._rate_hz, self._on_news = access, name, on_site, rate_hz, on_news
+        # Whoever previews over HTTP has to be the same person as the one who drives.
+        self._access = msgspec.structs.replace(access, name=name) if name else access
+        self._name, self._on_site, self._rate_hz, self._on_news = name, on_site, rate_hz, on_news
         self._mode, self._mode_s = Mode.DISCONNECTED, float("-inf")
         self._words: deque[str] = deque(maxlen=_MOST_WORDS)
         self._heard = 0

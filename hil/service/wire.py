@@ -43,6 +43,9 @@ ROOT = "/v1"
 PICTURE_HEADER = "Picture-Taken-S"
 """HTTP header of a camera's picture: when the server received it, by the clock of `now_s`."""
 
+NAME_HEADER = "Display-Name"
+"""HTTP header, percent-encoded: who asks, where there is no token; the same as `name` of a hello."""
+
 _PLAIN = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*\Z"
 _MAX_WORDS = 200
 _MOST_AMOUNT = 100.0
@@ -763,6 +766,40 @@ class PulledRig(FromServer, frozen=True, kw_only=True, tag="pulled_rig"):
     arm: str
     digest: str
     files: tuple[RigFile, ...]
+
+
+class LinkRow(Part, frozen=True, kw_only=True):
+    """One joint and the link behind it: turn about z by theta, go d along it, then a along x, turn about x by alpha.
+
+    Attributes:
+        revolute: theta moves, else d; by `sign` times the axis's position.
+    """
+
+    revolute: bool
+    theta: float
+    d: float
+    a: float
+    alpha: float
+    sign: float
+
+
+class Skeleton(FromServer, frozen=True, kw_only=True, tag="skeleton"):
+    """All that a display needs to draw an arm from the positions of its axes; rad and m.
+
+    Attributes:
+        base: frame of the arm's base in the world: x, y, z axis and origin, one after the other.
+        rows: one for each joint, in the order of the axes.
+        tool: frame of the tool behind the last one.
+        table_m: height of the table.
+        reach_m: how far from its base the arm comes, at most.
+    """
+
+    arm: str
+    base: tuple[float, ...]
+    rows: tuple[LinkRow, ...]
+    tool: tuple[float, ...]
+    table_m: float
+    reach_m: float
 
 
 # -- bytes -----------------------------------------------------------------------------------------------------------

@@ -177,6 +177,17 @@ BODIES: dict[str, object] = {
     "pulled_rig": wire.PulledRig(
         arm="lynx6", digest=DIGEST, files=(wire.RigFile(name="rigs/lynx6.toml", text='title = "Lynx6"\n'),)
     ),
+    "skeleton": wire.Skeleton(
+        arm="slider",
+        base=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.05),
+        rows=(
+            wire.LinkRow(revolute=True, theta=0.0, d=0.1, a=0.2, alpha=1.5, sign=-1.0),
+            wire.LinkRow(revolute=False, theta=0.5, d=0.0, a=0.0, alpha=0.0, sign=1.0),
+        ),
+        tool=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.03),
+        table_m=0.0,
+        reach_m=0.5,
+    ),
 }
 
 

@@ -1,0 +1,69 @@
+// An arm from the positions of its axes: link frames, and how they look from somewhere. No DOM here.
+
+// Origins of the base, of every link and of the tool: [[x, y, z], ...] in metres.
+export function origins(skeleton, positions) {
+  let frame = skeleton.base.slice();
+  const found = [frame.slice(9)];
+  skeleton.rows.forEach((row, index) => {
+    frame = appended(frame, row, positions[index]);
+    found.push(frame.slice(9));
+  });
+  const [tx, ty, tz] = skeleton.tool.slice(9);
+  found.push([0, 1, 2].map((i) => frame[9 + i] + tx * frame[i] + ty * frame[3 + i] + tz * frame[6 + i]));
+  return found;
+}
+
+// A frame (x, y, z axis, origin) times Rz(theta) Tz(d) Tx(a) Rx(alpha).
+function appended(frame, row, position) {
+  const moved = row.sign * position;
+  const theta = row.theta + (row.revolute ? moved : 0), d = row.d + (row.revolute ? 0 : moved);
+  const ct = Math.cos(theta), st = Math.sin(theta), ca = Math.cos(row.alpha), sa = Math.sin(row.alpha);
+  const next = new Array(12);
+  for (let i = 0; i < 3; i += 1) {
+    const x = ct * frame[i] + st * frame[3 + i], y = ct * frame[3 + i] - st * frame[i], z = frame[6 + i];
+    next[i] = x;
+    next[3 + i] = ca * y + sa * z;
+    next[6 + i] = ca * z - sa * y;
+    next[9 + i] = frame[9 + i] + d * z + row.a * x;
+  }
+  return next;
+}
+
+// How a view from a direction maps points to the screen, right and down, in units of `scale`.
+export function view(azimuth, elevation, scale, middle) {
+  const ca = Math.cos(azimuth), sa = Math.sin(azimuth), ce = Math.cos(elevation), se = Math.sin(elevation);
+  return ([x, y, z]) => [
+    middle[0] + scale * (-sa * x + ca * y),
+    middle[1] - scale * (-ca * se * x - sa * se * y + ce * z),
+  ];
+}
+
+// The same in degrees or millimetres, as people read it.
+export function shown(axis, value) {
+  if (value === null || value === undefined) return "–";
+  const number = axis.kind === "revolute" ? value * 180 / Math.PI : value * 1000;
+  return `${(Math.round(number * 10) / 10 + 0).toFixed(1)} ${unit(axis)}`;
+}
+
+export function unit(axis) {
+  return axis.kind === "revolute" ? "°" : "mm";
+}
+
+// Values over time of which the oldest are forgotten.
+export class Trace {
+  constructor(seconds) {
+    this.seconds = seconds;
+    this.points = [];
+  }
+
+  add(time, sent, reported) {
+    if (this.points.length && time <= this.points[this.points.length - 1].time) return;
+    this.points.push({ time, sent, reported });
+    while (this.points[0].time < time - this.seconds) this.points.shift();
+  }
+}
+
+// How long to wait before connecting anew for the n-th time, in milliseconds.
+export function pause(tries) {
+  return [300, 1000, 2000, 5000][Math.min(tries, 3)];
+}

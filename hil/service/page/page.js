@@ -1,0 +1,330 @@
+// Shows one arm of a lab. Reads only, but for the stop.
+import { origins, pause, shown, Trace, unit, view } from "./arm.js";
+
+const RATE_HZ = 15, SECONDS = 20, OLD_MS = 1500, MOST_NOTICES = 30;
+const at = (id) => document.getElementById(id);
+const root = new URL("v1/", document.baseURI);
+
+let token = sessionStorage.getItem("token") || "";
+let lab = null, arm = "", socket = null, seq = 0, tries = 0, later = 0;
+let welcome = null, seen = null, seenAt = 0, skeleton = null, trace = new Trace(SECONDS);
+let azimuth = -Math.PI / 3, elevation = 0.4, clock = null, pictureUrl = "";
+
+// -- talking --------------------------------------------------------------------------------------------
+
+async function ask(path) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const response = await fetch(new URL(path, root), { headers, cache: "no-store" });
+  if (response.status === 401) throw new Error("token");
+  if (!response.ok) throw new Error((await response.json().catch(() => ({}))).reason || `answer ${response.status}`);
+  return response;
+}
+
+function send(message) {
+  if (socket && socket.readyState === WebSocket.OPEN) {
+    seq += 1;
+    socket.send(JSON.stringify({ v: 1, seq, ...message }));
+  }
+}
+
+async function enter() {
+  clearTimeout(later);
+  try {
+    lab = await (await ask("lab")).json();
+  } catch (error) {
+    if (error.message === "token") {
+      at("door").hidden = false;
+      say(token ? "This token does not count: it has ended, was revoked, or is cut off." : "This lab asks for a token.");
+      token = "";
+      sessionStorage.removeItem("token");
+    } else {
+      say(`The lab does not answer: ${error.message}`);
+      retry(enter);
+    }
+    return;
+  }
+  at("door").hidden = true;
+  at("lab").textContent = lab.server;
+  const names = lab.arms.map((each) => each.arm);
+  at("arms").replaceChildren(...names.map((name) => new Option(name, name)));
+  const wanted = decodeURIComponent(location.hash.slice(1));
+  choose(names.includes(wanted) ? wanted : names.includes(arm) ? arm : names[0]);
+}
+
+function choose(name) {
+  if (!name) {
+    say("There is no arm here for you.");
+    return;
+  }
+  arm = name;
+  at("arms").value = arm;
+  history.replaceState(null, "", `#${encodeURIComponent(arm)}`);
+  document.title = `${arm} – ${lab.server}`;
+  welcome = seen = skeleton = null;
+  trace = new Trace(SECONDS);
+  at("notices").replaceChildren();
+  connect();
+}
+
+function connect() {
+  clearTimeout(later);
+  if (socket) socket.onclose = socket.onmessage = null, socket.close();
+  const address = new URL("channel", root);
+  address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  seq = 0;
+  socket = new WebSocket(address);
+  socket.onopen = () => send({ type: "hello", speaks: [1], arm, token, name: "browser", client: "page" });
+  socket.onmessage = (event) => take(JSON.parse(event.data));
+  socket.onclose = () => {
+    at("stop").disabled = true;
+    say("The connection is lost; connecting again. What is shown is old.");
+    retry(enter);
+  };
+}
+
+function retry(what) {
+  clearTimeout(later);
+  later = setTimeout(what, pause(tries));
+  tries += 1;
+}
+
+function take(message) {
+  if (message.type === "welcome") {
+    tries = 0;
+    welcome = message;
+    open();
+  } else if (message.type === "telemetry") {
+    seen = message;
+    seenAt = performance.now();
+    clock = message.now_s - seenAt / 1000;
+    trace.add(message.t_s, message.commanded, message.reported);
+  } else if (message.type === "notice" || message.type === "refused" || message.type === "bye") {
+    note(message.text || message.reason);
+  }
+}
+
+async function open() {
+  at("arm").hidden = false;
+  at("stop").disabled = false;
+  at("kind").textContent = welcome.real ? "REAL" : "FAKE";
+  at("title").textContent = `${welcome.title} (${welcome.robot})`;
+  at("axes").replaceChildren(...welcome.axes.map((axis) => {
+    const row = document.createElement("tr");
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = axis.name;
+    const cells = [0, 1, 2].map(() => document.createElement("td"));
+    const range = [axis.lower, axis.upper].map((value) => shown(axis, value).split(" ")[0]);
+    cells[2].textContent = `${range[0]} … ${range[1]} ${unit(axis)}`;
+    row.append(head, ...cells);
+    return row;
+  }));
+  at("camera").hidden = !welcome.camera;
+  look();
+  try {
+    skeleton = await (await ask(`arms/${encodeURIComponent(arm)}/skeleton`)).json();
+  } catch (error) {
+    note(`no skeleton: ${error.message}`);
+  }
+}
+
+// Who does not look gets nothing sent.
+function look() {
+  send({ type: "watch", rate_hz: document.hidden ? 0 : RATE_HZ });
+}
+
+async function follow() {
+  let after = "";
+  for (;;) {
+    const mine = arm;
+    try {
+      if (!welcome || !welcome.camera || document.hidden) throw new Error("nobody looks");
+      const response = await ask(`arms/${encodeURIComponent(mine)}/picture${after}`);
+      const taken = Number(response.headers.get("Picture-Taken-S"));
+      const fresh = URL.createObjectURL(await response.blob());
+      if (mine === arm) {
+        at("picture").src = fresh;
+        at("picture").dataset.taken = taken;
+        after = `?after=${taken}`;
+      } else {
+        after = "";
+      }
+      if (pictureUrl) URL.revokeObjectURL(pictureUrl);
+      pictureUrl = fresh;
+      await new Promise((go) => setTimeout(go, 100));
+    } catch {
+      after = "";
+      await new Promise((go) => setTimeout(go, 1000));
+    }
+  }
+}
+
+// -- showing --------------------------------------------------------------------------------------------
+
+function say(words) {
+  if (at("banner").textContent !== words) at("banner").textContent = words;
+}
+
+function note(words) {
+  const line = document.createElement("li");
+  line.textContent = `${new Date().toLocaleTimeString()} ${words}`;
+  at("notices").prepend(line);
+  while (at("notices").children.length > MOST_NOTICES) at("notices").lastChild.remove();
+}
+
+function show() {
+  requestAnimationFrame(show);
+  if (!welcome || !seen || document.hidden) return;
+  const old = performance.now() - seenAt;
+  if (socket && socket.readyState === WebSocket.OPEN) {
+    const { frozen, latched } = seen.lease;
+    say(old > OLD_MS ? `Nothing new for ${(old / 1000).toFixed(0)} s: what is shown is old.`
+      : latched ? `A stop is latched: ${latched}.` : frozen ? "Frozen by a teacher." : seen.refusal && seen.mode === "fault" ? seen.refusal : "");
+  }
+  words();
+  drawSpace();
+  drawPlots();
+}
+
+function words() {
+  const { lease, stop, timing } = seen;
+  at("mode").textContent = seen.mode.replace("_", " ");
+  at("lease").textContent = lease.phase === "held" ? `${lease.holder || "somebody"} drives` : `lease ${lease.phase}`;
+  at("progress").hidden = seen.progress === null;
+  at("progress").value = seen.progress || 0;
+  at("source").textContent = seen.source || "reported";
+  welcome.axes.forEach((axis, index) => {
+    const cells = at("axes").children[index].children;
+    cells[1].textContent = shown(axis, seen.commanded[index]);
+    cells[2].textContent = shown(axis, seen.reported[index]);
+  });
+  const mm = seen.tool_m && seen.tool_m.map((value) => (value * 1000).toFixed(0));
+  at("tool").textContent = mm ? `tool x ${mm[0]}, y ${mm[1]}, z ${mm[2]} mm` : "where the tool is, is not known";
+  at("budget").textContent = stop
+    ? `stops within ${stop.total_ms.toFixed(0)} ms, ${stop.distance_mm.toFixed(0)} mm; up to ${(100 * seen.speed_share).toFixed(0)} % speed`
+    : "";
+  at("timing").textContent = `loop late ${timing.late_ms.toFixed(1)} ms, missed ${timing.missed}; line ${(100 * seen.wire_share).toFixed(0)} % used`;
+  const taken = Number(at("picture").dataset.taken);
+  if (taken) at("age").textContent = `picture ${Math.max(0, performance.now() / 1000 + clock - taken).toFixed(1)} s old`;
+}
+
+function prepared(canvas) {
+  const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+  return { pen, width, height, colour };
+}
+
+function drawSpace() {
+  const { pen, width, height, colour } = prepared(at("space"));
+  if (!skeleton) return;
+  const reach = skeleton.reach_m;
+  const place = view(azimuth, elevation, Math.min(width, height * 1.3) / (2.3 * reach), [width / 2, height * 0.62]);
+  const line = (points, name, thick, dash) => {
+    pen.beginPath();
+    points.map(place).forEach(([x, y], index) => (index ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+    pen.strokeStyle = colour(name);
+    pen.lineWidth = thick;
+    pen.setLineDash(dash);
+    pen.lineJoin = pen.lineCap = "round";
+    pen.stroke();
+  };
+  const z = skeleton.table_m;
+  for (let i = -4; i <= 4; i += 1) {
+    const s = (i * reach) / 4;
+    line([[s, -reach, z], [s, reach, z]], "line", 1, []);
+    line([[-reach, s, z], [reach, s, z]], "line", 1, []);
+  }
+  const joints = skeleton.rows.length;
+  const whole = (values) => values.slice(0, joints).every((value) => value !== null);
+  if (whole(seen.reported)) line(origins(skeleton, seen.reported), "reported", 3, [7, 6]);
+  if (whole(seen.commanded)) {
+    const points = origins(skeleton, seen.commanded);
+    line(points, "sent", 6, []);
+    pen.fillStyle = colour("text");
+    points.map(place).forEach(([x, y]) => {
+      pen.beginPath();
+      pen.arc(x, y, 4, 0, 2 * Math.PI);
+      pen.fill();
+    });
+  }
+}
+
+function drawPlots() {
+  const { pen, width, height, colour } = prepared(at("plots"));
+  const points = trace.points, each = height / welcome.axes.length;
+  if (!points.length) return;
+  const last = points[points.length - 1].time;
+  const across = (time) => width - ((last - time) / SECONDS) * width;
+  pen.font = "12px system-ui, sans-serif";
+  welcome.axes.forEach((axis, index) => {
+    const top = index * each, low = axis.lower, high = axis.upper, room = each - 20;
+    const down = (value) => top + 16 + room - ((value - low) / (high - low)) * room;
+    pen.setLineDash([]);
+    pen.strokeStyle = colour("line");
+    pen.lineWidth = 1;
+    pen.strokeRect(0.5, top + 16.5, width - 1, room);
+    pen.fillStyle = colour("text");
+    pen.fillText(`${axis.name}  ${shown(axis, points[points.length - 1].sent[index])}`, 4, top + 12);
+    for (const [what, dash, thick] of [["reported", [6, 5], 1.5], ["sent", [], 2]]) {
+      pen.beginPath();
+      let begun = false;
+      for (const point of points) {
+        const value = point[what][index];
+        if (value === null) begun = false;
+        else if (begun) pen.lineTo(across(point.time), down(value));
+        else pen.moveTo(across(point.time), down(value)), begun = true;
+      }
+      pen.strokeStyle = colour(what);
+      pen.setLineDash(dash);
+      pen.lineWidth = thick;
+      pen.stroke();
+    }
+  });
+}
+
+// -- hands ----------------------------------------------------------------------------------------------
+
+at("door").addEventListener("submit", (event) => {
+  event.preventDefault();
+  token = at("token").value.trim();
+  at("token").value = "";
+  sessionStorage.setItem("token", token);
+  enter();
+});
+at("arms").addEventListener("change", () => choose(at("arms").value));
+at("stop").addEventListener("click", () => send({ type: "stop", reason: "asked for on the page" }));
+document.addEventListener("visibilitychange", look);
+
+const turn = (right, up) => {
+  azimuth -= right;
+  elevation = Math.min(1.5, Math.max(-0.3, elevation + up));
+};
+let from = null;
+at("space").addEventListener("pointerdown", (event) => {
+  at("space").setPointerCapture(event.pointerId);
+  from = [event.clientX, event.clientY];
+});
+at("space").addEventListener("pointermove", (event) => {
+  if (!from || !event.buttons) return;
+  turn((event.clientX - from[0]) * 0.01, (event.clientY - from[1]) * 0.01);
+  from = [event.clientX, event.clientY];
+});
+at("space").addEventListener("keydown", (event) => {
+  const step = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] }[event.key];
+  if (step) {
+    turn(...step);
+    event.preventDefault();
+  }
+});
+
+enter();
+follow();
+show();

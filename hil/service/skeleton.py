@@ -1,0 +1,40 @@
+"""An arm's links for a display that draws it from the positions of its axes."""
+
+from __future__ import annotations
+
+from hil.kernels.chain import frame_of_rows
+from hil.model.rig import Rig
+from hil.service.wire import LinkRow, Skeleton
+
+
+def skeleton(arm: str, rig: Rig) -> Skeleton:
+    """The links of a rig's robot.
+
+    Args:
+        arm: its name in the lab.
+        rig: what it is.
+    """
+    model = rig.robot
+    rows = tuple(
+        LinkRow(
+            revolute=joint.type.value == "revolute",
+            theta=joint.theta_rad,
+            d=joint.d_m,
+            a=joint.a_m,
+            alpha=joint.alpha_rad,
+            sign=float(joint.sign),
+        )
+        for joint in model.joints
+    )
+    base, tool = frame_of_rows(model.base), frame_of_rows(model.tool)
+    sliding_m = sum(max(abs(axis.lower), abs(axis.upper)) for axis, row in zip(rig.axes, rows, strict=False)
+                    if not row.revolute)  # fmt: skip
+    lengths_m = sum(abs(row.d) + abs(row.a) for row in rows) + sum(abs(value) for value in tool[9:])
+    return Skeleton(
+        arm=arm,
+        base=base,
+        rows=rows,
+        tool=tool,
+        table_m=rig.fences.table_height_m,
+        reach_m=max(0.1, lengths_m + sliding_m),
+    )
