@@ -60,3 +60,24 @@ def test_buffers_are_used_again_only_when_nobody_needs_them(ends: list[float], s
 
 def test_the_text_needs_few_buffers() -> None:
     assert numpy_text(derive(hil.load_robot("puma560").model, "forward_kinematics")).scratch < 20
+
+
+@pytest.mark.parametrize("half_angles", [False, True])
+def test_sine_and_cosine_are_those_of_the_library_for_any_angle(half_angles: bool) -> None:
+    def body(x, functions):
+        return {"both": ((3,), (functions.sin(x), functions.cos(x), functions.sin(2.0 * x)), "")}
+
+    quarters = np.arange(-500, 500) * (np.pi / 2)
+    x = np.concatenate(
+        [
+            np.random.default_rng(1).uniform(-10.0, 10.0, 5000),
+            *(np.nextafter(quarters, way) for way in (-np.inf, 0.0, np.inf)),
+            np.array([0.0, 5e-324, 1e-200, 1e9]),
+        ]
+    )
+    namespace: dict[str, object] = {}
+    text = numpy_text(draft("circular", "Both.", [Argument("x", 0, "rad")], body), half_angles=half_angles)
+    exec(text.source, namespace)
+    rows, scratch = np.empty((3, len(x))), np.empty((text.scratch, len(x)))
+    namespace["block"]([x], list(rows), list(scratch))  # type: ignore[operator]
+    assert np.max(np.abs(rows - (np.sin(x), np.cos(x), np.sin(2.0 * x)))) < 5e-16
