@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,11 @@ import numpy as np
 from _bench_common import show, verdict
 
 import hil
+from hil.kernels.emit_numba import numba_source
+from hil.kernels.emit_python import python_source
+from hil.kernels.export import export
+from hil.kernels.export_options import Options
+from hil.kernels.quantities import QUANTITIES, derive
 from hil.model.files import cache_dir
 
 HERE = Path(__file__).parent / "peers"
@@ -107,7 +113,31 @@ def run(quick: bool) -> bool:
     for name in ("puma560", "ur5", "panda"):
         share = min(r["ours"]["worst"][f"{name} share right to 1e-6"] for r in rounds)
         met = verdict(share >= 0.999, f"numeric inverse of {name}: {share:.2%} right to 1e-6, at least 99.9 %") and met
+    met = _beginnings() and met
     return verdict(met, "every case is within its mark")
+
+
+def _beginnings() -> bool:
+    """What has to be quick before anything is warm: the import, and all of an arm's kernels as text."""
+    code = "import time, hil; hil.load_robot; print(time.process_time())"
+    imported = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    model, used = hil.load_robot("puma560").model, time.process_time()
+    for name in QUANTITIES:
+        routine = derive(model, name)
+        numba_source(routine)
+        python_source(routine)
+    derived = time.process_time() - used
+    used = time.process_time()
+    export(model, list(QUANTITIES), "c", Options())
+    exported = time.process_time() - used
+    texts = f"all {len(QUANTITIES)} kernels of the PUMA 560 as Numba and Python: {derived:.2f} s"
+    quick = verdict(imported < 0.3, f"import hil, robots and numpy included: {imported:.2f} s of CPU, allowed 0.3")
+    small = verdict(derived < 0.5, f"{texts}, allowed 0.5")
+    return (
+        verdict(exported < 0.5, f"the same as C with its check program: {exported:.2f} s, allowed 0.5")
+        and quick
+        and small
+    )
 
 
 def _job(many: int, poses: int) -> dict[str, np.ndarray]:
