@@ -5,7 +5,7 @@ The names below are loaded when first used, so `import hil` costs nothing.
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
+        from importlib import metadata  # as slow as all the rest of it
+
         value: object = metadata.version("hil-arm-bridge")
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)

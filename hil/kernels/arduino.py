@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import metadata
 
+import hil
 from hil.kernels.c_text import Dialect, braced, comment, indented, literal, parameters
 from hil.kernels.export_options import Options
 from hil.kernels.languages import MARK, arm_prefix, heading, plain
@@ -14,7 +14,7 @@ from hil.model.robot import RobotModel
 
 def properties(model: RobotModel) -> str:
     """The text of library.properties."""
-    version = metadata.version("hil-arm-bridge")
+    version = hil.__version__
     prefix = arm_prefix(model)
     title = plain(model.title) or prefix
     return "\n".join(

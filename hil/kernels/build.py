@@ -14,7 +14,7 @@ import platform
 import sys
 import tempfile
 from functools import cache
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path
 from types import ModuleType
 
@@ -70,6 +70,8 @@ def _build(source: str) -> ModuleType:
 
 
 def _versions() -> tuple[str, ...]:
+    from importlib import metadata  # slow to import, and wanted only when something is compiled
+
     return (platform.python_version(), platform.machine(), metadata.version("numba"), metadata.version("numpy"))
 
 

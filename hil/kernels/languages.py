@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from typing import NamedTuple, TypeAlias
 
+import hil
 from hil.kernels.export_options import Layout, Options, Real
 from hil.kernels.routine import Routine, operation_counts
 from hil.model.robot import JointType, RobotModel
@@ -60,7 +60,7 @@ def heading(model: RobotModel) -> list[str]:
     maker = f", {model.manufacturer}" if model.manufacturer else ""
     lines = [
         f"{plain(model.title) or model.id}{plain(maker)}: robot {plain(model.id)}.",
-        f"{MARK} {metadata.version('hil-arm-bridge')}.",
+        f"{MARK} {hil.__version__}.",
         "",
         "Free to use: this file may be used, changed and passed on for any purpose, without conditions",
         "and without warranty. SPDX-License-Identifier: CC0-1.0",
