@@ -35,6 +35,9 @@ OPEN_S = 10.0
 HELD_S = 0.2
 """How long the dead-man counts as held after `hold`, if it is not said again."""
 
+GRIP_S = 2.0
+"""Time until the server knows that the dead-man is held."""
+
 PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Before each try to connect anew, the last one from then on."""
 
@@ -544,7 +547,7 @@ class AsyncArm:
                     self._free_epoch = self.epoch
             await asyncio.sleep(every_s)
 
-    async def grip(self, within_s: float = 2.0) -> None:
+    async def grip(self, within_s: float = GRIP_S) -> None:
         """Wait until the server counts the dead-man as held; somebody has to keep saying `hold` meanwhile.
 
         Raises:
@@ -571,21 +574,16 @@ class AsyncArm:
         every_s = self.welcome.rules.hold_every_s
         self.hold()
         await self.request(wire.ArmJog, speed_share=speed_share)
-        gripping = asyncio.get_running_loop().create_task(self.grip())
+        epoch, grip_s = self.epoch, time.monotonic() + GRIP_S
         try:
-            while not gripping.done() and pressed():
-                self.hold()
-                await asyncio.sleep(every_s)
-            if not gripping.done():
-                return
-            gripping.result()
-            epoch = self.epoch
             while pressed() and self.drives and self.epoch == epoch:
                 self.hold()
-                await self.tell(wire.JogHold, move=move)
+                if self.held:
+                    await self.tell(wire.JogHold, move=move)
+                elif time.monotonic() > grip_s:
+                    raise InterlockError("the dead-man does not count as held", ["dead-man"])
                 await asyncio.sleep(every_s)
         finally:
-            gripping.cancel()
             self.let_go()
             if self.drives:
                 with contextlib.suppress(LinkClosed):

@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 LONGEST_S = 1000.0
 LOOK_S = 0.05
+FIRST_S = 1.0
 
 
 def connect(url: str, token: str | None = None, *, name: str = "", on_site: bool = False) -> RemoteArm:
@@ -89,6 +90,8 @@ class RemoteArm:
         """The same arm for asyncio; its coroutines are handed over by `begin`."""
         try:
             self.welcome = self._call(self.channel.open())
+            # So that mode and positions mean something from the beginning, if the arm is there.
+            self._call(self.channel.until(lambda: self.channel.telemetry is not None, FIRST_S))
         except BaseException:
             self._end_thread()
             raise

@@ -26,7 +26,7 @@ from hil.runtime.rtprio import go_before_others
 from hil.runtime.wiring import Rig, load_rig
 from hil.service import wire
 from hil.service.arms import slots
-from hil.service.asking import Access, RefusedByLabError
+from hil.service.asking import Access
 from hil.service.client import AsyncArm
 from hil.types import ArmJog, AxisJog, JogHold, JogRelease, Mode, Stop, TickRecord
 
@@ -140,9 +140,10 @@ async def _driver(url: str, arm: str, seed: int, until_s: float, asked: list[Ask
         while time.monotonic() < until_s:
             try:
                 await _one_jog(channel, rng, asked)
-            except RefusedByLabError as error:
+            except HilError as error:
                 tally.trouble.append(f"{arm}: {error}")
-                await asyncio.sleep(0.5)
+                await channel.free()
+                await asyncio.sleep(REST_S)
         await channel.stop("the run is over")
 
 
@@ -179,9 +180,10 @@ async def _one_jog(channel: Mutable, rng: random.Random, asked: list[Asked]) -> 
 
 def _run_clients(work: str, url: str, names: list[str], seeds: list[int], until_s: float, out: object) -> None:
     """In a process of its own: all watchers, or all drivers."""
-    with contextlib.suppress(OSError):
-        # Clients have computers of their own; here they get what the others leave.
-        os.nice(10)
+    if work == "watch":
+        # Watchers have computers of their own; here they get what the others leave. Drivers have to be heard in time.
+        with contextlib.suppress(OSError):
+            os.nice(10)
     tally, asked = Tally(), list[Asked]()
 
     async def all_of_them() -> None:

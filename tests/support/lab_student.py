@@ -1,0 +1,72 @@
+"""A student as a process of its own: told over standard input to drive, it jogs the base until trouble comes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+
+from hil.errors import HilError
+from hil.service.asking import Access
+from hil.service.client import AsyncArm
+from hil.types import AxisJog, Mode
+
+SHARE = 0.5
+TURN_RAD = 0.6
+
+
+def say(words: str) -> None:
+    """A line for whoever has started this."""
+    sys.stdout.write(f"{words}\n")
+    sys.stdout.flush()
+
+
+async def main() -> None:
+    """Serve lines: first how to get in, then one `go` for each time of driving."""
+    about = json.loads(await asyncio.to_thread(sys.stdin.readline))
+    access = Access(url=about["url"], token=about["token"], certificate_sha256=about["certificate_sha256"])
+    arm = AsyncArm(access, about["arm"])
+    await arm.open()
+    say("here")
+    while await asyncio.to_thread(sys.stdin.readline):
+        try:
+            await drive(arm)
+        except HilError as error:
+            say(f"ended: {type(error).__name__}: {error}")
+        else:
+            say("ended: the jog is over")
+
+
+async def drive(arm: AsyncArm) -> None:
+    """To and fro for as long as it is allowed."""
+    if not arm.drives:
+        await arm.claim(within_s=10.0)
+    await arm.until(lambda: arm.telemetry is not None, 5.0)
+    assert arm.welcome is not None and arm.telemetry is not None
+    axis = arm.welcome.axes[0]
+    way = 1.0
+    said = False
+
+    def pressed() -> bool:
+        nonlocal said
+        assert arm.telemetry is not None
+        if not said and arm.mode is Mode.STREAMING:
+            said = True
+            say("driving")
+        at = arm.telemetry.commanded[0]
+        return time.monotonic() < turn_s and at is not None and way * at < TURN_RAD
+
+    while arm.drives:
+        turn_s = time.monotonic() + 6.0
+        mark, epoch = arm.mark, arm.epoch
+        await arm.jog(AxisJog(amounts=(way * axis.speed * SHARE, 0.0, 0.0, 0.0, 0.0, 0.0)), pressed, SHARE)
+        if arm.epoch != epoch or not arm.drives or pressed():
+            return
+        await arm.settled(mark, 10.0)
+        await arm.free()
+        way = -way
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
