@@ -201,9 +201,9 @@ class _Worker:
             now_s = time.monotonic()
             self._listen(now_s)
             host.poll()
-            host.events.clear()  # they have come with the records
             if not host.alive:
-                return self._reports.events[-1] if self._reports.events else "the loop has ended"
+                return host.events[-1] if host.events else "the loop has ended"
+            host.events.clear()  # they have come with the records
             self._watch(now_s)
             self._report(now_s)
         return self._leave or told[0]

@@ -208,8 +208,19 @@ class ArmDesk:
     def facts(self, now_s: float) -> ArmFacts:
         """What the lease has to know."""
         user, until_s = self._house.reserved(self.arm, now_s)
-        settled = self.process is None or self.process.settled
-        return ArmFacts(mode=self.mode, parked=self.parked, settled=settled, reserved_for=user, until_s=until_s)
+        return ArmFacts(
+            mode=self.mode,
+            parked=self.parked,
+            settled=self.process is None or self.process.settled,
+            clean=not self._at_work,
+            reserved_for=user,
+            until_s=until_s,
+        )
+
+    @property
+    def _at_work(self) -> bool:
+        """Whether the service itself still plans a move of this arm: the one who asked may be gone by now."""
+        return self._planning is not None and not self._planning.done()
 
     def summary(self, now_s: float, why_not: str) -> wire.ArmSummary:
         """The arm in a list."""
@@ -227,13 +238,14 @@ class ArmDesk:
         )
 
     def _party(self, channel: Channel) -> Party:
-        visitor = channel.visitor
+        visitor, until_epoch_s = channel.visitor, channel.visitor.until_epoch_s
         return Party(
             user=visitor.user,
             name=visitor.name,
             role=visitor.grant.role,
             channel=channel.number,
             on_site=visitor.on_site,
+            until_s=None if until_epoch_s is None else until_epoch_s - time.time() + time.monotonic(),
         )
 
     def _gate_facts(self, message: wire.ClientMessage, visitor: Visitor, now_s: float) -> Facts:
@@ -368,7 +380,7 @@ class ArmDesk:
     # -- moves that are planned here ---------------------------------------------------------------------
 
     def _begin_planned(self, channel: Channel, party: Party, message: wire.Go | wire.Gripper, verdict: Verdict) -> None:
-        if self._planning is not None and not self._planning.done():
+        if self._at_work:
             raise InterlockError("the move before is still being planned", ["a turn"])
         start = self.live.pose
         if start is None:
@@ -622,7 +634,8 @@ class ArmDesk:
                 findings=() if preview is None else preview.refusals,
             )
         )
-        self._note(channel.visitor, _name(message), "refused", f"{verdict.code.value}: {verdict.reason}")
+        # The code alone: the words may name people, whom the audit could not forget.
+        self._note(channel.visitor, _name(message), "refused", verdict.code.value)
         if verdict.code is Code.TOKEN:
             channel.end(Code.TOKEN, verdict.reason)
             self.leave(channel)

@@ -45,6 +45,11 @@ class Visitor(Record, frozen=True):
         return self.grant.user
 
     @property
+    def until_epoch_s(self) -> float | None:
+        """When the token ends, seconds since 1970; None where none is asked for."""
+        return None if self.grant.token_id == LOCAL else float(self.grant.expires_s)
+
+    @property
     def who(self) -> str:
         """What the audit calls the visitor: no name."""
         return self.grant.token_id

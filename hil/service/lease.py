@@ -186,7 +186,7 @@ class Lease:
         self.must_park = False
         self.frozen = ""
         self.latched = ""
-        self.slot_end_s: float | None = None
+        self._slot_s: float | None = None
         self._now_s = -math.inf
         self._heard_s = -math.inf
         self._held = self._silent = False
@@ -207,6 +207,19 @@ class Lease:
     def alive(self, now_s: float) -> bool:
         """The driver was heard from in time."""
         return self.phase is LeasePhase.HELD and self._later(now_s) - self._heard_s <= self.settings.stop_after_s
+
+    @property
+    def slot_end_s(self) -> float | None:
+        """When the driver's time ends, with the slot or with the token; None for no end in sight."""
+        return _earliest(self._slot_s, self._token_s)
+
+    @property
+    def _token_s(self) -> float | None:
+        return None if self.driver is None else self.driver.until_s
+
+    @property
+    def _by_token(self) -> bool:
+        return self._token_s is not None and self.slot_end_s == self._token_s
 
     def held(self, now_s: float) -> bool:
         """The driver holds the dead-man, as far as that is known."""
@@ -279,16 +292,17 @@ class Lease:
         """
         now_s = self._pass(now_s)
         self._driver_only(party, epoch)
-        if self.slot_end_s is None:
+        before_s = self.slot_end_s
+        if before_s is None:
             return ()
         if self._queue:
             raise InterlockError(f"{self.arm}: {len(self._queue)} wait for it; book another slot", ["an empty queue"])
         if facts.reserved_for not in ("", party.user):
             raise InterlockError(f"{self.arm} is booked from now on; book another slot", ["a free calendar"])
         wanted_s = now_s + min(60.0 * minutes, self.settings.slot_s)
-        end_s = _earliest(wanted_s, facts.until_s, party.until_s)
+        end_s = _earliest(wanted_s, facts.until_s, self._token_s)
         assert end_s is not None
-        if end_s <= self.slot_end_s:
+        if end_s <= before_s:
             raise InterlockError(f"{self.arm}: the slot cannot be made longer; book another", ["a free calendar"])
         self._set_end(end_s)
         return (Changed(reason=f"the slot ends in {(end_s - now_s) / 60.0:.1f} min"),)
@@ -324,7 +338,7 @@ class Lease:
         self._void()
         self.phase, self.driver, self._newcomer = LeasePhase.CHANGING, party, False
         self.must_park = False
-        self._set_end(party.until_s)
+        self._set_end(None)
         self._leave_queue(party)
         over = () if keep_booking or former.user == party.user else (EndBooking(user=former.user),)
         return (
@@ -405,7 +419,7 @@ class Lease:
             return self._watch_driver(facts, now_s)
         if self.phase is LeasePhase.SUSPENDED:
             if self._slot_over(now_s):
-                return self._clear("the slot is over", NoticeKind.SLOT_OVER)
+                return self._close_slot()
             if now_s - self._suspended_s >= self.settings.grace_s:
                 return self._clear("the driver did not come back in time")
             return ()
@@ -419,7 +433,7 @@ class Lease:
         assert self.driver is not None
         channel, silence_s = self.driver.channel, now_s - self._heard_s
         if self._slot_over(now_s):
-            return self._clear("the slot is over", NoticeKind.SLOT_OVER)
+            return self._close_slot()
         if silence_s >= self.settings.suspend_after_s:
             return self._suspend(now_s, f"nothing heard from the driver for {silence_s:.1f} s")
         done: list[Effect] = []
@@ -433,7 +447,7 @@ class Lease:
         return (*done, *self._announce(channel, now_s))
 
     def _announce(self, channel: int, now_s: float) -> Effects:
-        """The slot's end; of several warnings that are due at once, one is enough."""
+        """The end of the slot, or of the token before it; of several warnings due at once, one is enough."""
         if self.slot_end_s is None:
             return ()
         left_s = self.slot_end_s - now_s
@@ -441,8 +455,14 @@ class Lease:
         if not due:
             return ()
         self._warned |= due
-        text = f"the slot ends in {left_s:.0f} s; the arm will hold then: park it before"
-        return (Tell(channel=channel, kind=NoticeKind.SLOT_ENDS, text=text, left_s=left_s),)
+        what, kind = ("token", NoticeKind.TOKEN_ENDS) if self._by_token else ("slot", NoticeKind.SLOT_ENDS)
+        text = f"the {what} ends in {left_s:.0f} s; the arm will hold then: park it before"
+        return (Tell(channel=channel, kind=kind, text=text, left_s=left_s),)
+
+    def _close_slot(self) -> Effects:
+        if self._by_token:
+            return self._clear("the token has ended", NoticeKind.TOKEN_ENDS)
+        return self._clear("the slot is over", NoticeKind.SLOT_OVER)
 
     def _settle(self, now_s: float, facts: ArmFacts) -> Effects:
         """Hand the lease on, once the arm stands; for a newcomer, if it still may be had."""
@@ -529,7 +549,7 @@ class Lease:
         unlimited = booked or may(party.role, Action.CONFIRM)
         slot_s = None if unlimited else now_s + self.settings.slot_s
         calendar_s = facts.until_s if booked or not unlimited else None
-        self._set_end(_earliest(slot_s, calendar_s, party.until_s))
+        self._set_end(_earliest(slot_s, calendar_s))
         held = () if facts.standing else (Hold(reason=reason),)
         return (*held, Changed(reason=reason))
 
@@ -538,6 +558,8 @@ class Lease:
         former, self.driver = self.driver, party
         assert former is not None
         self._void()
+        # It may be another token of theirs, and whoever comes back may have missed a warning.
+        self._warned.clear()
         # Who comes back while the lease was still on its way has no more right to it than before.
         self._newcomer = self._newcomer and self.phase is LeasePhase.CHANGING
         self.phase = LeasePhase.CHANGING
@@ -600,7 +622,7 @@ class Lease:
         return self.slot_end_s is not None and now_s >= self.slot_end_s
 
     def _set_end(self, end_s: float | None) -> None:
-        self.slot_end_s = end_s
+        self._slot_s = end_s
         self._warned.clear()
 
     def _later(self, now_s: float) -> float:

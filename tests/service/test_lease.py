@@ -173,6 +173,34 @@ def test_a_slot_ends_with_the_free_time_the_usual_length_or_the_token_whichever_
         assert lease.slot_end_s == end_s
 
 
+def test_the_end_of_a_token_is_announced_as_that_of_a_slot_then_holds() -> None:
+    party = Party(user="ann", name="Ann", role=Role.DRIVE, channel=1, until_s=90.0)
+    lease = _driven(party)
+    effects = tuple(_beats(lease, party, 0.0, 91.0))
+    told = [tell for tell in _only(effects, Tell) if tell.kind is NoticeKind.TOKEN_ENDS]
+    assert [tell.left_s for tell in told[:2]] == pytest.approx([60.0, 10.0], abs=0.11)
+    assert told[-1].text == "the token has ended"
+    assert [hold.reason for hold in _only(effects, Hold)] == ["the token has ended"]
+    assert not lease.is_driver(party.channel)
+
+
+def test_a_new_token_of_the_same_person_counts_from_then_on() -> None:
+    party = Party(user="ann", name="Ann", role=Role.DRIVE, channel=1, until_s=90.0)
+    lease = _driven(party)
+    lease.claim(Party(user="ann", name="Ann", role=Role.DRIVE, channel=7, until_s=5000.0), 1.0, PARKED)
+    lease.observe(PARKED, 1.1)
+    assert lease.slot_end_s == 1800.0
+
+
+def test_whoever_takes_over_has_the_arm_no_longer_than_the_token() -> None:
+    lease = _driven()
+    teacher = Party(user="tom", name="Tom", role=Role.TEACH, channel=4, until_s=30.0)
+    lease.take_over(teacher, "", 0.1, PARKED, keep_booking=False)
+    effects = tuple(_beats(lease, teacher, 0.2, 31.0))
+    assert any(tell.kind is NoticeKind.TOKEN_ENDS for tell in _only(effects, Tell))
+    assert lease.driver is None
+
+
 # -- heartbeat and dead-man ------------------------------------------------------------------------------------------
 
 

@@ -174,7 +174,7 @@ class LeaseMachine(RuleBasedStateMachine):
             self.move(self.driver.user, 0)
             self.arm.tick()
 
-    @precondition(lambda self: self.arm.mode is Mode.STREAMING)
+    @precondition(lambda self: self.arm.mode is Mode.STREAMING and self.driver is not None)
     @rule(how=st.sampled_from(["stall", "stuck", "slow", "release", "slot", "vanish", "let go"]))
     def come_to_grief(self, how: str) -> None:
         """What happens to drivers on the way, right while the arm moves."""

@@ -8,12 +8,11 @@ import json
 import time
 from pathlib import Path
 
-import msgspec
-from lab_server import TOKEN_KEY, Served, run, served
+from lab_server import Served, run, served
+from tokens_of_people import grant, token
 
 from hil.runtime.wiring import load_rig
 from hil.service.audit_reading import query, verify
-from hil.service.grants import Grant
 from hil.service.keys import SigningKey
 from hil.service.revocation import revoke
 from hil.service.rights import Role
@@ -21,26 +20,6 @@ from hil.service.tokens import issue
 from hil.service.wire import PICTURE_HEADER
 
 TASK = 'title = "a wave"\n[[step]]\ndo = "move"\nto = "home"\nspeed_percent = 30\n'
-
-
-def grant(user: str, role: Role = Role.DRIVE, **changes: object) -> Grant:
-    now_s = int(time.time())
-    made = Grant(
-        token_id=f"{abs(hash(user)) % (1 << 64):016x}",
-        user=user,
-        arms=("arm-1",),
-        role=role,
-        speed_share=0.5,
-        box=None,
-        issued_s=now_s - 10,
-        not_before_s=now_s - 10,
-        expires_s=now_s + 600,
-    )
-    return msgspec.structs.replace(made, **changes)
-
-
-def token(user: str, role: Role = Role.DRIVE, **changes: object) -> str:
-    return issue(grant(user, role, **changes), TOKEN_KEY)
 
 
 def bearer(text: str) -> dict[str, str]:

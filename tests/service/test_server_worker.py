@@ -22,7 +22,7 @@ from hil.runtime.wiring import load_rig
 from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, ToWorker, decode_to_server, frame
 from hil.service.arm_worker import ArmSpec, run_arm
 from hil.service.arms import BEAT_S, ArmProcess
-from hil.types import ArmJog, AxisJog, JogStep, Mode
+from hil.types import ArmJog, AxisJog, JogStep, Mode, Stop
 
 pytestmark = [pytest.mark.processes, pytest.mark.pty]
 
@@ -139,3 +139,37 @@ def test_a_worker_that_is_killed_is_said_to_be_away_and_comes_back_with_an_unkno
 
     asyncio.run(story())
     assert reports[-1].mode in (Mode.UNKNOWN_POSE, Mode.DISCONNECTED)
+
+
+def test_an_arm_is_settled_once_the_loop_has_taken_what_was_sent_and_the_mode_is_from_after_that(
+    rig: Rig, tmp_path: Path
+) -> None:
+    modes: list[Mode] = []
+
+    async def story() -> None:
+        arm = ArmProcess(
+            spec(rig, tmp_path),
+            on_report=lambda report: modes.append(report.mode),
+            on_away=lambda words: None,
+            turn=asyncio.Semaphore(1),
+        )
+        arm.start()
+
+        async def until(reached: Callable[[], bool]) -> None:
+            async with asyncio.timeout(PATIENCE_S):
+                while not reached():
+                    arm.beat()
+                    await asyncio.sleep(BEAT_S / 10.0)
+
+        try:
+            await until(lambda: bool(modes) and modes[-1] is Mode.IDLE)
+            for request, after in ((ArmJog(speed_share=0.3), Mode.ARMED), (Stop(reason="enough"), Mode.ARMED)):
+                before = modes[-1]
+                arm.send(request)
+                assert not arm.settled
+                await until(lambda: arm.settled)
+                assert (modes[-1] is after) is (before is not after), modes
+        finally:
+            await arm.close("the test ends")
+
+    asyncio.run(story())

@@ -48,6 +48,8 @@ class VirtualWorker:
         self.away = ""
         self.sent: list[Request] = []
         self.beats = 0
+        self.held_up = False
+        """The loop takes nothing for now, as if the machine were busy with something else."""
         self._spec, self._on_report, self._on_away = spec, on_report, on_away
         self._arm = wiring.virtual_arm(spec.rig, spec.rig.park, energised=True, epoch_offset_s=time.time())
         self._reports = Reports(len(spec.rig.axes))
@@ -86,6 +88,9 @@ class VirtualWorker:
         bridge, clock = self._arm.bridge, self._arm.clock
         vouched, taken = not self._spec.vouched, 0
         while True:
+            if self.held_up:
+                await asyncio.sleep(TICK_S)
+                continue
             if not vouched and bridge.mode is Mode.UNKNOWN_POSE:
                 vouched = True
                 self._requests.append(Confirm(positions=self._spec.rig.park, by="the wiring"))

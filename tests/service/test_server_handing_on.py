@@ -1,0 +1,242 @@
+"""How an arm goes from one person to the next: only at rest, parked, idle, and with nothing left on its way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+from lab_server import PATIENCE_S, Person, Served, kinds, run, served
+from tokens_of_people import token
+
+from hil.service.audit import Deed
+from hil.service.audit_reading import query
+from hil.service.lease import LeaseSettings
+from hil.service.rights import Role
+from hil.service.settings import Settings
+from hil.service.uploads import Job, Verdict
+from hil.types import Mode
+
+UNATTENDED = Settings(lease=LeaseSettings(unattended_park=True))
+
+
+async def left_at_home(lab: Served, user: str = "Ann") -> None:
+    """Somebody drives the arm to home, gives it back there and goes."""
+    person = await lab.join(token=token(user))
+    await person.drive()
+    await go(lab, person, "home")
+    await give_back(person)
+    await person.leave()
+
+
+async def go(lab: Served, person: Person, to: str) -> None:
+    """One planned move, from beginning to end."""
+    answer = await person.order("go", to=to, speed_share=0.5)
+    assert answer["type"] == "accepted", answer
+    await lab.reach(Mode.STREAMING)
+    await lab.reach(Mode.IDLE)
+
+
+async def give_back(person: Person) -> None:
+    """Release the arm."""
+    answer = await person.ask("release", arm=person.arm, epoch=person.lease["epoch"])
+    assert answer["type"] == "accepted", answer
+
+
+async def refused_as(person: Person) -> str:
+    """Why this person does not get the arm."""
+    answer = await person.ask("claim")
+    assert answer["type"] == "refused", answer
+    return str(answer["reason"])
+
+
+# -- the last byte ---------------------------------------------------------------------------------------
+
+
+def test_nobody_new_drives_before_the_loop_has_taken_all_that_was_sent_to_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            student, teacher = await lab.join(name="student"), await lab.join(name="teacher")
+            await student.drive()
+            worker = lab.workers["arm-1"]
+            worker.held_up = True
+            assert (await student.order("arm_jog", speed_share=0.3))["type"] == "accepted"
+            assert (await teacher.ask("take_over", reason=""))["type"] == "accepted"
+            # The newest report still says idle: by that alone the arm would stand.
+            assert lab.lab.desks["arm-1"].mode is Mode.IDLE
+            beats = worker.beats
+            async with asyncio.timeout(PATIENCE_S):
+                while worker.beats < beats + 10:
+                    await asyncio.sleep(0.01)
+            assert not teacher.yours
+            assert teacher.lease["phase"] == "changing"
+            worker.held_up = False
+            await teacher.until(lambda: teacher.yours)
+            assert kinds(worker.sent)[-2:] == ["ArmJog", "Stop"]
+            assert worker.settled
+            assert lab.lab.desks["arm-1"].mode is not Mode.ARMED
+
+    run(story)
+
+
+# -- bookings --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_teacher_who_takes_over_says_whether_the_booking_stays(tmp_path: Path, kept: bool) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            bookings = lab.lab.bookings
+            async with asyncio.timeout(PATIENCE_S):
+                while bookings.why_not("arm-1"):
+                    await asyncio.sleep(0.01)
+            bookings.book("arm-1", "Ann", None, 30.0, time.time())
+            lab.lab.calendar_changed()
+            student = await lab.join(token=token("Ann"))
+            await student.drive()
+            teacher = await lab.join(token=token("Tess", Role.TEACH))
+            await teacher.ask("take_over", reason="look", keep_booking=kept)
+            await teacher.until(lambda: teacher.yours)
+            assert [slot.user for slot in bookings.slots("arm-1", time.time())] == (["Ann"] if kept else [])
+
+    run(story)
+
+
+# -- parking ---------------------------------------------------------------------------------------------
+
+
+def test_an_arm_that_was_left_goes_to_nobody_new_until_a_teacher_has_parked_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            await left_at_home(lab)
+            pupil, teacher = await lab.join(token=token("Bob")), await lab.join(token=token("Tess", Role.TEACH))
+            assert "not parked yet" in await refused_as(pupil)
+            await teacher.drive()
+            teacher.held = False
+            await teacher.beat()
+            assert (await teacher.order("go", to="park", speed_share=0.5))["code"] == "deadman"
+            await teacher.hold()
+            await go(lab, teacher, "park")
+            await give_back(teacher)
+            await pupil.until(lambda: pupil.lease["phase"] == "free")
+            await pupil.drive()
+
+    run(story)
+
+
+def test_whoever_stands_beside_it_may_have_it_to_park_it_first(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            await left_at_home(lab)
+            beside = await lab.join(token=token("Nea", on_site=True), on_site=True)
+            await beside.drive()
+            assert (await beside.order("arm_jog", speed_share=0.5))["code"] == "mode"
+            assert (await beside.order("go", to="home", speed_share=0.5))["code"] == "mode"
+            await go(lab, beside, "park")
+            await beside.until(lambda: beside.lease["phase"] == "held")
+            await beside.hold()
+            assert (await beside.order("arm_jog", speed_share=0.5))["type"] == "accepted"
+
+    run(story)
+
+
+@pytest.mark.parametrize("settings", [Settings(), UNATTENDED])
+def test_the_service_parks_it_with_nobody_there_only_if_the_settings_say_so(tmp_path: Path, settings: Settings) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True, settings=settings) as lab:
+            await lab.ready()
+            await left_at_home(lab)
+            desk, worker = lab.lab.desks["arm-1"], lab.workers["arm-1"]
+            before = len(worker.sent)
+            if settings is UNATTENDED:
+                await lab.reach(Mode.STREAMING)
+                await lab.reach(Mode.IDLE)
+                assert desk.parked
+                pupil = await lab.join(token=token("Bob"))
+                await pupil.until(lambda: pupil.lease["phase"] == "free")
+                await pupil.drive()
+            else:
+                beats = worker.beats
+                async with asyncio.timeout(PATIENCE_S):
+                    while worker.beats < beats + 20:
+                        await asyncio.sleep(0.01)
+                assert "Load" not in kinds(worker.sent[before:])
+                assert not desk.parked
+
+    run(story)
+
+
+def test_an_arm_is_lent_to_nobody_while_the_service_still_plans_a_move_of_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            planned = asyncio.Event()
+
+            class Slow:
+                async def preview(self, job: Job) -> Verdict:
+                    await planned.wait()
+                    return Verdict(words="too late")
+
+                def close(self) -> None: ...
+
+            lab.lab.previews.close()
+            lab.lab.previews = Slow()  # type: ignore[assignment]
+            person, pupil = await lab.join(token=token("Ann")), await lab.join(token=token("Bob"))
+            await person.drive()
+            number = await person.send("go", arm="arm-1", epoch=person.lease["epoch"], issued_s=person.now_s(),
+                                       to="home", speed_share=0.5)  # fmt: skip
+            await give_back(person)
+            await pupil.until(lambda: pupil.lease["phase"] == "clearing")
+            assert "not cleared up yet" in await refused_as(pupil)
+            planned.set()
+            await person.until(lambda: number in person.answers)
+            assert person.answers[number]["type"] == "refused"
+            await pupil.until(lambda: pupil.lease["phase"] == "free")
+            await pupil.drive()
+
+    run(story)
+
+
+# -- the end of a token ----------------------------------------------------------------------------------
+
+
+def test_a_token_s_end_is_announced_and_holds_the_arm(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            person = await lab.join(token=token("Ann", expires_s=int(time.time()) + 4))
+            await person.drive()
+            await person.until(lambda: any(notice["kind"] == "token_ends" for notice in person.notices))
+            assert person.lease["slot_left_s"] < 5.0
+            await person.until(lambda: person.closed)
+            assert not lab.lab.desks["arm-1"].lease.driver
+            assert kinds(lab.workers["arm-1"].sent)[-1] == "Stop"
+
+    run(story)
+
+
+# -- the audit -------------------------------------------------------------------------------------------
+
+
+def test_the_audit_names_nobody(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            one, other = await lab.join(token=token("Ann-Sophie")), await lab.join(token=token("Bob"))
+            await one.drive()
+            assert "Ann-Sophie drives it" in await refused_as(other)
+            await other.order("arm_jog", speed_share=1.0)
+            await other.ask("stop")
+
+    run(story)
+    deeds = [entry.data for entry in query(tmp_path / "audit") if isinstance(entry.data, Deed)]
+    assert {deed.detail for deed in deeds if deed.what in ("claim", "arm jog") and deed.verdict == "refused"} == {
+        "lease"
+    }
+    assert "Ann" not in json.dumps([str(deed) for deed in deeds])
