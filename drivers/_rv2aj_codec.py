@@ -25,7 +25,7 @@ ABSENT = "****"
 _REPLY = re.compile(r"Q(?:(?P<ok>o)K|(?P<no>e)R)(?P<rest>.*)\Z", re.IGNORECASE | re.DOTALL)
 _ERROR = re.compile(r"(?P<number>\d{4})(?P<detail>\d*)(?P<where>(?:;\d+)*)\Z")
 _NUMBER = re.compile(r"[+-]?\d{1,5}\.\d{2}\Z")
-_STATUS = re.compile(r"(?P<run>[0-9A-F]{2})(?P<stop>[0-9A-F]{2})(?P<error>\d{1,4})\Z", re.IGNORECASE)
+_STATUS = re.compile(r"(?P<run>[0-9A-F]{2})(?P<stop>[0-9A-F]{2})(?P<error>0|[1-9]\d{0,3})\Z", re.IGNORECASE)
 _TAIL = re.compile(r"(?P<override>\d{1,3});(?P<speed>\d+\.\d{2});(?P<plus>[0-9A-F]{2})(?P<minus>[0-9A-F]{2})"
                    r"[0-9A-F]{4}\Z", re.IGNORECASE)  # fmt: skip
 
@@ -352,6 +352,17 @@ def decode_stops(data: str) -> Stops:
     names = [tuple(n for bit, n in enumerate(table) if word >> bit & 1)
              for word, table in zip(words, (STOP_INPUTS, EMERGENCY_STOPS), strict=True)]  # fmt: skip
     return Stops(*names)
+
+
+def decode_inputs(data: str) -> int:
+    """Read the answer to IN or OUT: sixteen signals, the first of them lowest.
+
+    Raises:
+        ControllerError: it is none.
+    """
+    if not re.fullmatch(r"[0-9A-F]{4}", data, re.IGNORECASE):
+        raise _wrong("IN", data)
+    return int(data, 16)
 
 
 def decode_entry(data: str) -> ProgramEntry | None:

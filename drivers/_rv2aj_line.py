@@ -69,6 +69,7 @@ class Line:
         replied_s: when the last reply came.
         noise: the last bytes that were no reply to anything.
         opened: True once the controller knows us; before that it answers no marker.
+        unasked: takes lines that are no replies, such as a running program prints; None if there should be none.
     """
 
     def __init__(self, settings: Rv2ajSettings, port: BytePort, now_s: float) -> None:
@@ -77,6 +78,7 @@ class Line:
         self.replied_s: float = float("-inf")
         self.noise = ""
         self.opened = False
+        self.unasked: Callable[[str], None] | None = None
         self._settings: Final = settings
         self._port: Final = port
         self._data = bytearray()
@@ -108,6 +110,10 @@ class Line:
         if self._lost is None:
             self._expect(_STOP)
 
+    def tell(self, text: str, now_s: float) -> None:
+        """Send a line for a program that reads the line; nothing answers it."""
+        self._send(f"{text}\r".encode("ascii", "replace"), now_s)
+
     def farewell(self, commands: tuple[str, ...], now_s: float) -> None:
         """Send requests whose replies nobody waits for: the last that leaves on this line."""
         self._send(b"".join(encode(command) for command in commands), now_s)
@@ -132,6 +138,10 @@ class Line:
         except ControllerError:
             self._data.clear()
             raise
+        if self.unasked is not None and self.opened:
+            for text in [text for text in lines if text[0] not in "qQ"]:
+                self.unasked(text)
+            lines = [text for text in lines if text[0] in "qQ"]
         if self._lost is not None:
             self._find_track(lines, now_s)
             return None

@@ -39,8 +39,8 @@ STEPS_A_DEGREE = 100.0
 REPORT_DEG = 0.02
 """Servos at rest hunt by one step of what JPOSF shows."""
 
-JOINT_REPLY, STATUS_REPLY, PLAIN_REPLY = 86, 18, 4
-"""Longest replies to JPOSF and DSTATE, and a bare QoK, with their ends."""
+JOINT_REPLY, STATUS_REPLY, INPUT_REPLY, PLAIN_REPLY = 86, 18, 8, 4
+"""Longest replies to JPOSF, DSTATE and IN, and a bare QoK, with their ends."""
 
 Five = tuple[float, float, float, float, float]
 

@@ -18,6 +18,7 @@ from drivers._rv2aj_codec import (
     decode_state,
     decode_stops,
 )
+from drivers._rv2aj_converse import converse
 from drivers._rv2aj_hello import greet
 from drivers._rv2aj_line import Ask, Line
 from drivers._rv2aj_settings import JOINT_REPLY, Rv2ajSettings
@@ -25,7 +26,6 @@ from drivers._rv2aj_talk import T, Talk, attempt, need
 from hil.clock import Clock
 from hil.link import Answer, BytePort, Condition, SavedFile
 
-POLL_S = 0.005
 MOST_PROGRAMS, MOST_LINES = 200, 5000
 MOST_TEXT = 200
 PARAMETERS = ("RLNG", "MEJAR", "MEPAR", "MEXTL", "MEXBS", "USRORG", "JSAFE", "CBAU232", "CPRTY232", "CSTOP232",
@@ -38,23 +38,10 @@ def _converse(
     """Hold one whole conversation, waiting by the clock."""
     with closing(open_port()) as port:
         line = Line(settings, port, clock.now_s())
-        talking = talk(line)
-        heard = None
-        while True:
-            try:
-                asked = talking.send(heard)
-            except StopIteration as done:
-                if line.opened:
-                    line.farewell(("CLOSE",), clock.now_s())
-                result: T = done.value
-                return result
-            assert asked is not None, "nothing here waits for anything but replies"
-            while not line.idle:
-                clock.sleep_until(clock.now_s() + POLL_S)
-                line.take(clock.now_s())
-            line.ask(asked, clock.now_s())
-            while (heard := line.take(clock.now_s())) is None:
-                clock.sleep_until(clock.now_s() + POLL_S)
+        result = converse(line, clock, talk(line))
+        if line.opened:
+            line.farewell(("CLOSE",), clock.now_s())
+        return result
 
 
 def ask(open_port: Callable[[int], BytePort], name: str, clock: Clock) -> Answer:

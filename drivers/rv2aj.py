@@ -7,7 +7,7 @@ MEASURED: JPOSF reads the encoders.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from drivers._rv2aj_alarms import LEVELS, explain
@@ -18,6 +18,7 @@ from drivers._rv2aj_codec import (
     Reply,
     Status,
     decode_alarm,
+    decode_inputs,
     decode_joints,
     decode_pose,
     decode_state,
@@ -39,7 +40,9 @@ from drivers._rv2aj_programs import (
     removal,
     renew,
 )
+from drivers._rv2aj_run import run_program
 from drivers._rv2aj_settings import (
+    INPUT_REPLY,
     JOINT_REPLY,
     LATE,
     MATCHED,
@@ -55,7 +58,16 @@ from drivers._rv2aj_survey import ask, back_up, look_over
 from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
 from hil.errors import CommandError, ControllerError, HilError, LinkClosed, LinkError, LinkOverrun
 from hil.link import ArmLink, BytePort
-from hil.types import Command, EnergiseCommand, JointCommand, JointState, LinkPhase, LinkState, StateSource
+from hil.types import (
+    Command,
+    EnergiseCommand,
+    InputState,
+    JointCommand,
+    JointState,
+    LinkPhase,
+    LinkState,
+    StateSource,
+)
 from hil.units import DEG
 
 __all__ = [
@@ -66,10 +78,13 @@ __all__ = [
     "back_up",
     "build",
     "look_over",
+    "run_program",
     "settings_from_table",
 ]
 
 STATUS_PERIOD_S = 0.5
+INPUT_PERIOD_S = 0.75
+INPUT_BITS = 16
 ARRIVED_DEG = 0.05
 STANDS_DEG = 1.0
 REST_DEG = 0.05
@@ -105,6 +120,7 @@ class Rv2ajDriver:
         self._bounds = tuple(zip(lower.tolist(), upper.tolist(), strict=True))
         self._line: Line | None = None
         self._token = 0
+        self._watched: tuple[int, ...] = ()
         self._forget()
 
     def _forget(self) -> None:
@@ -135,6 +151,7 @@ class Rv2ajDriver:
         self._busy_since_s: float | None = None
         self._written_s = float("-inf")
         self._gaps_s: list[float] = []
+        self._words: dict[int, tuple[float, int]] = {}
 
     # -- the link ----------------------------------------------------------------------------------------
 
@@ -204,6 +221,11 @@ class Rv2ajDriver:
         self._seq = command.seq
         return sent
 
+    def watch_inputs(self, signals: Sequence[int]) -> None:
+        """Read these inputs from now on, sixteen at a time, between the looks at the joints."""
+        self._watched = tuple(sorted(signals))
+        self._words = {}
+
     def stop(self, now_s: float) -> None:
         """Stop at the controller, keep the servos on, and throw away what was to come. Never raises.
 
@@ -267,7 +289,15 @@ class Rv2ajDriver:
             missed_replies=0 if self._line is None else self._line.missed,
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
+            inputs=self._inputs(),
         )
+
+    def _inputs(self) -> InputState | None:
+        """What was read of the inputs that are watched; None until all of them were."""
+        if not self._watched or any(_block(signal) not in self._words for signal in self._watched):
+            return None
+        values = tuple([(n, self._words[_block(n)][1] >> n % INPUT_BITS & 1) for n in self._watched])
+        return InputState(t_s=min(at_s for at_s, _ in self._words.values()), values=values)
 
     def _require_ready(self) -> None:
         if self._line is None:
@@ -628,11 +658,21 @@ class Rv2ajDriver:
                 if self._trouble_in(decode_status(heard.reply.data)):
                     # A garbled digit looks like a key that was turned: it counts when it is there twice.
                     yield from self._ask_status()
+        elif (block := self._block_due()) is not None:
+            heard = yield Ask(f"IN{block}", decode_inputs, INPUT_REPLY)
+            if heard is not None and heard.reply is not None and heard.reply.accepted:
+                self._words[block] = (heard.arrived_s, decode_inputs(heard.reply.data))
         else:
             heard = yield _LOOK
             if heard is not None and heard.reply is not None and heard.reply.accepted:
                 self._believe(decode_joints(heard.reply.data), heard.arrived_s)
         self._next_look_s = self._now_s + SPACING_S
+
+    def _block_due(self) -> int | None:
+        """The sixteen inputs, named by the first, that were not looked at for longest, if it is time."""
+        blocks = {_block(signal) for signal in self._watched}
+        read_s, block = min(((self._words.get(b, (float("-inf"), 0))[0], b) for b in blocks), default=(self._now_s, 0))
+        return block if self._now_s - read_s >= INPUT_PERIOD_S else None
 
     def _believe(self, found: Position, at_s: float) -> None:
         """Take a position if the arm can have got there, or if it is seen there twice.
@@ -710,6 +750,10 @@ class Rv2ajDriver:
                 return
         why = f" ({explain(refused.error).words})" if refused is not None else ""
         raise ControllerError(f"{self._name}: the controller does not come to rest {HALT_S:g} s after STOP{why}")
+
+
+def _block(signal: int) -> int:
+    return signal - signal % INPUT_BITS
 
 
 def _with_letter(standing: tuple[int, int]) -> tuple[int, str]:

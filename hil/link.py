@@ -71,6 +71,78 @@ class SavedFile(Record, frozen=True):
     text: str
 
 
+class StoredProgram(Record, frozen=True):
+    """A program as a controller keeps it: numbered lines, then positions, each one line of text."""
+
+    name: str
+    lines: tuple[str, ...]
+    points: tuple[str, ...] = ()
+
+
+class ProgramJob(Record, frozen=True):
+    """A program to run on a controller.
+
+    Attributes:
+        programs: the one to run, and those that it calls.
+        start: joints from which it was proved, rad.
+        stepping: pause before every line.
+        breaks: numbers of lines to pause before.
+        texts: lines of text for it, each after so many seconds.
+        text_lines: numbers of the lines that wait for text; empty to send whenever it is due.
+        pressed: inputs of an emulated controller: after so many seconds, from this number, sixteen bits. Never for a
+            real one, whose inputs are wires.
+    """
+
+    programs: tuple[StoredProgram, ...]
+    start: tuple[float, ...]
+    stepping: bool = False
+    breaks: tuple[int, ...] = ()
+    texts: tuple[tuple[float, str], ...] = ()
+    text_lines: tuple[int, ...] = ()
+    pressed: tuple[tuple[float, int, int], ...] = ()
+
+
+class ProgramLook(Record, frozen=True):
+    """What was seen of a running program: time since its start, line, joints in rad, outputs that are on."""
+
+    t_s: float
+    line: int
+    positions: tuple[float, ...]
+    outputs: tuple[int, ...]
+
+
+class ProgramEnd(Record, frozen=True):
+    """How a run ended: why not at the program's end, or empty; how long it lasted; how often it was looked at."""
+
+    reason: str
+    lasted_s: float
+    looks: int
+
+
+class ProgramWatcher(Protocol):
+    """Who follows a program that runs on a controller."""
+
+    def compared(self, program: StoredProgram, lines: Sequence[str], points: Sequence[str]) -> str:
+        """Where what was read back differs, in words that refuse the run; empty if nowhere."""
+        ...
+
+    def looked(self, look: ProgramLook) -> str:
+        """Take a look; a reason to stop the arm now, or empty."""
+        ...
+
+    def paused(self, line: int) -> bool:
+        """It stands before this line, or after a HLT: True to go on. May take its time."""
+        ...
+
+    def printed(self, text: str) -> None:
+        """The program has sent a line of text."""
+        ...
+
+    def said(self, text: str) -> None:
+        """Words for the user."""
+        ...
+
+
 class Pace(Record, frozen=True):
     """How a controller moves that takes fewer targets than the loop has ticks: straight in joint space, one by one.
 
@@ -126,6 +198,15 @@ class ArmLink(Protocol):
 
     def close(self) -> None:
         """Let go of the line. The arm stays as it is."""
+        ...
+
+
+@runtime_checkable
+class InputLink(Protocol):
+    """An `ArmLink` whose controller has input signals, and shows them in `LinkState.inputs` when asked to."""
+
+    def watch_inputs(self, signals: Sequence[int]) -> None:
+        """From now on read these, none for no longer."""
         ...
 
 

@@ -108,6 +108,18 @@ class LinkPhase(Enum):
     READY = "ready"
 
 
+class InputState(Record, frozen=True):
+    """Input signals of a controller, as they were read last.
+
+    Attributes:
+        t_s: when the oldest of them was read.
+        values: number and 0 or 1 of every input that was asked for.
+    """
+
+    t_s: float
+    values: tuple[tuple[int, int], ...]
+
+
 class LinkState(Record, frozen=True):
     """What a link knows after draining its line.
 
@@ -118,6 +130,7 @@ class LinkState(Record, frozen=True):
         missed_replies: consecutive queries without a valid answer.
         notices: texts for the user that are new since the last read.
         identity: what the controller calls itself, empty before READY.
+        inputs: the inputs that were asked for; None before they were read.
     """
 
     phase: LinkPhase
@@ -126,6 +139,7 @@ class LinkState(Record, frozen=True):
     missed_replies: int = 0
     notices: tuple[str, ...] = ()
     identity: str = ""
+    inputs: InputState | None = None
 
 
 class Refusal(Record, frozen=True):

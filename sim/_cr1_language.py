@@ -207,7 +207,15 @@ class SlotProgram(_Machine):
     @property
     def line(self) -> int:
         """Number of the line that it is at."""
-        line = self.machine.line
+        machine = self.machine
+        line, lines = machine.line, machine.frame.program.lines
+        if (
+            machine.state is SlotState.PAUSED
+            and not (machine.motion or machine.unfinished)
+            and machine.frame.pc < len(lines)
+        ):
+            # Between two lines it shows the one that a start would begin with.
+            line = lines[machine.frame.pc]
         return 0 if line is None else line.number or line.row
 
     @property

@@ -27,6 +27,7 @@ from hil.cli import (
     login,
     moving,
     plot,
+    program,
     pull,
     serve,
     tokens,
@@ -54,6 +55,7 @@ jog.add_to(app)
 journal.add_to(app)
 lint.add_to(app)
 plot.add_to(app)
+program.add_to(app)
 fake.add_to(app)
 bench_controller.add_to(app)
 tokens.add_to(app)

@@ -19,10 +19,11 @@ from hil.units import DEG, MM
 if TYPE_CHECKING:
     from hil.model.rig import Axis, Rig
     from hil.motion.motion import Motion
+    from hil.runtime.host import Host
     from hil.runtime.preview import PreviewReport
     from hil.runtime.report import Timing
     from hil.safety.certificate import Certificate
-    from hil.types import JointState, TickRecord
+    from hil.types import JointState, Mode, TickRecord
 
 RigName = Annotated[str, typer.Argument(help="Rig's name or file.")]
 TaskName = Annotated[str, typer.Argument(help="Task's name or file.")]
@@ -66,7 +67,7 @@ def preview(
                     "duration_s": report.duration_s, "samples": report.samples, "wire_bytes": len(report.wire_bytes),
                     "certificate": report.certificate})  # fmt: skip
     else:
-        _show_preview(set_up, report)
+        show_preview(set_up, report)
     if report.certificate is None:
         raise typer.Exit(1)
     if output is not None:
@@ -139,7 +140,7 @@ def demo(
     announce(set_up, hardware=False, port=None)
     motion = plan(set_up, task)
     report = _preview(set_up, motion)
-    _show_preview(set_up, report)
+    show_preview(set_up, report)
     if report.certificate is None:
         raise typer.Exit(1)
     _stream(set_up, motion, report.certificate, url=None, confirmed_by=None, journal=journal_file(set_up, None))
@@ -208,7 +209,7 @@ def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
         verify(granted, rig, motion, time.time(), version=hil.__version__)
         return granted
     report = _preview(rig, motion)
-    _show_preview(rig, report)
+    show_preview(rig, report)
     if report.certificate is None:
         raise RefusedError(report.refusals, "nothing is sent")
     return report.certificate
@@ -287,6 +288,37 @@ def _stream(
     confirmed_by: str | None,
     journal: Path,
 ) -> None:
+    def alone(host: Host) -> Mode:
+        return host.run(motion, certificate)
+
+    stream(rig, alone, motion.duration_s, url=url, confirmed_by=confirmed_by, journal=journal)
+
+
+def stream(
+    rig: Rig,
+    send: Callable[[Host], Mode],
+    duration_s: float,
+    *,
+    url: str | None,
+    confirmed_by: str | None,
+    journal: Path,
+) -> list[TickRecord]:
+    """Connect, have the pose confirmed, send, and report.
+
+    Args:
+        rig: which arm.
+        send: what to do with the connected arm; gives the mode in which it ended.
+        duration_s: about how long that takes.
+        url: real port, or None for the fake.
+        confirmed_by: who vouches for the pose.
+        journal: file to write.
+
+    Returns:
+        What was recorded.
+
+    Raises:
+        typer.Exit: it did not run to its end; the reason was printed.
+    """
     from hil.runtime.bare import measure_bare_loop
     from hil.runtime.host import Host
     from hil.runtime.report import timing_of, tracking
@@ -296,8 +328,8 @@ def _stream(
     with Host(rig, url=url, journal=journal, command=command_line(), on_record=records.append) as host:
         try:
             host.connect(voucher(rig, url, confirmed_by))
-            print(f"streaming {motion.duration_s:.1f} s; Ctrl-C stops and holds", flush=True)
-            mode = host.run(motion, certificate)
+            print(f"streaming {duration_s:.1f} s; Ctrl-C stops and holds", flush=True)
+            mode = send(host)
         finally:
             for event in host.events:
                 print(f"  {event}", flush=True)
@@ -305,13 +337,14 @@ def _stream(
     sent_bytes = sum(len(record.written) for record in records)
     if streamed:
         _show_tracking(rig, tracking(rig, records))
-    if mode is Mode.IDLE:
-        bare = measure_bare_loop(rig.period_s, min(3.0, motion.duration_s))
+    if mode is Mode.IDLE and streamed:
+        bare = measure_bare_loop(rig.period_s, min(3.0, duration_s))
         _show_timing(timing_of(streamed), bare)
     print(f"{sent_bytes} bytes sent; journal {host.journal}")
     if mode is not Mode.IDLE:
         complain(f"{rig.id}: the motion did not run to its end; {_last_stop(host.events)}")
         raise typer.Exit(1)
+    return records
 
 
 def _last_stop(events: list[str]) -> str:
@@ -351,7 +384,8 @@ def _in_unit(axis: Axis, value: float) -> str:
     return f"{value / DEG:.2f} deg" if axis.kind.value == "revolute" else f"{value / MM:.2f} mm"
 
 
-def _show_preview(rig: Rig, report: PreviewReport) -> None:
+def show_preview(rig: Rig, report: PreviewReport) -> None:
+    """Print the verdict: refusals, or the worst margins."""
     if report.refusals:
         console().print(f"[bold]REFUSED[/bold] for rig {rig.id}: {len(report.refusals)} reasons")
         for refusal in report.refusals:

@@ -45,11 +45,24 @@ class Mark(Record, frozen=True):
     tolerance_m: float | None = None
 
 
-class _Wire(Record, frozen=True):
+class ExpectedInput(Record, frozen=True):
+    """An input of the controller that decided something while samples `first` to `last` were made.
+
+    It has to be the same when they are sent; where it differs, the arm is held.
+    """
+
+    first: int
+    last: int
+    signal: int
+    value: int
+
+
+class _Wire(Record, frozen=True, omit_defaults=True):
     axes: tuple[str, ...]
     period_s: float
     samples: bytes
     marks: tuple[Mark, ...]
+    expected: tuple[ExpectedInput, ...] = ()
 
 
 class Motion:
@@ -62,6 +75,7 @@ class Motion:
         period_s: time between samples.
         samples: read-only array (N, n_axes) in radians or metres; sample 0 is the start pose.
         marks: stretches in rising order.
+        expected: inputs that the controller has to show, by their first samples in rising order.
         digest: SHA-256 over all of the above.
 
     Raises:
@@ -69,21 +83,28 @@ class Motion:
             much of it.
     """
 
-    __slots__ = ("_lasts", "axes", "digest", "marks", "period_s", "samples")
+    __slots__ = ("_lasts", "axes", "digest", "expected", "marks", "period_s", "samples")
 
     axes: tuple[str, ...]
     period_s: float
     samples: FloatArray
     marks: tuple[Mark, ...]
+    expected: tuple[ExpectedInput, ...]
     digest: str
     _lasts: tuple[int, ...]
 
     def __init__(
-        self, axes: Sequence[str], period_s: float, samples: npt.ArrayLike, marks: Sequence[Mark] = ()
+        self,
+        axes: Sequence[str],
+        period_s: float,
+        samples: npt.ArrayLike,
+        marks: Sequence[Mark] = (),
+        expected: Sequence[ExpectedInput] = (),
     ) -> None:
         array = np.array(samples, dtype="<f8", order="C")
         plain = _plain(marks)
         _check(tuple(axes), period_s, array, plain)
+        _check_expected(expected, array.shape[0])
         # The copy ends in bytes so that no view of it can be made writeable again.
         frozen = np.frombuffer(array.tobytes(), dtype=np.dtype("<f8")).reshape(array.shape)
         setattr_ = object.__setattr__
@@ -91,6 +112,7 @@ class Motion:
         setattr_(self, "period_s", float(period_s))
         setattr_(self, "samples", frozen)
         setattr_(self, "marks", plain)
+        setattr_(self, "expected", tuple(expected))
         setattr_(self, "_lasts", tuple(mark.last for mark in plain))
         setattr_(self, "digest", hashlib.sha256(self.to_bytes()).hexdigest())
 
@@ -140,7 +162,13 @@ class Motion:
 
     def to_bytes(self) -> bytes:
         """All of it, as MessagePack; samples as little-endian doubles."""
-        wire = _Wire(axes=self.axes, period_s=self.period_s, samples=self.samples.tobytes(), marks=self.marks)
+        wire = _Wire(
+            axes=self.axes,
+            period_s=self.period_s,
+            samples=self.samples.tobytes(),
+            marks=self.marks,
+            expected=self.expected,
+        )
         return msgspec.msgpack.encode(wire)
 
     @classmethod
@@ -160,7 +188,7 @@ class Motion:
                 f"encoded motion: {len(wire.samples)} bytes of samples do not divide by {len(wire.axes)} axes"
             )
         samples = np.frombuffer(wire.samples, dtype="<f8").reshape(-1, len(wire.axes))
-        return cls(wire.axes, wire.period_s, samples, wire.marks)
+        return cls(wire.axes, wire.period_s, samples, wire.marks, wire.expected)
 
 
 def _plain(marks: Sequence[Mark]) -> tuple[Mark, ...]:
@@ -205,6 +233,17 @@ def _check_marks(marks: tuple[Mark, ...], count: int) -> None:
             )
         last, step = mark.last, mark.step
         _check_line(mark)
+
+
+def _check_expected(expected: Sequence[ExpectedInput], count: int) -> None:
+    first = 0
+    for each in expected:
+        if not first <= each.first <= each.last < count or each.signal < 0 or each.value not in (0, 1):
+            raise CommandError(
+                f"motion: input {each.signal} expected to be {each.value} in samples {each.first} to {each.last}; "
+                f"allowed: 0 or 1, stretches that begin in rising order within 0 to {count - 1}"
+            )
+        first = each.first
 
 
 def _check_line(mark: Mark) -> None:

@@ -233,6 +233,11 @@ class Interpreter:
         return self._halt is not None
 
     @property
+    def unfinished(self) -> bool:
+        """True while a pause holds up a move that a start would first go on with."""
+        return self._paused is not None
+
+    @property
     def line(self) -> Line | None:
         """The line being done; None in an empty program."""
         lines = self.frame.program.lines
@@ -443,6 +448,7 @@ class Interpreter:
             self.motion, self.skipped = None, 0
             if self.modal.fine and not self.modal.blend:
                 self.wait(self.settings.fine_settle_s)
+            self.wait(self.settings.rest_s)
 
     def _statement(self) -> bool:
         """Do the next statement; False if it has to be looked at again in the next tick."""

@@ -13,7 +13,7 @@ import numpy as np
 from hil.errors import ConfigError, RefusedError
 from hil.link import FloatArray
 from hil.model.rig import AxisKind, Rig
-from hil.motion.motion import MAX_DURATION_S, Kind, Mark, Motion
+from hil.motion.motion import MAX_DURATION_S, ExpectedInput, Kind, Mark, Motion
 from hil.motion.profiles import HEADROOM, rest_to_rest
 from hil.program.arm import ProgramArm
 from hil.program.frames import SlotState
@@ -36,15 +36,6 @@ PATIENCE_S = 60.0
 """How long a program may wait after the last assumed input, before it is taken to wait for ever."""
 
 CHECK = "P-01"
-
-
-class Expected(Record, frozen=True):
-    """An input that decided something while samples `first` to `last` were made: it has to be the same on the arm."""
-
-    first: int
-    last: int
-    signal: int
-    value: int
 
 
 class ExpectedText(Record, frozen=True):
@@ -70,7 +61,7 @@ class ProgramPlan(NamedTuple):
         motion: every sample; its marks name lines, and the first one the digest, so that a certificate of the motion
             binds the program's text and the inputs.
         trace: one row a sample, the start included.
-        expected: inputs that the arm has to find; where one differs, the arm is to hold.
+        expected: inputs that the arm has to find; where one differs, it is held. They are part of the motion.
         texts: lines of text that it has to find.
         sent: what it sent.
         notices: words for the user.
@@ -80,14 +71,14 @@ class ProgramPlan(NamedTuple):
 
     motion: Motion
     trace: tuple[TraceRow, ...]
-    expected: tuple[Expected, ...]
+    expected: tuple[ExpectedInput, ...]
     texts: tuple[ExpectedText, ...]
     sent: tuple[Sent, ...]
     notices: tuple[str, ...]
     ended: bool
     digest: str
 
-    def differing(self, sample: int, inputs: Mapping[int, int]) -> tuple[Expected, ...]:
+    def differing(self, sample: int, inputs: Mapping[int, int]) -> tuple[ExpectedInput, ...]:
         """Expectations of a sample that inputs, as they really are, do not meet; an input that is not named is 0."""
         return tuple(
             each
@@ -154,7 +145,7 @@ def plan_program(
         RefusedError: it does not end in time, or waits for an input that nobody assumes.
     """
     arm, limits = arm_of(rig), limits_of(rig)
-    assumed, settings = inputs or Inputs(), settings or Settings()
+    assumed, settings = inputs or Inputs(), _with_rests(rig, settings or Settings())
     joints = list(start if start is not None else rig.home[: len(arm.slots)])
     recorder = _Recorder(assumed)
     machine = Interpreter(program, arm, recorder, limits, joints, settings=settings, library=library)
@@ -186,17 +177,25 @@ def plan_program(
     digest = _digest(program, library or {}, assumed, settings, joints, rig.period_s)
     samples = _with_gripper(rig, np.array(rows), recorder.hand)
     marks = _marks(trace, moved, digest)
-    motion = Motion([axis.name for axis in rig.axes], rig.period_s, samples, marks)
+    motion = Motion([axis.name for axis in rig.axes], rig.period_s, samples, marks, recorder.expected())
     return ProgramPlan(
         motion,
         tuple(trace),
-        recorder.expected(),
+        motion.expected,
         tuple(recorder.texts),
         tuple(recorder.printed),
         tuple(machine.notices),
         ended,
         digest,
     )
+
+
+def _with_rests(rig: Rig, settings: Settings) -> Settings:
+    """A controller of few targets cuts the corner between two moves, unless the arm rests there for one of them."""
+    pace = rig.controller.pace
+    if pace is None or settings.rest_s >= pace.longest_s:
+        return settings
+    return msgspec.structs.replace(settings, rest_s=pace.longest_s)
 
 
 class _Recorder(AssumedSignals):
@@ -211,8 +210,8 @@ class _Recorder(AssumedSignals):
     def __init__(self, inputs: Inputs) -> None:
         super().__init__(inputs)
         self._asked: dict[int, tuple[int, bool]] = {}
-        self._open_ended: dict[int, Expected] = {}
-        self._closed: list[Expected] = []
+        self._open_ended: dict[int, ExpectedInput] = {}
+        self._closed: list[ExpectedInput] = []
         self.texts: list[ExpectedText] = []
         self.printed: list[Sent] = []
         self.hand: list[tuple[int, bool]] = [(0, True)]
@@ -254,10 +253,10 @@ class _Recorder(AssumedSignals):
             else:
                 if before is not None:
                     self._closed.append(before)
-                self._open_ended[signal] = Expected(first=sample, last=sample, signal=signal, value=value)
+                self._open_ended[signal] = ExpectedInput(first=sample, last=sample, signal=signal, value=value)
         self._asked.clear()
 
-    def expected(self) -> tuple[Expected, ...]:
+    def expected(self) -> tuple[ExpectedInput, ...]:
         """All of it, in the order of samples."""
         return tuple(sorted([*self._closed, *self._open_ended.values()], key=lambda each: (each.first, each.signal)))
 

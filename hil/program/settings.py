@@ -14,6 +14,7 @@ class Settings(Record, frozen=True):
         stack_depth: GOSUBs within each other before error 3100.
         panel_override: percent, over OVRD.
         fine_settle_s: how long FINE waits at the end of a move.
+        rest_s: how long every move that does not run into the next one is followed by rest, beyond FINE.
         servo_on_s: from SERVO ON to M_SVO=1.
         safe_deg: P_SAFE as joint angles (parameter JSAFE), in the eight places of a joint set.
         arch_mm: how far MVA lifts where no DEF ARCH says it.
@@ -28,6 +29,7 @@ class Settings(Record, frozen=True):
     stack_depth: int = 100
     panel_override: int = 100
     fine_settle_s: float = 0.1
+    rest_s: float = 0.0
     servo_on_s: float = 0.5
     safe_deg: tuple[float, ...] = (0.0, 0.0, 90.0, 0.0, 90.0, 0.0)
     arch_mm: float = 50.0

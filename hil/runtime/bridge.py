@@ -13,11 +13,12 @@ from typing import Protocol
 import numpy as np
 
 from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkOverrun
-from hil.link import ArmLink
+from hil.link import ArmLink, InputLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.stopping import stop_ramp, stop_time_s
 from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.modes import Event, follow
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
@@ -128,6 +129,7 @@ class Bridge:
         self._energise: EnergiseSource | None = None
         self._source: MotionSource | StopSource | JogSource | None = None
         self._motion: Motion | None = None
+        self._inputs = InputWatch(())
         self._certificate: Certificate | None = None
         self._armed_at_s = 0.0
         self._jog_share: float | None = None
@@ -353,8 +355,16 @@ class Bridge:
                 f"allowed: axes {', '.join(names)} with a period of {self._rig.period_s * 1e3:g} ms, those of this rig"
             )
         verify(certificate, self._rig, motion, now_s + self._epoch_offset_s, version=self._version)
+        self._watch_inputs(motion)
         self._motion, self._certificate = motion, certificate
         self._events.append(f"motion {motion.digest[:12]} loaded, {motion.duration_s:.2f} s")
+
+    def _watch_inputs(self, motion: Motion) -> None:
+        """Have the controller's inputs read that the motion depends on, and no others."""
+        if isinstance(self._link, InputLink):
+            self._link.watch_inputs(watched_signals(motion.expected))
+        elif motion.expected:
+            raise InterlockError("this motion depends on inputs, and the controller shows none", ["inputs"])
 
     def _arm(self, digest: str, now_s: float) -> None:
         if self.mode not in (Mode.IDLE, Mode.HOLDING):
@@ -375,6 +385,7 @@ class Bridge:
         self._recent = [self._motion.start]
         self._guard.reset(self._motion.start)
         self._source = MotionSource(self._motion)
+        self._inputs = InputWatch(self._motion.expected)
         self._follow(Event.START, f"streaming motion {digest[:12]}")
 
     def _check_start(self, digest: str, now_s: float) -> None:
@@ -478,6 +489,10 @@ class Bridge:
             return
         if alarm is not None:
             self._stop(now_s, alarm)
+        elif isinstance(self._source, MotionSource) and (
+            differing := self._inputs.differing(self._source.sample, self._link_state.inputs, now_s)
+        ):
+            self._stop(now_s, differing)
         elif isinstance(self._source, JogSource) and self._source.silent(now_s):
             self._stop(now_s, f"the jog's hold was not renewed for {HOLD_S * 1e3:.0f} ms")
         elif silent:

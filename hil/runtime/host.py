@@ -36,6 +36,7 @@ T = TypeVar("T")
 POLL_S = 0.02
 CONNECT_S = 8.0
 PATIENCE_S = 600.0
+INPUTS_S = 2.0
 RING_BYTES = 32 << 20
 MAILBOX_BYTES = 32 << 20
 _PREFIX = "hil-"
@@ -163,6 +164,9 @@ class Host:
         """
         self.send(Load(motion=motion.to_bytes(), certificate=certificate.to_bytes()), Arm(digest=motion.digest))
         self.wait_for(Mode.ARMED, 2.0)
+        if motion.expected:
+            # The controller's inputs are read from the loading on, and may be needed for the first sample.
+            self.until(lambda: False, INPUTS_S)
         self.send(Start(digest=motion.digest))
         self.wait_for(Mode.STREAMING, 2.0)
         ended = {Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED}

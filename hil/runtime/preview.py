@@ -9,10 +9,12 @@ import time
 from collections.abc import Sequence
 
 import hil
+from hil.link import ArmLink
 from hil.model.rig import Rig
-from hil.motion.motion import Motion
+from hil.motion.motion import ExpectedInput, Motion
 from hil.robot import Robot
 from hil.runtime import wiring
+from hil.runtime.input_watch import AssumedInputs
 from hil.runtime.report import Tracking, tracking
 from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
@@ -93,8 +95,23 @@ def preview(rig: Rig, motion: Motion, *, now_epoch_s: float | None = None) -> Pr
 class _Rehearsal:
     """The bridge of one rig on a virtual clock, from DISCONNECTED on."""
 
-    def __init__(self, rig: Rig, start: Sequence[float], *, energised: bool, now_epoch_s: float) -> None:
-        self._arm = wiring.virtual_arm(rig, start, energised=energised, epoch_offset_s=now_epoch_s)
+    def __init__(
+        self,
+        rig: Rig,
+        start: Sequence[float],
+        *,
+        energised: bool,
+        now_epoch_s: float,
+        expected: Sequence[ExpectedInput] = (),
+    ) -> None:
+        self._assumed: AssumedInputs | None = None
+
+        def assume(link: ArmLink) -> ArmLink:
+            self._assumed = AssumedInputs(link, expected)
+            return self._assumed
+
+        around = assume if expected else lambda link: link
+        self._arm = wiring.virtual_arm(rig, start, energised=energised, epoch_offset_s=now_epoch_s, around=around)
         self._period_s = rig.period_s
         self.records: list[TickRecord] = []
 
@@ -106,6 +123,9 @@ class _Rehearsal:
             record = bridge.tick(clock.now_s(), requests)
             self.records.append(record)
             requests = ()
+            if self._assumed is not None and record.sample is not None:
+                # Once sent it is the turn of the next; one that did not leave comes again.
+                self._assumed.sample = record.sample + (record.sent is not None)
             clock.sleep_until(clock.now_s() + self._period_s)
             if record.mode is until:
                 return True
@@ -160,7 +180,7 @@ def _rehearse(
     rig: Rig, motion: Motion, certificate: Certificate, now_epoch_s: float
 ) -> tuple[list[TickRecord], tuple[Refusal, ...]]:
     """Stream the motion through driver and fake; the arm is already driven at the start pose."""
-    rehearsal = _Rehearsal(rig, motion.start, energised=True, now_epoch_s=now_epoch_s)
+    rehearsal = _Rehearsal(rig, motion.start, energised=True, now_epoch_s=now_epoch_s, expected=motion.expected)
     load = Load(motion=motion.to_bytes(), certificate=certificate.to_bytes())
     done = (
         rehearsal.run((), Mode.UNKNOWN_POSE, CONNECT_DEADLINE_S)

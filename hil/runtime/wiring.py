@@ -30,6 +30,9 @@ from hil.link import (
     ChannelLink,
     Condition,
     ControllerSettings,
+    ProgramEnd,
+    ProgramJob,
+    ProgramWatcher,
     SavedFile,
     SerialAdapter,
     ServoChannel,
@@ -65,6 +68,8 @@ CROOKED_US = 80.0
 """Half the distance of two teeth of a horn, some 7 degrees."""
 SHARED_SERIALS = frozenset({"0001"})
 """What makers of converters leave in every one of them: no serial number at all."""
+SOMEBODYS = {"1": "10 END"}
+"""A program that was there before us, as on nearly every controller, and is to be there after us."""
 JUMPER_RATES = (2400, 9600, 38400, 115200)
 """Baud rates that the jumpers of an SSC-32 can set; any other takes an SSC-32U."""
 
@@ -88,6 +93,7 @@ class Kind:
         framing: data bits, parity and stop bits with which it is asked.
         look_over: what it says of itself to a person at the bench; None for a kind that can only say who it is.
         back_up: copies what people have stored in it; None for a kind that stores nothing.
+        run_program: runs a program on the controller itself; None for a kind that cannot.
     """
 
     settings_type: type[Any]
@@ -101,6 +107,7 @@ class Kind:
     framing: str = "8N1"
     look_over: Callable[[Any, Callable[[], BytePort], Clock], tuple[Condition, ...]] | None = None
     back_up: Callable[[Any, Callable[[], BytePort], Clock], tuple[SavedFile, ...]] | None = None
+    run_program: Callable[[Any, Callable[[], BytePort], Clock, ProgramJob, ProgramWatcher], ProgramEnd] | None = None
 
 
 @dataclass(frozen=True)
@@ -250,7 +257,7 @@ def _cr1_in_memory(
     """An arm with brakes and encoders: it stands where it stands, whether its servos are on or not."""
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
-    cr1 = Cr1(_cr1(settings), start_s=start_s, joints_deg=settings.degrees(start))
+    cr1 = Cr1(_cr1(settings), start_s=start_s, joints_deg=settings.degrees(start), programs=SOMEBODYS)
 
     def serve(
         tcp: bool, ready: Callable[[str], None], heard: Callable[[bytes, float], None], stop: Callable[[], bool]
@@ -282,6 +289,7 @@ def _cr1_process(rig: Rig, folder: Path, ready: Connection) -> None:
         link=None if on_tcp else str(folder / "cr1"),
         tcp_port=0 if on_tcp else None,
         settings=_cr1(settings),
+        programs=SOMEBODYS,
         joints_deg=settings.degrees(rig.park),
         parent_pid=os.getppid(),
     )
@@ -315,6 +323,7 @@ KINDS: Mapping[str, Kind] = {
         framing="8E2",
         look_over=rv2aj.look_over,
         back_up=rv2aj.back_up,
+        run_program=rv2aj.run_program,
     ),
 }
 
@@ -400,6 +409,26 @@ def back_up(rig: Rig, url: str | None) -> tuple[SavedFile, ...]:
     return save(*_by_itself(rig, url))
 
 
+def run_program(rig: Rig, url: str | None, job: ProgramJob, watcher: ProgramWatcher) -> ProgramEnd:
+    """Run a program on a controller itself, at the rig's override.
+
+    Args:
+        rig: whose controller.
+        url: its port; None for a fake in memory on virtual time, its arm in the park pose.
+        job: what to run.
+        watcher: is told and asked on the way.
+
+    Raises:
+        InterlockError: controllers of this kind run no programs.
+        ControllerError: something stands in the way, or what was stored is not the program.
+        LinkError: the line failed.
+    """
+    run = KINDS[rig.controller.kind].run_program
+    if run is None:
+        raise InterlockError(f"rig {rig.id}: a {rig.controller.kind} runs no programs; use --on bridge")
+    return run(*_by_itself(rig, url), job, watcher)
+
+
 def _by_itself(rig: Rig, url: str | None) -> tuple[Any, Callable[[], BytePort], Clock]:
     """Settings, port and clock to talk to a controller without a session."""
     settings = msgspec.structs.replace(rig.controller, port_url=url or "memory")  # type: ignore[type-var]
@@ -439,11 +468,12 @@ def _bridge(
     now_s: float,
     epoch_offset_s: float,
     version: str,
+    around: Callable[[ArmLink], ArmLink] = lambda link: link,
 ) -> Bridge:
     link, tap = _link(rig, url, open_port)
     guard = Guard(rig, Robot(rig.robot))
     shadow = simulated_arm(rig, start, now_s)
-    return Bridge(rig, link, shadow, guard, tap, epoch_offset_s=epoch_offset_s, version=version)
+    return Bridge(rig, around(link), shadow, guard, tap, epoch_offset_s=epoch_offset_s, version=version)
 
 
 def _open_real(rig: Rig, url: str) -> BytePort:
@@ -628,7 +658,13 @@ class VirtualArm:
 
 
 def virtual_arm(
-    rig: Rig, start: Sequence[float], *, energised: bool, epoch_offset_s: float, faults: FaultScript | None = None
+    rig: Rig,
+    start: Sequence[float],
+    *,
+    energised: bool,
+    epoch_offset_s: float,
+    faults: FaultScript | None = None,
+    around: Callable[[ArmLink], ArmLink] = lambda link: link,
 ) -> VirtualArm:
     """Wire a rig to an emulated controller in memory.
 
@@ -638,6 +674,7 @@ def virtual_arm(
         energised: True if the controller already drives it there.
         epoch_offset_s: epoch seconds at virtual second 0.
         faults: what goes wrong on the line and the controller, see `fault_script`.
+        around: what to put between bridge and driver.
     """
     clock = VirtualClock(VIRTUAL_START_S)
     fake = KINDS[rig.controller.kind].memory_fake(rig, start, energised, faults, 0.0)
@@ -649,6 +686,7 @@ def virtual_arm(
         now_s=clock.now_s(),
         epoch_offset_s=epoch_offset_s,
         version=hil.__version__,
+        around=around,
     )
     return VirtualArm(bridge, clock, fake)
 

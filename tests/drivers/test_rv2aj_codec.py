@@ -161,7 +161,7 @@ def test_status_bits_are_those_of_the_manual() -> None:
     assert decode_status("A1060;1;0").servo
 
 
-@pytest.mark.parametrize("data", ["", "QoK", "09;17;1", "XX060;1;0", JOINTS])
+@pytest.mark.parametrize("data", ["", "QoK", "09;17;1", "XX060;1;0", "AA0100;1;0", JOINTS])
 def test_what_is_no_status_is_refused(data: str) -> None:
     with pytest.raises(ControllerError):
         decode_status(data)

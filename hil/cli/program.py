@@ -1,0 +1,287 @@
+"""hil program: a MELFA-BASIC program, proved first, then streamed by the bridge or run by its controller."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+from hil.cli.moving import (
+    ConfirmedBy,
+    Hardware,
+    Journal,
+    Port,
+    RigName,
+    announce,
+    command_line,
+    journal_file,
+    show_preview,
+    stream,
+)
+from hil.cli.output import complain
+
+if TYPE_CHECKING:
+    from hil.link import ProgramEnd, ProgramJob
+    from hil.model.rig import Rig
+    from hil.program.arm import ProgramArm
+    from hil.program.parts import Part
+    from hil.program.planning import ProgramPlan
+    from hil.program.signals import Inputs
+    from hil.program.structure import Program
+    from hil.program.trace import TraceRow
+    from hil.runtime.host import Host
+    from hil.runtime.program_watch import WayWatch
+    from hil.safety.certificate import Certificate
+    from hil.types import Mode
+
+On = Literal["bridge", "controller"]
+
+_INPUT = re.compile(r"(?P<signal>\d{1,5})=(?P<value>[01])(?:@(?P<time>\d+(?:\.\d+)?))?")
+_TEXT = re.compile(r"(?P<text>.+?)(?:@(?P<time>\d+(?:\.\d+)?))?", re.DOTALL)
+_LINE_NUMBER = 1
+"""Under which number of OPEN the assumed texts come."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(name="program")(run_a_program)
+
+
+class Proved(NamedTuple):
+    """A program with all that its preview gave."""
+
+    rig: Rig
+    program: Program
+    library: Mapping[str, Program]
+    inputs: Inputs
+    arm: ProgramArm
+    plan: ProgramPlan
+    certificate: Certificate
+
+
+def run_a_program(
+    rig: RigName,
+    program: Annotated[str, typer.Argument(help="Program's name or file; a .pos list beside it is read too.")],
+    on: Annotated[
+        On, typer.Option(help="Who runs it: the bridge streams its motion, or the controller itself.")
+    ] = "bridge",
+    step: Annotated[bool, typer.Option("--step", help="Pause before every line that takes time.")] = False,
+    breaks: Annotated[list[int] | None, typer.Option("--break", metavar="LINE", help="Pause before this line.")] = None,
+    trace: Annotated[Path | None, typer.Option(metavar="CSV", help="Write what the arm did here.")] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", metavar="N=V[@S]", help="Assume input N to be V from S seconds on.")
+    ] = None,
+    texts: Annotated[
+        list[str] | None,
+        typer.Option("--text", metavar="TEXT[@S]", help="Assume a line of text for INPUT after S seconds."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict/--loose", help="Only what IV spells, or also what V allows.")
+    ] = False,
+    only_preview: Annotated[
+        bool, typer.Option("--preview", help="Prove it and write the trace; send nothing.")
+    ] = False,
+    hardware: Hardware = False,
+    port: Port = None,
+    confirmed_by: ConfirmedBy = None,
+    journal: Journal = None,
+) -> None:
+    """Prove a program with the inputs assumed, and run it, on the fake unless --hardware is given.
+
+    An input or an interrupt that then comes differently holds the arm.
+    """
+    from hil.errors import CommandError
+    from hil.runtime.wiring import load_rig
+
+    assumed = read_inputs(inputs or (), texts or ())
+    if trace is not None and trace.exists():
+        raise CommandError(f"--trace: {trace} exists already, and no trace is overwritten; name another file")
+    set_up = load_rig(rig)
+    url = announce(set_up, hardware, port)
+    file = journal_file(set_up, journal)
+    proved = _prove(set_up, program, assumed, strict=strict)
+    known = {line.number or line.row for line in proved.program.lines}
+    for line in breaks or ():
+        if line not in known:
+            raise CommandError(f"--break: there is no line {line} in {proved.program.name}", value=line)
+    ended = True
+    if only_preview:
+        rows: Sequence[TraceRow] = proved.plan.trace
+    elif on == "controller":
+        rows, ended = _on_controller(proved, url, step=step, breaks=breaks or ())
+    else:
+        rows = _on_bridge(proved, url, confirmed_by, file, step=step, breaks=breaks or ())
+    if trace is not None:
+        from hil.program.trace import to_csv
+
+        trace.write_text(to_csv(rows, proved.arm), encoding="utf-8")
+        print(f"trace of {len(rows)} rows written to {trace}")
+    if not ended:
+        raise typer.Exit(1)
+
+
+def read_inputs(inputs: Sequence[str], texts: Sequence[str]) -> Inputs:
+    """What was typed behind --input and --text.
+
+    Raises:
+        CommandError: one of them cannot be read.
+    """
+    from hil.errors import CommandError
+    from hil.program.signals import LARGEST_SIGNAL, InputChange, Inputs, TextArrives
+
+    changes = []
+    for typed in inputs:
+        found = _INPUT.fullmatch(typed)
+        if found is None or int(found["signal"]) > LARGEST_SIGNAL:
+            raise CommandError(
+                f"--input {typed!r} given; allowed: N=0 or N=1 with N up to {LARGEST_SIGNAL}, "
+                "from S seconds on with @S, such as 8=1@2.5",
+                value=typed,
+            )
+        at_s = float(found["time"] or 0.0)
+        changes.append(InputChange(time_s=at_s, signal=int(found["signal"]), value=int(found["value"])))
+    arriving = []
+    for typed in texts:
+        found = _TEXT.fullmatch(typed)
+        if found is None:
+            raise CommandError(f"--text {typed!r} given; allowed: a line of text, after S seconds with @S", value=typed)
+        arriving.append(TextArrives(time_s=float(found["time"] or 0.0), number=_LINE_NUMBER, text=found["text"]))
+    return Inputs(changes=tuple(changes), texts=tuple(arriving))
+
+
+def _prove(rig: Rig, name: str, inputs: Inputs, *, strict: bool) -> Proved:
+    from hil.errors import RefusedError
+    from hil.program import programs
+    from hil.runtime.preview import preview
+
+    dialect = programs.Dialect.STRICT if strict else programs.Dialect.LOOSE
+    program = programs.load_program(name, dialect)
+    library = programs.load_library(program, dialect)
+    arm = programs.arm_of(rig)
+    plan = programs.plan_program(rig, program, inputs, start=rig.park[: len(arm.slots)], library=library)
+    for notice in plan.notices:
+        print(f"  {notice}")
+    report = preview(rig, plan.motion)
+    show_preview(rig, report)
+    if report.certificate is None:
+        raise RefusedError(report.refusals, "nothing is sent")
+    print(f"program {program.name}, digest {plan.digest[:12]}: {_assumptions(plan)}")
+    return Proved(rig, program, library, inputs, arm, plan, report.certificate)
+
+
+def _assumptions(plan: ProgramPlan) -> str:
+    signals = sorted({each.signal for each in plan.expected})
+    if not signals and not plan.texts:
+        return "it depends on nothing from outside"
+    parts = [f"inputs {', '.join(map(str, signals))}"] if signals else []
+    parts += [f"{len(plan.texts)} lines of text"] if plan.texts else []
+    return f"it depends on {' and '.join(parts)}; the arm holds where they differ"
+
+
+def _go_on(line: int, statement: str) -> bool:
+    """Ask a person at the terminal; without one nothing goes on."""
+    if not sys.stdin.isatty():
+        complain(f"before line {line}: nobody is at the terminal to go on")
+        return False
+    answer = input(f"before line {line}: {statement or 'a comment'}. Enter goes on, q leaves: ")
+    return not answer.strip().lower().startswith("q")
+
+
+# -- on the bridge ---------------------------------------------------------------------------------------
+
+
+def _on_bridge(
+    proved: Proved, url: str | None, confirmed_by: str | None, journal: Path, *, step: bool, breaks: Sequence[int]
+) -> list[TraceRow]:
+    """Stream it, whole or from pause to pause."""
+    from hil.program.parts import parts_of
+    from hil.runtime.program_watch import rows_from_records
+
+    plan, rig = proved.plan, proved.rig
+    if plan.sent or any(row.outputs != plan.trace[0].outputs for row in plan.trace):
+        print("the bridge moves the arm only: outputs, hands and PRINT need --on controller")
+    parts = parts_of(plan, None if step else breaks)
+
+    def send(host: Host) -> Mode:
+        if len(parts) == 1 and not step:
+            return host.run(plan.motion, proved.certificate)
+        return _in_parts(host, rig, parts)
+
+    records = stream(rig, send, plan.motion.duration_s, url=url, confirmed_by=confirmed_by, journal=journal)
+    return rows_from_records(records, plan, proved.arm, [part.first for part in parts])
+
+
+def _in_parts(host: Host, rig: Rig, parts: Sequence[Part]) -> Mode:
+    from hil.errors import RefusedError
+    from hil.runtime.preview import preview
+    from hil.types import Mode
+
+    mode = host.mode
+    for part in parts:
+        if not host.meanwhile(lambda part=part: _go_on(part.line, part.statement), "nobody went on"):  # type: ignore[misc]
+            print(f"left before line {part.line}; the arm stands there")
+            return mode
+        report = host.meanwhile(lambda part=part: preview(rig, part.motion), "the preview took too long")  # type: ignore[misc]
+        if report.certificate is None:
+            raise RefusedError(report.refusals, f"the way from line {part.line} on is refused")
+        mode = host.run(part.motion, report.certificate)
+        if mode is not Mode.IDLE:
+            return mode
+    return mode
+
+
+# -- on the controller -----------------------------------------------------------------------------------
+
+
+def _on_controller(
+    proved: Proved, url: str | None, *, step: bool, breaks: Sequence[int]
+) -> tuple[list[TraceRow], bool]:
+    """Store it there, read it back, run it, watch it, take it away; False if it did not run to its end."""
+    from hil.runtime.program_watch import WayWatch, job_of
+
+    def say(text: str) -> None:
+        print(f"  {text}", flush=True)
+
+    watch = WayWatch(proved.plan, proved.program, proved.arm, say=say, go_on=_go_on)
+    job = job_of(
+        proved.plan,
+        proved.program,
+        list(proved.library.values()),
+        proved.inputs,
+        stepping=step,
+        breaks=breaks,
+        press=url is None,
+    )
+    end = _with_a_port(proved.rig, url, job, watch)
+    rate = f"{end.looks / end.lasted_s:.2f} looks a second" if end.lasted_s > 0.0 else "one look"
+    print(
+        f"ran {end.lasted_s:.1f} s on the controller: {end.looks} looks, {rate}; "
+        f"at most {watch.farthest_deg:.2f} deg off the proved way"
+    )
+    if end.reason:
+        complain(f"{proved.rig.id}: the program did not run to its end; {end.reason}")
+    return watch.trace, not end.reason
+
+
+def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch) -> ProgramEnd:
+    """Lock the rig, and start a fake controller of our own where no real one is meant."""
+    from hil.model.files import state_dir
+    from hil.runtime import wiring
+    from hil.runtime.lock import RigLock
+
+    with (
+        RigLock(state_dir(), rig.id, command=command_line()),
+        tempfile.TemporaryDirectory(prefix="hil-program-", ignore_cleanup_errors=True) as folder,
+    ):
+        if url is not None:
+            return wiring.run_program(rig, url, job, watch)
+        fake = wiring.start_fake(rig, Path(folder))
+        try:
+            return wiring.run_program(rig, fake.url, job, watch)
+        finally:
+            fake.stop()
