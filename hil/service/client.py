@@ -568,7 +568,8 @@ class AsyncArm:
 
         Raises:
             RefusedByLabError: the lab said no.
-            InterlockError: the dead-man does not count.
+            InterlockError: the dead-man does not count, or the lease has changed meanwhile.
+            LinkClosed: the connection was lost; the arm holds.
         """
         assert self.welcome is not None
         every_s = self.welcome.rules.hold_every_s
@@ -583,6 +584,10 @@ class AsyncArm:
                 elif time.monotonic() > grip_s:
                     raise InterlockError("the dead-man does not count as held", ["dead-man"])
                 await asyncio.sleep(every_s)
+            if not self.connected:
+                raise LinkClosed(f"{self.url}: the connection was lost; the arm holds", port=self._access.url)
+            if self.epoch != epoch or not self.drives:
+                raise InterlockError("the lease has changed meanwhile", ["lease"])
         finally:
             self.let_go()
             if self.drives:

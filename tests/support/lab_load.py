@@ -247,13 +247,14 @@ def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.R
 def _await_arms(url: str, arms: int, within_s: float) -> None:
     from hil.service.reaching import list_arms
 
-    deadline_s = time.monotonic() + within_s
+    deadline_s, modes = time.monotonic() + within_s, list[str]()
     while time.monotonic() < deadline_s:
         with contextlib.suppress(HilError):
-            if sum(each.mode is Mode.IDLE for each in list_arms(Access(url=url)).arms) == arms:
+            modes = [each.mode.value for each in list_arms(Access(url=url)).arms]
+            if modes == [Mode.IDLE.value] * arms:
                 return
         time.sleep(0.5)
-    raise AssertionError(f"not all {arms} arms are there after {within_s} s")
+    raise AssertionError(f"not all {arms} arms are there after {within_s} s: {', '.join(modes)}")
 
 
 def _memory(pid: int) -> int:
