@@ -142,6 +142,8 @@ class _Driving:
         if not self.arm.welcome.real:
             # The pose of a fake is confirmed by the lab itself, a moment after it has come up.
             coming.add(Mode.UNKNOWN_POSE)
+        if self.mode in coming:
+            print("the arm is coming up", flush=True)
         self.until(lambda: self.mode not in coming, READY_S)
         if wait:
             print("waiting for the arm; Ctrl-C leaves the queue", flush=True)

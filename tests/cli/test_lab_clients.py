@@ -1,0 +1,127 @@
+"""The newcomer's two terminals: `hil serve --demo`, and what drives, watches and fetches."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kill_rounds import Program
+from lab_load import free_port
+
+pytestmark = pytest.mark.processes
+HIL = [sys.executable, "-c", "from hil.cli.main import main; main()"]
+LONGEST_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a lab in a box."""
+    folder, port = tmp_path_factory.mktemp("lab"), free_port()
+    server = Program(folder, "serve", "serve", "--demo", "1", "--port", str(port))
+    try:
+        server.says("in another terminal: hil drive", LONGEST_S)
+        yield f"http://127.0.0.1:{port}"
+        server.process.terminate()
+        server.ends(30.0)
+        assert "Traceback" not in server.err.read_text()
+    finally:
+        server.clear_up()
+
+
+def hil(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
+    places = {name: str(folder / name.lower()) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME")}
+    done = subprocess.run(
+        [*HIL, *arguments],
+        input=lines,
+        env={**os.environ, **places},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+def test_lines_drive_and_a_pose_is_kept(lab: str, tmp_path: Path) -> None:
+    done = hil(tmp_path, "drive", f"{lab}/arm-1", lines="j1 +5\nspeed 50\nhome\nz 5\nt pick\npark\nq\n")
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert done.stdout.startswith("FAKE arm-1")
+    places = [line for line in done.stdout.splitlines() if line.startswith("idle: ")]
+    assert places[0].startswith("idle: base 5.00 deg")
+    assert any("shoulder 90.00 deg, elbow -75.00 deg" in place for place in places)
+    assert "shoulder 172.00 deg" in places[-1]
+    assert "the lease is given back" in done.stdout
+    assert 'do = "move"' in (tmp_path / "pick.toml").read_text()
+
+
+def test_what_is_refused_is_explained_and_ends_with_1(lab: str, tmp_path: Path) -> None:
+    done = hil(tmp_path, "drive", lab, lines="frobnicate\nx 500\nq\n")
+    assert done.returncode == 1
+    assert "'frobnicate' means nothing here" in done.stderr
+    assert "100 mm at most" in done.stderr
+
+
+def test_watching_gives_a_line_or_json(lab: str, tmp_path: Path) -> None:
+    shown = hil(tmp_path, "watch", f"{lab}/arm-1", "--for", "0.2")
+    assert re.match(r"\w+: base -?[\d.]+ deg, ", shown.stdout)
+    told = hil(tmp_path, "watch", lab, "--json", "--for", "0.2")
+    assert json.loads(told.stdout.splitlines()[0])["type"] == "telemetry"
+
+
+def test_a_pulled_rig_previews(lab: str, tmp_path: Path) -> None:
+    done = hil(tmp_path, "pull", lab, "arm-1")
+    assert done.returncode == 0, done.stderr
+    assert "previews here match the arm" in done.stdout
+    assert hil(tmp_path, "pull", f"{lab}/arm-1", "arm-2").returncode == 2
+
+
+def test_a_lab_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    for command in (("drive",), ("watch",), ("pull",)):
+        done = hil(tmp_path, *command, "http://127.0.0.1:9/arm-1")
+        assert done.returncode == 1
+        assert "cannot be reached" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.pty
+def test_a_planned_move_goes_on_only_while_its_key_is_held_down(lab: str, tmp_path: Path) -> None:
+    place = {"TERM": "xterm", "COLUMNS": "120", "LINES": "50", "XDG_CONFIG_HOME": str(tmp_path)}
+    near, far = pty.openpty()
+    process = subprocess.Popen(
+        [*HIL, "drive", f"{lab}/arm-1", "--speed", "10"], stdin=far, stdout=far, stderr=far, env={**os.environ, **place}
+    )
+    os.close(far)
+    seen = b""
+
+    def until(words: bytes, press: bytes = b"") -> None:
+        nonlocal seen
+        deadline_s, begun = time.monotonic() + LONGEST_S, len(seen)
+        while words not in seen[begun:]:
+            assert time.monotonic() < deadline_s, f"{words!r} was never shown: {seen[-2000:]!r}"
+            if press:
+                os.write(near, press)
+            if select.select([near], [], [], 0.05)[0]:
+                seen += os.read(near, 65536)
+
+    try:
+        until(b"IDLE")
+        until(b"STREAMING", press=b"h")
+        until(b"HOLDING")
+        os.write(near, b"q")
+        until(b"the lease is given back")
+        assert process.wait(LONGEST_S) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(near)
