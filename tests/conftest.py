@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 from hypothesis import settings
 
 from hil.runtime.wiring import has_pseudo_terminals
+
+
+def _has_qt() -> bool:
+    """Whether pytest-qt can be loaded: it ends the whole run where a library of the system is missing."""
+    try:
+        for name in ("pytestqt", "PySide6.QtGui", "PySide6.QtTest", "PySide6.QtWidgets"):
+            importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
+
+
+pytest_plugins = ["pytestqt.plugin"] if _has_qt() else []
 
 # A busy machine is no counter-example.
 settings.register_profile("hil", deadline=None, print_blob=True)

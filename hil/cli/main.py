@@ -16,6 +16,7 @@ from hil.cli import (
     book,
     calibrate,
     connect,
+    dashboard,
     derive,
     drive,
     fake,
@@ -61,6 +62,7 @@ bench_controller.add_to(app)
 tokens.add_to(app)
 login.add_to(app)
 serve.add_to(app)
+dashboard.add_to(app)
 drive.add_to(app)
 watch.add_to(app)
 pull.add_to(app)

@@ -1,0 +1,1 @@
+"""The window: a client of the bridge service like any other, in a process of its own. One file a view."""

@@ -1,0 +1,53 @@
+"""Starts the window: Qt's application, the user's language, the session; and ends with it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import pyqtgraph as pg
+from PySide6.QtCore import QLocale, QSettings, QTimer, QTranslator
+from PySide6.QtWidgets import QApplication
+
+from hil.dashboard.link import Link
+from hil.dashboard.session import Session
+from hil.dashboard.window import Window
+from hil.model.files import state_dir, user_dir
+
+LOOK_FOR_SIGNALS_MS = 200
+
+
+def make_application() -> QApplication:
+    """Qt's application, styled alike everywhere, in the user's language where there is a translation of it.
+
+    Translations are files like ``hil_de.qm`` in the folder ``translations`` of the user's own folder.
+    """
+    found = QApplication.instance()
+    app = found if isinstance(found, QApplication) else QApplication([sys.argv[0] or "hil"])
+    app.setApplicationName("hil")
+    app.setStyle("Fusion")
+    pg.setConfigOptions(antialias=False)
+    translator = QTranslator(app)
+    if translator.load(QLocale(), "hil", "_", str(user_dir() / "translations")):
+        app.installTranslator(translator)
+    return app
+
+
+def settings() -> QSettings:
+    """Where layout and theme are remembered."""
+    return QSettings(str(state_dir() / "dashboard.ini"), QSettings.Format.IniFormat)
+
+
+def run(link: Link, *, opengl: bool) -> int:
+    """Show the window until it is closed."""
+    app = make_application()
+    window = Window(Session(link), settings(), opengl=opengl)
+    window.show()
+    link.begin()
+    # Python sees signals only while it runs.
+    signal.signal(signal.SIGINT, lambda *_: window.close())
+    signal.signal(signal.SIGTERM, lambda *_: window.close())
+    awake = QTimer()
+    awake.timeout.connect(lambda: None)
+    awake.start(LOOK_FOR_SIGNALS_MS)
+    return app.exec()

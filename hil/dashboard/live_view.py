@@ -1,0 +1,146 @@
+"""The scene with its buttons: named views, what is drawn, and what the reported outline is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from hil.dashboard.camera import VIEWS
+from hil.dashboard.looking import LAYERS, Pose, Scene, SceneState
+from hil.dashboard.session import Session
+from hil.dashboard.texts import SOURCES, tr
+from hil.dashboard.theme import Theme
+from hil.dashboard.widgets import push
+from hil.service.wire import Telemetry
+
+FRAME_EVERY_MS = 33
+
+
+def make_scene(opengl: bool) -> Scene:
+    """The scene in OpenGL, or painted."""
+    if opengl:
+        from hil.dashboard.scene import GlScene
+
+        return GlScene()
+    from hil.dashboard.scene2d import PaintedScene
+
+    return PaintedScene()
+
+
+class LiveView(QWidget):
+    """The scene, drawn anew on a timer of its own while something has changed."""
+
+    def __init__(self, session: Session, theme: Theme, *, opengl: bool) -> None:
+        super().__init__()
+        self._session, self._theme = session, theme
+        self.scene = make_scene(opengl)
+        self.scene.set_theme(theme)
+        assert isinstance(self.scene, QWidget)
+        self.scene.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.scene.setAccessibleName(tr("Scene: arrows turn, Shift and arrows pan, plus and minus zoom"))
+        self._legend = QLabel()
+        self._legend.setTextFormat(Qt.TextFormat.RichText)
+        self._legend.setWordWrap(True)
+        self._legend.setContentsMargins(8, 0, 8, 2)
+        self._drawn: tuple[int, bool] | None = None
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(self._buttons(opengl))
+        layout.addWidget(self.scene, 1)
+        layout.addWidget(self._legend)
+        session.arm_changed.connect(self._show_arm)
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self.refresh)
+        self._timer.start(FRAME_EVERY_MS)
+        if session.arm is not None:
+            self._show_arm()
+        self._write_legend(None)
+
+    def _buttons(self, opengl: bool) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(6, 4, 6, 0)
+        for number, name in enumerate(VIEWS, start=1):
+            tip = tr("Look from there (key {number} in the scene)", number=number)
+            row.addWidget(push(tr(name), lambda name=name: self._look_from(name), tip))  # type: ignore[misc]
+        row.addWidget(push(tr("Fit"), self.scene.fit, tr("All of the arm")))
+        row.addStretch(1)
+        if not opengl:
+            painted = QLabel(tr("painted"))
+            painted.setToolTip(tr("The scene is drawn without OpenGL, which this display does not have."))
+            row.addWidget(painted)
+        row.addWidget(push(tr("Clear trace"), self._session.trace.clear))
+        layers = push(tr("Show"))
+        layers.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        layers.setMenu(self._layers_menu())
+        row.addWidget(layers)
+        return row
+
+    def _layers_menu(self) -> QMenu:
+        menu = QMenu(self)
+        for layer in LAYERS:
+            action = menu.addAction(tr(layer))
+            action.setCheckable(True)
+            action.setChecked(layer in self.scene.layers)
+            action.toggled.connect(lambda on, layer=layer: self.show_layer(layer, on))
+        return menu
+
+    def _look_from(self, name: str) -> None:
+        self.scene.look(self.scene.camera.seen_from(name))
+
+    def show_layer(self, layer: str, on: bool) -> None:
+        """Draw one of `LAYERS`, or not."""
+        (self.scene.layers.add if on else self.scene.layers.discard)(layer)
+        self._drawn = None
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours from now on."""
+        self._theme = theme
+        self.scene.set_theme(theme)
+        self._drawn = None
+        self._write_legend(self._session.newest)
+
+    def refresh(self) -> None:
+        """Draw what is newest, if it is new."""
+        session = self._session
+        frame = session.newest
+        key = (session.frames, session.live)
+        if frame is None or key == self._drawn or not self.isVisible():
+            return
+        self._drawn = key
+        self.scene.show_state(
+            SceneState(
+                simulated=self._pose(frame.simulated),
+                commanded=self._pose(frame.commanded),
+                reported=self._pose(frame.reported),
+                stopping=self._pose(session.resting_place() or ()),
+            )
+        )
+        self._write_legend(frame)
+
+    def _pose(self, positions: Sequence[float | None]) -> Pose | None:
+        arm = self._session.arm
+        frames = None if arm is None or not positions else arm.frames(positions)
+        return None if arm is None or frames is None else Pose(frames, arm.opening_m(positions))
+
+    def _show_arm(self) -> None:
+        assert self._session.arm is not None
+        self.scene.show_arm(self._session.arm, self._session.trace)
+        self._drawn = None
+
+    def _write_legend(self, frame: Telemetry | None) -> None:
+        theme = self._theme
+        source = None if frame is None else frame.source
+        label, meaning = ("", tr("nothing reported")) if source is None else map(tr, SOURCES[source])
+        known = f"<b>{label}</b> ({meaning})" if label else meaning
+        parts = (
+            (theme.simulated, "■", tr("solid: simulated")),
+            (theme.commanded, "▒", tr("ghost: commanded")),
+            (theme.reported, "▢", tr("outline: reported, ") + known),
+            (theme.stopping, "┅", tr("dashes: would stop there if released now")),
+        )
+        text = " &nbsp; ".join(f'<span style="color:{colour}">{sign}</span> {words}' for colour, sign, words in parts)
+        if self._legend.text() != text:
+            self._legend.setText(text)

@@ -1,0 +1,204 @@
+"""The arm in OpenGL: solid where it is simulated, a ghost where it is commanded, an outline where it is reported."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import OpenGL
+
+OpenGL.ERROR_CHECKING = False  # asks the driver after every call, at three times the cost of the calls
+import pyqtgraph.opengl as gl  # noqa: E402
+from OpenGL import GL  # noqa: E402
+from pyqtgraph.opengl.shaders import FragmentShader, ShaderProgram, VertexShader  # noqa: E402
+from PySide6.QtCore import Qt  # noqa: E402
+from PySide6.QtGui import QColor, QMatrix4x4, QVector3D  # noqa: E402
+from PySide6.QtWidgets import QWidget  # noqa: E402
+
+from hil.dashboard.arm import ShownArm  # noqa: E402
+from hil.dashboard.camera import FIELD_RAD, Camera  # noqa: E402
+from hil.dashboard.figures import Trace  # noqa: E402
+from hil.dashboard.looking import SHOWN_AT_FIRST, Hands, Pose, SceneState, Stage  # noqa: E402
+from hil.dashboard.theme import DARK, Theme  # noqa: E402
+
+Floats = npt.NDArray[np.float64]
+GHOST_ALPHA = 0.42
+WIDE = 2.0
+
+SOLID = {GL.GL_DEPTH_TEST: True, GL.GL_BLEND: False, GL.GL_CULL_FACE: True, GL.GL_POLYGON_OFFSET_FILL: False}
+GHOST = {
+    GL.GL_DEPTH_TEST: True,
+    GL.GL_BLEND: True,
+    GL.GL_CULL_FACE: True,
+    GL.GL_POLYGON_OFFSET_FILL: True,  # where ghost and arm are in the same place the arm is seen, without flicker
+    "glPolygonOffset": (2.0, 2.0),
+    "glBlendFunc": (GL.GL_SRC_ALPHA, GL.GL_ONE_MINUS_SRC_ALPHA),
+}
+
+VERTEX = """
+uniform mat4 u_mvp;
+uniform mat3 u_normal;
+attribute vec4 a_position;
+attribute vec3 a_normal;
+attribute vec4 a_color;
+varying vec4 v_color;
+varying vec3 v_normal;
+void main() {
+    v_normal = normalize(u_normal * a_normal);
+    v_color = a_color;
+    gl_Position = u_mvp * a_position;
+}
+"""
+FRAGMENT = """
+#ifdef GL_ES
+precision mediump float;
+#endif
+varying vec4 v_color;
+varying vec3 v_normal;
+void main() {
+    float bright = 0.42 + 0.58 * max(dot(v_normal, normalize(vec3(-0.3, 0.5, 1.0))), 0.0);
+    gl_FragColor = vec4(v_color.rgb * bright, v_color.a);
+}
+"""
+"""A lamp beside the eye, so that what faces it is never dark."""
+
+
+class GlScene(Hands, gl.GLViewWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """As `hil.dashboard.looking.Scene`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.layers = set(SHOWN_AT_FIRST)
+        self._theme = DARK
+        self._state = SceneState()
+        self._solid: list[Any] = []
+        self._ghost: list[Any] = []
+        self._lines: dict[str, Any] = {}
+        self._trace_version = -1
+        self._shader = ShaderProgram(None, [VertexShader(VERTEX), FragmentShader(FRAGMENT)])
+        self.opts["fov"] = math.degrees(FIELD_RAD)
+        self.look(Camera(azimuth_rad=-0.9, elevation_rad=0.4, distance_m=2.0))
+
+    def show_arm(self, arm: ShownArm, trace: Trace) -> None:
+        """Draw this arm from now on."""
+        self._stage = Stage(arm, trace)
+        self._build()
+        self.look(self._stage.first_camera())
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours from now on."""
+        self._theme = theme
+        self.setBackgroundColor(QColor(theme.scene))
+        if self._stage is not None:
+            self._build()
+
+    def look(self, camera: Camera) -> None:
+        """From there."""
+        self.camera = camera
+        self.opts["azimuth"] = math.degrees(camera.azimuth_rad)
+        self.opts["elevation"] = math.degrees(camera.elevation_rad)
+        self.opts["distance"] = camera.distance_m
+        self.opts["center"] = QVector3D(*camera.centre_m)
+        self._draw_lines()
+        self.update()
+
+    def show_state(self, state: SceneState) -> None:
+        """Draw the arm so."""
+        self._state = state
+        self._place(self._solid, state.simulated, "simulated")
+        self._place(self._ghost, state.commanded, "commanded")
+        self._draw_lines()
+        self.update()
+
+    # -- building ----------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        assert self._stage is not None
+        self.clear()
+        theme, stage = self._theme, self._stage
+        self._lines = {}
+        self._line("grid", theme.table, stage.grid, 1.0)
+        self._line("keep in", theme.fence, stage.keep_in, 1.0)
+        self._line("keep out", theme.keep_out, stage.keep_out, WIDE)
+        self._line("trace", theme.trace, stage.trace.lines(), 1.0)
+        self._solid = [self._mesh(mesh, theme.simulated, 1.0) for mesh in stage.body.meshes]
+        self._line("reported", theme.reported, _NOTHING, WIDE)
+        self._line("stop", theme.stopping, _NOTHING, WIDE)
+        self._line("frames", theme.text, _NOTHING, WIDE)
+        # What can be seen through comes last, over all that is behind it.
+        self._ghost = [self._mesh(mesh, theme.commanded, GHOST_ALPHA) for mesh in stage.body.meshes]
+        self._trace_version = -1
+        self.show_state(self._state)
+
+    def _mesh(self, mesh: Any, colour: str, alpha: float) -> Any:
+        item = gl.GLMeshItem(
+            vertexes=mesh.vertices,
+            faces=mesh.faces,
+            smooth=False,
+            shader=self._shader,
+            color=(*_rgba(colour)[:3], alpha),
+            glOptions=SOLID if alpha == 1.0 else GHOST,
+        )
+        item.setVisible(False)
+        self.addItem(item)
+        return item
+
+    def _line(self, name: str, colour: str, ends: Floats, width: float) -> None:
+        item = gl.GLLinePlotItem(
+            pos=_flat(ends), color=_rgba(colour), width=width, mode="lines", antialias=False, glOptions="translucent"
+        )
+        self._lines[name] = item
+        self.addItem(item)
+
+    # -- what changes ------------------------------------------------------------------------------------
+
+    def _place(self, items: list[Any], pose: Pose | None, layer: str) -> None:
+        shown = pose is not None and layer in self.layers
+        for number, item in enumerate(items):
+            item.setVisible(shown)
+            if shown and pose is not None and self._stage is not None:
+                frame = self._stage.body.frame_of(number, *pose)
+                item.setTransform(QMatrix4x4(*frame.ravel().tolist()))
+
+    def _draw_lines(self) -> None:
+        if self._stage is None or not self._lines:
+            return
+        stage, state, lines = self._stage, self._state, self._lines
+        self._set("reported", None if state.reported is None else stage.outline(state.reported, self.camera))
+        self._set("stop", None if state.stopping is None else stage.dashes(state.stopping, self.camera))
+        ends, axes = stage.frame_lines(state, self.layers, self.camera)
+        lines["frames"].setData(pos=_flat(ends), color=np.repeat(_palette(self._theme)[axes], 2, axis=0))
+        lines["frames"].setVisible(len(ends) > 0)
+        for name in ("keep in", "keep out"):
+            lines[name].setVisible("fences" in self.layers)
+        lines["trace"].setVisible("trace" in self.layers)
+        if stage.trace.version != self._trace_version:
+            self._trace_version = stage.trace.version
+            lines["trace"].setData(pos=_flat(stage.trace.lines()))
+
+    def _set(self, name: str, ends: Floats | None) -> None:
+        shown = ends is not None and name in self.layers
+        self._lines[name].setVisible(shown)
+        if shown:
+            self._lines[name].setData(pos=_flat(ends))
+
+
+_NOTHING = np.zeros((0, 2, 3))
+
+
+def _flat(ends: Floats | None) -> npt.NDArray[np.float32]:
+    """Points two by two; a line of no length for none, since an empty array cannot be drawn."""
+    points = np.zeros((2, 3)) if ends is None or not len(ends) else ends.reshape(-1, 3)
+    return points.astype(np.float32)
+
+
+def _rgba(colour: str) -> tuple[float, ...]:
+    full = QColor(colour)
+    return full.redF(), full.greenF(), full.blueF(), full.alphaF()
+
+
+def _palette(theme: Theme) -> npt.NDArray[np.float32]:
+    return np.array([_rgba(colour) for colour in theme.axes], dtype=np.float32)

@@ -1,0 +1,117 @@
+"""The same scene painted without OpenGL, for remote desktops and virtual machines: back to front, face by face."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QLineF, QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QWidget
+
+from hil.dashboard.arm import ShownArm
+from hil.dashboard.camera import Camera
+from hil.dashboard.figures import Trace
+from hil.dashboard.looking import SHOWN_AT_FIRST, Hands, Pose, SceneState, Stage
+from hil.dashboard.theme import DARK, Theme
+
+Floats = npt.NDArray[np.float64]
+SHADES = 24
+DARKEST = 0.45
+GHOST_ALPHA = 90
+
+
+class PaintedScene(Hands, QWidget):
+    """As `hil.dashboard.looking.Scene`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(160, 120)
+        self.layers = set(SHOWN_AT_FIRST)
+        self.camera = Camera(azimuth_rad=-0.9, elevation_rad=0.4, distance_m=2.0)
+        self._theme = DARK
+        self._state = SceneState()
+
+    def show_arm(self, arm: ShownArm, trace: Trace) -> None:
+        """Draw this arm from now on."""
+        self._stage = Stage(arm, trace)
+        self._state = SceneState()
+        self.look(self._stage.first_camera())
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours from now on."""
+        self._theme = theme
+        self.update()
+
+    def look(self, camera: Camera) -> None:
+        """From there."""
+        self.camera = camera
+        self.update()
+
+    def show_state(self, state: SceneState) -> None:
+        """Draw the arm so."""
+        self._state = state
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Everything, back to front."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.scene))
+        if self._stage is not None:
+            self._paint(painter, self._stage)
+        painter.end()
+
+    def _paint(self, painter: QPainter, stage: Stage) -> None:
+        theme, state, layers = self._theme, self._state, self.layers
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._draw(painter, stage.grid, theme.table, 1.0)
+        if "fences" in layers:
+            self._draw(painter, stage.keep_in, theme.fence, 1.0)
+            self._draw(painter, stage.keep_out, theme.keep_out, 2.0)
+        if "trace" in layers:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            self._draw(painter, stage.trace.lines(), theme.trace, 1.0)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if state.commanded is not None and "commanded" in layers:
+            self._fill(painter, stage, state.commanded, theme.commanded, GHOST_ALPHA)
+        if state.simulated is not None and "simulated" in layers:
+            self._fill(painter, stage, state.simulated, theme.simulated, 255)
+        if state.reported is not None and "reported" in layers:
+            self._draw(painter, stage.outline(state.reported, self.camera), theme.reported, 1.6)
+        if state.stopping is not None and "stop" in layers:
+            self._draw(painter, stage.dashes(state.stopping, self.camera), theme.stopping, 1.6)
+        ends, axes = stage.frame_lines(state, layers, self.camera)
+        for axis, colour in enumerate(theme.axes):
+            self._draw(painter, ends[axes == axis], colour, 2.0)
+
+    def _draw(self, painter: QPainter, ends: Floats, colour: str, width: float) -> None:
+        if not len(ends):
+            return
+        painter.setPen(QPen(QColor(colour), width))
+        places, _ = self.camera.project(ends, self.width(), self.height())
+        painter.drawLines([QLineF(*line) for line in places.reshape(-1, 4).tolist()])
+
+    def _fill(self, painter: QPainter, stage: Stage, pose: Pose, colour: str, alpha: int) -> None:
+        body = stage.body
+        vertices = body.placed(*pose)
+        normals = body.normals(vertices)
+        first = vertices[body.faces[:, 0]]
+        seen = np.flatnonzero(np.einsum("fi,fi->f", normals, self.camera.eye_m() - first) > 0.0)
+        places, depths = self.camera.project(vertices, self.width(), self.height())
+        order = seen[np.argsort(-depths[body.faces[seen]].mean(axis=1))]
+        light = self.camera.axes()[2] + 0.5 * self.camera.axes()[1] - 0.3 * self.camera.axes()[0]
+        bright = np.clip(normals[order] @ (light / np.linalg.norm(light)), 0.0, 1.0)
+        shades = np.rint(bright * (SHADES - 1)).astype(int).tolist()
+        brushes = [_shade(colour, DARKEST + (1.0 - DARKEST) * k / (SHADES - 1), alpha) for k in range(SHADES)]
+        painter.setPen(Qt.PenStyle.NoPen)
+        for corners, shade in zip(places[body.faces[order]].tolist(), shades, strict=True):
+            if alpha == 255:  # its own colour closes the seams between neighbours
+                painter.setPen(QPen(brushes[shade], 0.6))
+            painter.setBrush(brushes[shade])
+            painter.drawConvexPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+
+
+def _shade(colour: str, factor: float, alpha: int) -> QColor:
+    full = QColor(colour)
+    return QColor(int(full.red() * factor), int(full.green() * factor), int(full.blue() * factor), alpha)

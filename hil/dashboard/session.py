@@ -1,0 +1,219 @@
+"""What all views share: the link, the arm, the newest telemetry, the history; views know nothing of each other."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from hil.dashboard.arm import ShownArm
+from hil.dashboard.figures import Trace
+from hil.dashboard.forecast import StopForecast
+from hil.dashboard.history import History
+from hil.dashboard.link import Link
+from hil.dashboard.texts import MODES, NOTICES, tr
+from hil.service import wire
+from hil.service.wire import Telemetry, Welcome
+
+TAKE_EVERY_MS = 20
+STALE_S = 0.5
+"""Without telemetry for longer, what is shown counts as old."""
+
+MOST_LINES = 500
+
+QUANTITIES = ("commanded", "simulated", "reported", "error", "speed")
+"""Curves of every axis, in the order in which the history has them, all axes of one after another. The error is
+reported less commanded, the speed that of the commands."""
+
+Floats = npt.NDArray[np.float64]
+
+
+class Session(QObject):
+    """One arm that is looked at.
+
+    Signals:
+        arm_changed: another arm, or the first; everything that was drawn of the one before is void.
+        linked: the service was reached or lost.
+        heard: a message that is no telemetry.
+        noted: a line for the list of events.
+        failed: something that a person has to be told, in words.
+
+    Attributes:
+        arm: None before the service has told.
+        newest: None before the first frame.
+        parted: why there is no service; empty while there is one.
+    """
+
+    arm_changed = Signal()
+    linked = Signal()
+    heard = Signal(object)
+    noted = Signal(str)
+    failed = Signal(str)
+
+    def __init__(self, link: Link, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.link, self._clock = link, clock
+        self.arm: ShownArm | None = None
+        self.welcome: Welcome | None = None
+        self.lease: wire.LeaseNews | None = None
+        self.newest: Telemetry | None = None
+        self.parted = tr("connecting")
+        self.history = History(0)
+        self.trace = Trace()
+        self.lines: deque[str] = deque(maxlen=MOST_LINES)
+        self.frames = 0
+        self._forecast: StopForecast | None = None
+        self._heard_s = -math.inf
+        self._before: tuple[float, Floats] | None = None
+        self._offset_s = 0.0
+        link.joined.connect(self._join)
+        link.parted.connect(self._part)
+        link.heard.connect(self._hear)
+        link.failed.connect(self._fail)
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self.take)
+        self._timer.start(TAKE_EVERY_MS)
+
+    @property
+    def silence_s(self) -> float:
+        """For how long no telemetry has come."""
+        return self._clock() - self._heard_s
+
+    @property
+    def live(self) -> bool:
+        """Whether what is shown is what is so."""
+        return not self.parted and self.silence_s < STALE_S
+
+    def resting_place(self) -> tuple[float, ...] | None:
+        """Where the arm would stop if released now; None while it stands."""
+        if self._forecast is None or self.newest is None or not self.live:
+            return None
+        return self._forecast.rest(self.newest)
+
+    def stop(self, *, freeze: bool = False) -> None:
+        """Stop the arm, whatever it does, and say so; also if there is nobody to tell."""
+        reason = tr("from the window")
+        if self.link.stop(reason, freeze=freeze):
+            self.note(tr("STOP sent"))
+        else:
+            text = tr("STOP could not be sent: there is no service. Switch the servo supply off if the arm moves.")
+            self.failed.emit(text)
+            self.note(text)
+
+    def note(self, text: str) -> None:
+        """A line for the list of events."""
+        line = f"{time.strftime('%H:%M:%S')}  {text}"
+        self.lines.append(line)
+        self.noted.emit(line)
+
+    def clear(self) -> None:
+        """Forget curves and trace; what comes is kept again."""
+        self.history.clear()
+        self.trace.clear()
+
+    def take(self) -> None:
+        """Take in what has come; also called by the session's own timer."""
+        frames = self.link.take()
+        if not frames or self.arm is None:
+            return
+        self._heard_s = self._clock()
+        self._tell_changes(frames)
+        self.newest = frames[-1]
+        self.frames += len(frames)
+        times = np.array([frame.t_s for frame in frames]) + self._offset_s
+        rows = np.array([self._row(frame) for frame in frames])
+        self.history.extend(times, rows)
+        for frame in frames:
+            self._follow(frame)
+
+    def _tell_changes(self, frames: list[Telemetry]) -> None:
+        before = self.newest
+        for frame in frames:
+            if before is None or frame.mode is not before.mode:
+                self.note(tr(MODES[frame.mode][0]) + ": " + tr(MODES[frame.mode][1]))
+            if frame.refusal and (before is None or frame.refusal != before.refusal):
+                self.note(tr("refused: ") + frame.refusal)
+            before = frame
+
+    def _row(self, frame: Telemetry) -> Floats:
+        assert self.arm is not None
+        count = len(self.arm.axes)
+        scale = self.arm.scale
+        commanded, simulated, reported = (
+            _known(values, count) / scale for values in (frame.commanded, frame.simulated, frame.reported)
+        )
+        speed = np.full(count, np.nan)
+        if self._before is not None and 0.0 < frame.t_s - self._before[0] < STALE_S:
+            speed = (commanded - self._before[1]) / (frame.t_s - self._before[0])
+        self._before = frame.t_s, commanded
+        return np.concatenate([commanded, simulated, reported, reported - commanded, speed])
+
+    def _follow(self, frame: Telemetry) -> None:
+        assert self.arm is not None and self._forecast is not None
+        self._forecast.add(frame)
+        frames = self.arm.frames(frame.simulated)
+        if frames is None:
+            self.trace.lift()
+        else:
+            self.trace.add(frames[-1, :3, 3])
+
+    # -- what the link says ------------------------------------------------------------------------------
+
+    def _join(self, welcome: Welcome, arm: ShownArm | None) -> None:
+        self.parted = ""
+        self.welcome = welcome
+        if arm is not None and arm is not self.arm:
+            self.arm = arm
+            self.history = History(len(QUANTITIES) * len(arm.axes))
+            self.trace.clear()
+            self.newest = None
+            self._offset_s = -welcome.now_s
+            self.arm_changed.emit()
+        elif self.history.end_s is not None and welcome.now_s + self._offset_s < self.history.end_s:
+            # Another start of the server's computer counts anew; here time goes on.
+            self._offset_s = self.history.end_s + self.silence_s - welcome.now_s
+        if self.arm is not None:
+            self._forecast = StopForecast(self.arm)
+        self.trace.lift()
+        self._before = None
+        self.note(tr("connected to {server}", server=welcome.server or welcome.arm))
+        self.linked.emit()
+
+    def _part(self, reason: str, final: bool) -> None:
+        if self.parted != reason:
+            self.note(tr("no service: {reason}", reason=reason))
+        self.parted = reason
+        self.lease = None
+        self.linked.emit()
+        if final:
+            self.failed.emit(tr("The service is gone: {reason}. Start the dashboard again.", reason=reason))
+
+    def _hear(self, message: wire.ServerMessage) -> None:
+        match message:
+            case wire.LeaseNews():
+                self.lease = message
+            case wire.Notice():
+                self.note(f"{tr(NOTICES[message.kind])}: {message.text}")
+            case wire.Refused():
+                self.note(tr("refused: ") + message.reason)
+                self.failed.emit(message.reason)
+            case wire.Bye():
+                self.note(message.reason)
+            case _:
+                pass
+        self.heard.emit(message)
+
+    def _fail(self, text: str) -> None:
+        self.note(text)
+        self.failed.emit(text)
+
+
+def _known(values: tuple[float | None, ...], count: int) -> Floats:
+    """NaN for what is not known; always `count` of them."""
+    padded = [*values, *[None] * count][:count]
+    return np.array([math.nan if value is None else value for value in padded])

@@ -1,0 +1,68 @@
+"""What the window says, ready for translation: `tr` for sentences, and words for everything that has a code."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from hil.service.wire import LeasePhase, NoticeKind
+from hil.types import Mode, StateSource
+
+CONTEXT = "dashboard"
+"""Context of every text in a translation file."""
+
+
+def tr(text: str, **values: object) -> str:
+    """A text in the user's language, with `{names}` filled in."""
+    translated = QCoreApplication.translate(CONTEXT, text)
+    return translated.format(**values) if values else translated
+
+
+MODES = {
+    Mode.DISCONNECTED: ("DISCONNECTED", "no line to the controller"),
+    Mode.CONNECTING: ("CONNECTING", "asking the controller who it is"),
+    Mode.UNKNOWN_POSE: ("UNKNOWN POSE", "somebody has to look where the limp arm is"),
+    Mode.ENERGISING: ("ENERGISING", "joints are driven one by one"),
+    Mode.IDLE: ("IDLE", "at rest; nothing is armed"),
+    Mode.ARMED: ("ARMED", "will move as soon as it is told to"),
+    Mode.STREAMING: ("MOVING", "commands go to the controller"),
+    Mode.STOPPING: ("STOPPING", "slowing down within its limits"),
+    Mode.HOLDING: ("HOLDING", "stopped; holds its pose, queued motion was thrown away"),
+    Mode.FAULT: ("FAULT", "something failed; see the last reason"),
+    Mode.ESTOP: ("FROZEN", "latched until somebody resets it"),
+}
+"""Per mode the lamp's word and what it means."""
+
+SOURCES = {
+    StateSource.MEASURED: ("MEASURED", "by the arm's own sensors"),
+    StateSource.ECHOED: ("ECHOED", "the pulse that the board makes; nobody measures where the arm is"),
+    StateSource.SIMULATED: ("SIMULATED", "by a model"),
+}
+"""Per source of a report its label and what it is worth."""
+
+LEASES = {
+    LeasePhase.FREE: "nobody drives",
+    LeasePhase.HELD: "driven by {holder}",
+    LeasePhase.SUSPENDED: "kept for {holder}, who is not heard",
+    LeasePhase.CHANGING: "changes hands: the arm is brought to rest first",
+    LeasePhase.CLEARING: "left by its driver; park it first",
+}
+
+NOTICES = {
+    NoticeKind.SLOT_ENDS: "slot ends",
+    NoticeKind.SLOT_OVER: "slot over",
+    NoticeKind.TOKEN_ENDS: "token ends",
+    NoticeKind.HEARTBEAT_LOST: "driver not heard",
+    NoticeKind.DEADMAN_RELEASED: "dead-man released",
+    NoticeKind.SUSPENDED: "lease suspended",
+    NoticeKind.RESUMED: "lease resumed",
+    NoticeKind.TAKEN_OVER: "taken over",
+    NoticeKind.FROZEN: "frozen",
+    NoticeKind.THAWED: "thawed",
+    NoticeKind.STOPPED: "stopped",
+    NoticeKind.PICTURE_STALE: "picture too old",
+    NoticeKind.PICTURE_BACK: "picture is back",
+    NoticeKind.PARKING: "parking",
+    NoticeKind.LOOP: "loop",
+    NoticeKind.ARM_LOST: "arm lost",
+    NoticeKind.SERVER_ENDS: "server ends",
+}

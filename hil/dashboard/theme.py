@@ -1,0 +1,153 @@
+"""Light and dark: colours that people with any colour vision tell apart, each with a dash or a word beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+from hil.types import Mode
+
+
+@dataclass(frozen=True)
+class Theme:
+    """All colours, as #rrggbb.
+
+    Attributes:
+        curves: per joint; the palette of Okabe and Ito, lightened or darkened to stand off the background.
+        axes: of frames: x, y, z, and their writing.
+    """
+
+    name: str
+    window: str
+    panel: str
+    text: str
+    faint: str
+    line: str
+    accent: str
+    scene: str
+    table: str
+    simulated: str
+    commanded: str
+    reported: str
+    stopping: str
+    trace: str
+    fence: str
+    keep_out: str
+    good: str
+    warn: str
+    bad: str
+    curves: tuple[str, ...]
+    axes: tuple[str, str, str, str]
+
+
+DARK = Theme(
+    name="dark",
+    window="#1b1e23",
+    panel="#23272e",
+    text="#e8eaed",
+    faint="#9aa3ad",
+    line="#3a414b",
+    accent="#56b4e9",
+    scene="#14171b",
+    table="#39424d",
+    simulated="#c9ced6",
+    commanded="#56b4e9",
+    reported="#f0a030",
+    stopping="#ff6a4d",
+    trace="#f0e442",
+    fence="#7d8894",
+    keep_out="#ff6a4d",
+    good="#2fb58a",
+    warn="#f0a030",
+    bad="#ff6a4d",
+    curves=("#56b4e9", "#f0a030", "#2fb58a", "#f0e442", "#e08fbf", "#ff6a4d", "#b0b8c2", "#8ea2ff"),
+    axes=("#ff7a5c", "#4fd0a0", "#6fa8ff", "#e8eaed"),
+)
+
+LIGHT = Theme(
+    name="light",
+    window="#f3f4f6",
+    panel="#ffffff",
+    text="#1c2127",
+    faint="#59626d",
+    line="#c9ced5",
+    accent="#0072b2",
+    scene="#fbfbfc",
+    table="#d3d8df",
+    simulated="#8d97a3",
+    commanded="#0072b2",
+    reported="#c25e00",
+    stopping="#c62f14",
+    trace="#8a5a00",
+    fence="#8c95a0",
+    keep_out="#c62f14",
+    good="#00805c",
+    warn="#b35900",
+    bad="#c62f14",
+    curves=("#0072b2", "#c25e00", "#00805c", "#8a6d00", "#a8447f", "#c62f14", "#4a525c", "#4a4fc4"),
+    axes=("#c62f14", "#00805c", "#1f5fd0", "#1c2127"),
+)
+
+THEMES = {theme.name: theme for theme in (DARK, LIGHT)}
+
+LAMPS = {
+    Mode.DISCONNECTED: ("#5f6873", "#ffffff", "○"),
+    Mode.CONNECTING: ("#5f6873", "#ffffff", "…"),
+    Mode.UNKNOWN_POSE: ("#a8447f", "#ffffff", "?"),
+    Mode.ENERGISING: ("#a8447f", "#ffffff", "↯"),
+    Mode.IDLE: ("#0072b2", "#ffffff", "■"),
+    Mode.ARMED: ("#f0e442", "#1c2127", "◆"),
+    Mode.STREAMING: ("#00805c", "#ffffff", "▶"),
+    Mode.STOPPING: ("#e69f00", "#1c2127", "▼"),
+    Mode.HOLDING: ("#0072b2", "#ffffff", "‖"),
+    Mode.FAULT: ("#c62f14", "#ffffff", "✕"),
+    Mode.ESTOP: ("#c62f14", "#ffffff", "✕"),
+}
+"""Per mode the lamp's colour, its writing's colour, and a sign for who does not see colours."""
+
+
+def apply(theme: Theme, app: QApplication) -> None:
+    """Colour the whole program."""
+    palette = QPalette()
+    roles = QPalette.ColorRole
+    for role, colour in (
+        (roles.Window, theme.window),
+        (roles.WindowText, theme.text),
+        (roles.Base, theme.panel),
+        (roles.AlternateBase, theme.window),
+        (roles.Text, theme.text),
+        (roles.Button, theme.panel),
+        (roles.ButtonText, theme.text),
+        (roles.ToolTipBase, theme.panel),
+        (roles.ToolTipText, theme.text),
+        (roles.PlaceholderText, theme.faint),
+        (roles.Highlight, theme.accent),
+        (roles.HighlightedText, theme.window),
+        (roles.Link, theme.accent),
+        (roles.Mid, theme.line),
+        (roles.Dark, theme.line),
+        (roles.Light, theme.panel),
+    ):
+        palette.setColor(role, QColor(colour))
+    for role in (roles.Text, roles.WindowText, roles.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.faint))
+    app.setPalette(palette)
+    app.setStyleSheet(_style(theme))
+
+
+def _style(theme: Theme) -> str:
+    return f"""
+    QToolTip {{ color: {theme.text}; background: {theme.panel}; border: 1px solid {theme.line}; }}
+    QMainWindow::separator {{ background: {theme.line}; width: 3px; height: 3px; }}
+    QDockWidget::title {{ background: {theme.window}; padding: 4px 8px; }}
+    QPushButton, QToolButton {{ background: {theme.panel}; border: 1px solid {theme.line}; border-radius: 3px;
+        padding: 2px 8px; color: {theme.text}; }}
+    QPushButton:hover, QToolButton:hover {{ border-color: {theme.accent}; }}
+    QPushButton:focus, QToolButton:focus {{ border: 2px solid {theme.accent}; padding: 1px 7px; }}
+    QPushButton:checked, QToolButton:checked {{ background: {theme.accent}; color: {theme.window}; }}
+    QPushButton:disabled, QToolButton:disabled {{ color: {theme.faint}; }}
+    QHeaderView::section {{ background: {theme.window}; color: {theme.faint}; border: none; padding: 2px 6px; }}
+    QTableWidget {{ background: {theme.panel}; gridline-color: {theme.line}; border: none; }}
+    """

@@ -1,0 +1,246 @@
+"""The main window: header and STOP on top, the scene in the middle, every other view a dock; remembers its layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from PySide6.QtCore import QSettings, Qt, QTimer
+from PySide6.QtGui import QActionGroup, QCloseEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QVBoxLayout,
+    QWidget,
+)
+
+from hil.dashboard.events import EventsView
+from hil.dashboard.header import Header
+from hil.dashboard.keys import StopKeys
+from hil.dashboard.live_view import LiveView
+from hil.dashboard.plots import PlotsView
+from hil.dashboard.pose import PoseView
+from hil.dashboard.session import Session
+from hil.dashboard.specification import SpecificationView
+from hil.dashboard.status import StatusView
+from hil.dashboard.texts import tr
+from hil.dashboard.theme import DARK, THEMES, Theme, apply
+from hil.dashboard.widgets import push
+
+LAYOUT_VERSION = 1
+"""Raised when docks come or go: an older layout is then left alone."""
+
+BANNER_MS = 12_000
+FIRST_SIZE = (1280, 800)
+
+
+class View(NamedTuple):
+    """One dock.
+
+    Attributes:
+        name: for the layout; never translated.
+        title: for people.
+        make: builds the widget; one that has `set_theme` is told of a new theme.
+        area: where it is at first.
+        beside: name of the view under whose tab it is at first.
+    """
+
+    name: str
+    title: str
+    make: Callable[[Session, Theme], QWidget]
+    area: Qt.DockWidgetArea
+    beside: str = ""
+
+
+VIEWS = (
+    View("plots", "Curves", PlotsView, Qt.DockWidgetArea.RightDockWidgetArea),
+    View("status", "Status", StatusView, Qt.DockWidgetArea.BottomDockWidgetArea),
+    View(
+        "events", "Events", lambda session, theme: EventsView(session), Qt.DockWidgetArea.BottomDockWidgetArea, "status"
+    ),
+    View("pose", "Tool", lambda session, theme: PoseView(session), Qt.DockWidgetArea.BottomDockWidgetArea, "status"),
+    View(
+        "robot",
+        "Robot",
+        lambda session, theme: SpecificationView(session),
+        Qt.DockWidgetArea.BottomDockWidgetArea,
+        "status",
+    ),
+)
+"""All docks; a new view is one line here and one file beside this one."""
+
+
+class Banner(QWidget):
+    """A line across the window for what went wrong; goes away by itself, or when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = QLabel()
+        self.text.setWordWrap(True)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        away = push(tr("Dismiss"), self.hide)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 12, 6)
+        row.addWidget(self.text, 1)
+        row.addWidget(away)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setStyleSheet("Banner { background: #7a1f10; } Banner QLabel { color: #ffffff; font-weight: 600; }")
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.hide)
+        self.hide()
+
+    def say(self, text: str) -> None:
+        """Show this."""
+        self.text.setText(text)
+        self.show()
+        self._timer.start(BANNER_MS)
+
+
+class Window(QMainWindow):
+    """Everything that is seen.
+
+    Args:
+        session: the arm that is looked at.
+        settings: where layout and theme are remembered.
+        opengl: whether the scene can be drawn in OpenGL.
+    """
+
+    def __init__(self, session: Session, settings: QSettings, *, opengl: bool) -> None:
+        super().__init__()
+        self.session, self._settings = session, settings
+        self.theme = THEMES.get(str(settings.value("theme", DARK.name)), DARK)
+        self._colour()
+        self.setWindowTitle(tr("Arm"))
+        self.setDockNestingEnabled(True)
+        self.resize(*FIRST_SIZE)
+        self.header, self.banner = Header(session), Banner()
+        top = QWidget()
+        column = QVBoxLayout(top)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self.banner)
+        self._menu = self.menuBar()
+        self.setMenuWidget(self._with_menu(top))
+        self.live = LiveView(session, self.theme, opengl=opengl)
+        self.setCentralWidget(self.live)
+        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.setCorner(Qt.Corner.TopRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.views: dict[str, QWidget] = {}
+        self.docks: dict[str, QDockWidget] = {}
+        for view in VIEWS:
+            self._add(view)
+        self.docks["status"].raise_()
+        self._fill_menus()
+        self._first_layout = self.saveState(LAYOUT_VERSION)
+        self._restore()
+        self._keys = StopKeys(session.stop)
+        application().installEventFilter(self._keys)
+        session.failed.connect(self.banner.say)
+        session.arm_changed.connect(self._name)
+        session.linked.connect(self._name)
+        self._name()
+
+    def _with_menu(self, top: QWidget) -> QWidget:
+        """Menu bar above header and banner: what no dock can cover."""
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._menu)
+        column.addWidget(top)
+        return whole
+
+    def _add(self, view: View) -> None:
+        dock = QDockWidget(tr(view.title), self)
+        dock.setObjectName(view.name)
+        widget = view.make(self.session, self.theme)
+        dock.setWidget(widget)
+        self.addDockWidget(view.area, dock)
+        if view.beside:
+            self.tabifyDockWidget(self.docks[view.beside], dock)
+        self.docks[view.name], self.views[view.name] = dock, widget
+
+    def _fill_menus(self) -> None:
+        arm = self._menu.addMenu(tr("&Arm"))
+        stop = arm.addAction(tr("Stop (Esc or Space)"))
+        stop.triggered.connect(lambda: self.session.stop())
+        freeze = arm.addAction(tr("Freeze and latch (software emergency stop)"))
+        freeze.setShortcut(QKeySequence("Ctrl+Shift+E"))
+        freeze.triggered.connect(lambda: self.session.stop(freeze=True))
+        arm.addSeparator()
+        leave = arm.addAction(tr("Quit"))
+        leave.setShortcut(QKeySequence.StandardKey.Quit)
+        leave.triggered.connect(self.close)
+        views = self._menu.addMenu(tr("&View"))
+        for number, dock in enumerate(self.docks.values(), start=1):
+            action = dock.toggleViewAction()
+            action.setShortcut(QKeySequence(f"Ctrl+{number}"))
+            views.addAction(action)
+        views.addSeparator()
+        views.addAction(tr("Layout as at first"), self.reset_layout)
+        self._theme_menu()
+
+    def _theme_menu(self) -> None:
+        menu = self._menu.addMenu(tr("&Colours"))
+        group = QActionGroup(self)
+        for theme in THEMES.values():
+            action = menu.addAction(tr(theme.name))
+            action.setCheckable(True)
+            action.setChecked(theme is self.theme)
+            action.triggered.connect(lambda _=False, theme=theme: self.set_theme(theme))
+            group.addAction(action)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours from now on, also next time."""
+        self.theme = theme
+        self._settings.setValue("theme", theme.name)
+        self._colour()
+        for widget in (self.live, *self.views.values()):
+            if hasattr(widget, "set_theme"):
+                widget.set_theme(theme)
+
+    def _colour(self) -> None:
+        apply(self.theme, application())
+
+    def reset_layout(self) -> None:
+        """All docks where they were at first."""
+        self.restoreState(self._first_layout, LAYOUT_VERSION)
+        self._share_room()
+
+    def _restore(self) -> None:
+        geometry, state = self._settings.value("geometry"), self._settings.value("layout")
+        if geometry is not None:
+            self.restoreGeometry(geometry)
+        if state is None or not self.restoreState(state, LAYOUT_VERSION):
+            self._share_room()
+
+    def _share_room(self) -> None:
+        """At first the scene has a little more than half of the width, and two thirds of the height."""
+        self.resizeDocks([self.docks["plots"]], [int(0.46 * self.width())], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.docks["status"]], [int(0.30 * self.height())], Qt.Orientation.Vertical)
+
+    def _name(self) -> None:
+        welcome = self.session.welcome
+        if welcome is not None:
+            real = tr("REAL") if welcome.real else tr("FAKE")
+            self.setWindowTitle(f"{welcome.arm} ({real}) - {welcome.server}")
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
+        """Remember the layout, let go of the service."""
+        self._settings.setValue("geometry", self.saveGeometry())
+        self._settings.setValue("layout", self.saveState(LAYOUT_VERSION))
+        application().removeEventFilter(self._keys)
+        self.session.link.close()
+        super().closeEvent(event)
+
+
+def application() -> QApplication:
+    """The one that runs."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    return app

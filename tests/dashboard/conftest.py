@@ -1,0 +1,78 @@
+"""A window on a pretended arm, for all tests of it; every warning of Qt fails a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qt_ready import obstacle
+
+if not obstacle():
+    from PySide6.QtCore import QCoreApplication, QEvent, QSettings
+
+    from hil.dashboard.app import make_application
+    from hil.dashboard.arm import ShownArm, arm_of_rig
+    from hil.dashboard.pretend import PretendLink
+    from hil.dashboard.session import Session
+    from hil.dashboard.window import Window
+    from hil.runtime.wiring import load_rig
+
+    HARMLESS = ("propagateSizeHints", "This plugin does not support raise")
+
+    @pytest.fixture(autouse=True)
+    def no_qt_warnings(qapp: Any, qtlog: Any) -> Iterator[None]:
+        """Nothing that Qt complains about passes unseen."""
+        yield
+        warnings = [record for record in qtlog.records if record.type.name != "QtDebugMsg"]
+        assert not [each.message for each in warnings if not any(words in each.message for words in HARMLESS)]
+
+    class Bench:
+        """A window, the link that it hears, and time that goes on when told to."""
+
+        def __init__(self, arm: ShownArm, settings: QSettings) -> None:
+            make_application()
+            self.now_s = 0.0
+            self.link = PretendLink(arm)
+            self.session = Session(self.link, clock=lambda: self.now_s)
+            self.window = Window(self.session, settings, opengl=False)
+            self.window.resize(1280, 800)
+
+        def run(self, seconds: float) -> None:
+            """Let time go on, and take in what has come."""
+            while seconds > 1e-9:
+                part = min(seconds, 10.0)
+                self.link.advance(part)
+                self.now_s += part
+                self.session.take()
+                seconds -= part
+
+        def draw(self) -> None:
+            """Everything, now."""
+            self.window.header.refresh()
+            self.window.live.refresh()
+            for view in self.window.views.values():
+                if hasattr(view, "refresh"):
+                    view.refresh()
+            self.window.grab()
+
+    @pytest.fixture
+    def make_bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+        """Makes a window on an arm; on a Lynx6 by default."""
+        benches: list[Bench] = []
+
+        def make(arm: ShownArm | None = None) -> Bench:
+            settings = QSettings(str(tmp_path / "dashboard.ini"), QSettings.Format.IniFormat)
+            bench = Bench(arm or arm_of_rig(load_rig("lynx6")), settings)
+            benches.append(bench)
+            bench.window.show()
+            bench.link.begin()
+            return bench
+
+        yield make
+        for bench in benches:
+            bench.window.close()
+            bench.window.deleteLater()
+            bench.session.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
