@@ -182,6 +182,7 @@ class Rv2ajDriver:
         if self._line is not None:
             self._now_s = now_s
             try:
+                self._refuse_stale_target()
                 self._advance(self._line, now_s)
             except LinkClosed:
                 self.close()
@@ -298,6 +299,18 @@ class Rv2ajDriver:
             return None
         values = tuple([(n, self._words[_block(n)][1] >> n % INPUT_BITS & 1) for n in self._watched])
         return InputState(t_s=min(at_s for at_s, _ in self._words.values()), values=values)
+
+    def _refuse_stale_target(self) -> None:
+        """A target that could not be sent while the motion went on must not set the arm moving after it."""
+        late_s = LATE * self._settings.send_period_s
+        if self._target is None or self._target == self._sent or self._trouble is not None:
+            return
+        if self._now_s - self._written_s > late_s:
+            why = explain(BUSY).words if self._busy_since_s is not None else "look at the line"
+            raise ControllerError(
+                f"{self._name}: the last target could not be sent for {late_s:g} s and is thrown away; the arm stands "
+                f"short of it: {why}; connect again"
+            )
 
     def _require_ready(self) -> None:
         if self._line is None:
@@ -547,6 +560,10 @@ class Rv2ajDriver:
         target = self._target
         if target is None or target == self._sent or self._now_s < self._sent_s + self._settings.send_period_s - 1e-6:
             return False
+        line = self._line
+        if line is None or not line.idle or (self._program_runs and self._now_s < line.replied_s + SPACING_S):
+            # Made before it may leave, a target would be old when it does.
+            return False
         return self._settings.way is not Way.SEGMENTS or self._arrived()
 
     def _next_target_near(self) -> bool:
@@ -576,7 +593,9 @@ class Rv2ajDriver:
         assert target is not None
         way = self._settings.way
         if way is not Way.SEGMENTS and not self._program_runs:
+            # That takes its time, and there is a newer target after it.
             yield from self._start_program()
+            return
         if way is Way.SEGMENTS:
             told = yield from self._tell_segment(target)
         elif way is Way.HOT:

@@ -8,13 +8,14 @@ import random
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from hil.cli.output import print_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from soak_life import Tally, live, lives, together
+from soak_life import WORLDS, Tally, live, lives, together
 
 
 def main() -> int:
@@ -24,6 +25,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
     parser.add_argument("--each", type=int, default=4_000, help="ticks of one life (4000)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (all cores)")
+    parser.add_argument("--rig", choices=sorted(WORLDS), default="lynx6", help="whose arm, board and faults (lynx6)")
     wanted = parser.parse_args()
     seed = random.randrange(1 << 32) if wanted.seed is None else wanted.seed
     plan = lives(seed, wanted.ticks, wanted.each)
@@ -31,10 +33,11 @@ def main() -> int:
     began_s = time.monotonic()
     tallies: list[Tally] = []
     with ProcessPoolExecutor(wanted.jobs) as pool:
-        for tally in pool.map(live, *zip(*plan, strict=True)):
+        for tally in pool.map(partial(live, rig=wanted.rig), *zip(*plan, strict=True)):
             tallies.append(tally)
             if tally.violation:
-                print(f"BROKEN: {tally.violation}\n  again: scripts/soak --ticks {wanted.each} --seed {tally.seed}")
+                again = f"scripts/soak --rig {wanted.rig} --ticks {wanted.each} --seed {tally.seed}"
+                print(f"BROKEN: {tally.violation}\n  again: {again} --each {wanted.each}", flush=True)
     _show(together(tallies), time.monotonic() - began_s)
     broken = [tally for tally in tallies if tally.violation]
     if broken:

@@ -141,6 +141,10 @@ class Arm:
         """It stands."""
         self._before = self.row
 
+    def stand(self, joints_deg: Sequence[float]) -> None:
+        """Somebody has brought it here by hand, its brakes released."""
+        self.row = self._before = self._true_row = np.array(joints_deg, dtype=np.float64) * DEG
+
     def unlock(self) -> None:
         """Show again where the arm really is."""
         self.locked = False

@@ -380,6 +380,34 @@ def test_a_port_that_takes_nothing_holds_up_and_loses_nothing(bench: Bench) -> N
     assert bench.port.joints(bench.now_s)[0] == pytest.approx(2.0)
 
 
+def test_a_target_that_the_line_never_took_does_not_set_the_arm_moving_after_the_motion(bench: Bench) -> None:
+    """A session that holds, and a line that comes back: nothing moves by itself."""
+    bench.port.silent = True
+    bench.tick(8)
+    bench.move(4.0, *START[1:])
+    with pytest.raises(ControllerError, match="thrown away; the arm stands short of it"):
+        bench.tick(200)
+    bench.port.silent = False
+    bench.tick(200)
+    assert bench.port.joints(bench.now_s)[0] == pytest.approx(START[0])
+
+
+@pytest.mark.parametrize("way", ["hot", "line"])
+def test_a_target_is_the_newest_when_it_leaves_also_after_the_program_was_started_anew(way: str) -> None:
+    bench = Bench(way=way, send_period_ms=1000).ready()
+    bench.driver.stop(bench.now_s)
+    bench.tick(60)
+    bench.port.heard.clear()
+    for number in range(1, 60):
+        bench.move(0.02 * number, *START[1:])
+        bench.tick()
+    at_s, first = next((at_s, text) for at_s, text in bench.port.heard if text.startswith(("HOT", "PRN")))
+    sent_deg = float(first.partition("JT=(")[2].split(",")[0] if way == "hot" else first.split(",")[1])
+    begun = bench.now_s - 59 * TICK_S
+    newest_deg = 0.02 * (at_s - begun) / TICK_S
+    assert sent_deg == pytest.approx(newest_deg, abs=0.021 * 5)
+
+
 def test_a_controller_that_falls_silent_while_stopping_is_counted_until_somebody_gives_up() -> None:
     bench = Bench(way="segments").ready()
     bench.port.silent = True

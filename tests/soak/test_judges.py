@@ -106,25 +106,25 @@ def test_samples_that_speed_up_too_fast_are_found_although_each_step_is_slow_eno
 
 
 def test_a_missing_tick_is_found() -> None:
-    judge = RecordJudge()
+    judge = RecordJudge(each_leaves=True)
     judge.judge(_record(0, Mode.CONNECTING))
     with pytest.raises(Violation, match="tick 2 follows tick 0"):
         judge.judge(_record(2, Mode.CONNECTING))
 
 
 def test_motion_that_nobody_asked_for_is_found() -> None:
-    judge = RecordJudge()
+    judge = RecordJudge(each_leaves=True)
     judge.judge(_record(0, Mode.ARMED))
     with pytest.raises(Violation, match="nobody has started"):
         judge.judge(_record(1, Mode.STREAMING))
-    judge = RecordJudge()
+    judge = RecordJudge(each_leaves=True)
     judge.judge(_record(0, Mode.UNKNOWN_POSE))
     with pytest.raises(Violation, match="nobody has confirmed"):
         judge.judge(_record(1, Mode.ENERGISING))
 
 
 def test_motion_that_somebody_asked_for_passes() -> None:
-    judge = RecordJudge()
+    judge = RecordJudge(each_leaves=True)
     judge.judge(_record(0, Mode.ARMED))
     judge.judge(_record(1, Mode.STREAMING, requests=(Start(digest="x"),)))
 

@@ -9,10 +9,13 @@ import math
 import random
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
+from soak_cr1 import Cr1Judge, Cr1World
 from soak_oracles import (
     ArmJudge,
     FirstMoveJudge,
@@ -30,7 +33,7 @@ import hil
 from hil.errors import RefusedError
 from hil.link import BytePort
 from hil.model.files import find
-from hil.model.rig import Rig
+from hil.model.rig import Axis, Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
 from hil.robot import Robot
@@ -90,9 +93,9 @@ class Tally:
         self.worst[name] = max(self.worst.get(name, 0.0), value)
 
 
-def live(seed: int, ticks: int) -> Tally:
-    """Run one life; a broken guarantee is in `violation`, with seed and tick."""
-    life = _Life(seed, ticks)
+def live(seed: int, ticks: int, rig: str = RIG) -> Tally:
+    """Run one life of a rig; a broken guarantee is in `violation`, with seed and tick."""
+    life = _Life(seed, ticks, rig)
     try:
         with tempfile.TemporaryDirectory(prefix="hil-soak-", dir=default_folder()) as folder:
             life.run(Path(folder))
@@ -182,12 +185,53 @@ _WEIGHTS = {
 _FIRMWARES = (Firmware.V2, Firmware.V2, Firmware.V2, Firmware.U, Firmware.V1)
 
 
-class _World:
-    """Board, servos and cable, and the list of what befalls them."""
+class World(Protocol):
+    """What is at the other end of the line, and what befalls it.
 
-    def __init__(self, rng: random.Random, facts: RigFacts, duration_s: float, tally: Tally) -> None:
-        self._tally, self._facts = tally, facts
+    Attributes:
+        rig, facts: of the arm.
+        title: for the tally.
+        notice_s: from each kind of trouble to the end of streaming, at most.
+        spread: how far from home, in parts of the range, a person wants to go.
+        each_leaves: a command that is sent is bytes in the same tick.
+    """
+
+    rig: Rig
+    facts: RigFacts
+    title: str
+    notice_s: Mapping[str, float]
+    spread: float
+    each_leaves: bool
+
+    @property
+    def hung(self) -> bool:
+        """The controller's program stands still."""
+        ...
+
+    def open_port(self) -> BytePort: ...
+    def advance(self, now_s: float) -> None: ...
+    def positions(self, now_s: float) -> tuple[float, ...]: ...
+    def excused(self, now_s: float) -> bool: ...
+    def new_troubles(self, now_s: float) -> list[Fault]: ...
+    def rebooted(self) -> bool: ...
+    def free_by_hand(self, now_s: float) -> None: ...
+    def wire_judge(self) -> WireJudge | Cr1Judge: ...
+    def judge_first_move(self, record: TickRecord, axis: int, judge: FirstMoveJudge) -> None: ...
+
+
+class _World:
+    """Board, servos and cable of a Lynx6, and the list of what befalls them."""
+
+    notice_s = NOTICE_S
+    spread = 1.0
+    each_leaves = True
+
+    def __init__(self, rng: random.Random, ticks: int, tally: Tally) -> None:
+        self.rig, self.facts = wiring.load_rig(RIG), read_rig(find("rigs", RIG))
+        duration_s = ticks * self.rig.period_s * 1.3
+        self._tally, facts = tally, self.facts
         self.firmware = rng.choice(_FIRMWARES)
+        self.title = f"lives with firmware {self.firmware.value}"
         self.board = Ssc32Board(BoardSettings(firmware=self.firmware, baud=115200))
         servos = [
             BenchServo(channel=a.channel, points=a.points, start=a.park, lag_s=a.lag_s, speed=a.servo_speed)
@@ -247,11 +291,26 @@ class _World:
     def free_by_hand(self, now_s: float) -> None:
         """A person cuts the power and puts the arm back into its park pose."""
         self.board.power_cycle(now_s)
-        for axis in self._facts.axes:
+        for axis in self.facts.axes:
             self.bench.stall(axis.channel, now_s, stalled=False)
             self.bench.place(axis.channel, axis.park, now_s)
         self._excuse(now_s + AFTERMATH_S)
         self._tally.counts["arm freed by hand"] += 1
+
+    @property
+    def hung(self) -> bool:
+        """The board's program stands still."""
+        return self.board.state is BoardState.HUNG
+
+    def wire_judge(self) -> WireJudge:
+        """For one session."""
+        return WireJudge(self.facts, old_firmware=self.firmware is Firmware.V1)
+
+    def judge_first_move(self, record: TickRecord, axis: int, judge: FirstMoveJudge) -> None:
+        """The line is on its way: board and servo are still as they were before it."""
+        channel = self.facts.axes[axis].channel
+        line = record.written.removesuffix(b"\r").rpartition(b"\r")[2]
+        judge.judge(line, self.board.pulse_us(channel), self.bench.position(channel, record.t_s))
 
 
 def _excuses(faults: list[Fault]) -> list[tuple[float, float]]:
@@ -274,11 +333,11 @@ def _excuses(faults: list[Fault]) -> list[tuple[float, float]]:
 class _Person:
     """Owner and operator in one: confirms, plans, starts, stops, and asks for things at the wrong time."""
 
-    def __init__(self, rng: random.Random, rig: Rig, world: _World, tally: Tally) -> None:
+    def __init__(self, rng: random.Random, rig: Rig, world: World, tally: Tally) -> None:
         self._rng, self._rig, self._world, self._tally = rng, rig, world, tally
         self._robot = Robot(rig.robot)
         self.pose = list(rig.park)
-        self._goals = _poses(rng, rig, self._robot)
+        self._goals = _poses(rng, rig, self._robot, world.spread)
         self._mode = Mode.DISCONNECTED
         self._act_s = 0.0
         self._motion: Motion | None = None
@@ -385,30 +444,38 @@ def certified(
     return motion, issue(rig, motion, findings, EPOCH_S, version=hil.__version__)
 
 
-def _poses(rng: random.Random, rig: Rig, robot: Robot) -> list[tuple[float, ...]]:
+def _poses(rng: random.Random, rig: Rig, robot: Robot, spread: float) -> list[tuple[float, ...]]:
     """Park, home, and others that can be reached from home."""
     poses = [rig.park, rig.home]
     while len(poses) < 7:
-        pose = tuple(rng.uniform(a.lower + a.soft_margin, a.upper - a.soft_margin) for a in rig.axes)
+        pose = tuple(rng.uniform(*_around(axis, spread)) for axis in rig.axes)
         if certified(rig, robot, rig.home, pose) is not None:
             poses.append(pose)
     return poses
+
+
+def _around(axis: Axis, spread: float) -> tuple[float, float]:
+    """Part of an axis' range around its home."""
+    lower, upper = axis.lower + axis.soft_margin, axis.upper - axis.soft_margin
+    if spread >= 1.0:
+        return lower, upper
+    half = 0.5 * spread * (upper - lower)
+    return max(axis.home - half, lower), min(axis.home + half, upper)
 
 
 # -- the life --------------------------------------------------------------------------------------------
 
 
 class _Life:
-    def __init__(self, seed: int, ticks: int) -> None:
+    def __init__(self, seed: int, ticks: int, rig: str) -> None:
         self._rng = random.Random(seed)
         self._ticks = ticks
         self.tally = Tally(seed)
-        self._rig, self._facts = wiring.load_rig(RIG), read_rig(find("rigs", RIG))
         self.clock = UnevenClock(random.Random(self._rng.random()), self.tally, self._rng.choice([0.0, 0.002, 0.01]))
-        duration_s = ticks * self._rig.period_s * 1.3
-        self._world = _World(self._rng, self._facts, duration_s, self.tally)
+        self._world: World = WORLDS[rig](self._rng, ticks, self.tally)
+        self._rig, self._facts = self._world.rig, self._world.facts
         self._person = _Person(random.Random(self._rng.random()), self._rig, self._world, self.tally)
-        self.tally.counts[f"lives with firmware {self._world.firmware.value}"] += 1
+        self.tally.counts[self._world.title] += 1
         self._arm: ArmJudge | None = None
 
     def arm_judge(self, stop_time_s: float) -> ArmJudge:
@@ -426,6 +493,12 @@ class _Life:
     def over(self) -> bool:
         """True once only the last session has to end."""
         return self.tally.ticks >= self._ticks
+
+
+WORLDS: Mapping[str, Callable[[random.Random, int, Tally], World]] = {
+    RIG: _World,
+    "rv2aj": lambda rng, ticks, tally: Cr1World(rng, ticks, tally.counts),
+}
 
 
 class _Session:
@@ -459,11 +532,10 @@ class _Session:
         self._opened = (self._mailbox, self._outbox, reader, writer)
         self._watch = Watch(None, self._mailbox.age_s, self._ring.reader_age_s)
         self._encode = msgspec.msgpack.Encoder().encode
-        old = self._world.firmware is Firmware.V1
-        self._wire, self._samples = WireJudge(facts, old_firmware=old), SampleJudge(facts)
-        self._records, self._first = RecordJudge(), FirstMoveJudge(facts)
+        self._wire, self._samples = self._world.wire_judge(), SampleJudge(facts)
+        self._records, self._first = RecordJudge(each_leaves=self._world.each_leaves), FirstMoveJudge(facts)
         self._arm = life.arm_judge(self._bridge.stop_time_s)
-        self._notice = NoticeJudge(NOTICE_S)
+        self._notice = NoticeJudge(dict(self._world.notice_s))
         self._owner_away_s = self._recorder_away_s = self._last_drain_s = -math.inf
         self._leaving = False
         self._mode = Mode.DISCONNECTED
@@ -519,20 +591,13 @@ class _Session:
         self._note_mode(record)
         self._wire.judge(record)
         if isinstance(record.sent, EnergiseCommand) and not self._world.excused(record.t_s):
-            self._judge_first_move(record, record.sent.axis)
+            self._world.judge_first_move(record, record.sent.axis, self._first)
         self._samples.judge(record)
         self._records.judge(record)
         self._notice.judge(record)
         excused = self._world.excused(record.t_s)
         self._arm.judge(record, self._world.positions(record.t_s), excused=excused)
         self._person.see(record)
-
-    def _judge_first_move(self, record: TickRecord, axis: int) -> None:
-        """The line is on its way: board and servo are still as they were before it."""
-        channel = self._life._facts.axes[axis].channel
-        line = record.written.removesuffix(b"\r").rpartition(b"\r")[2]
-        shaft = self._world.bench.position(channel, record.t_s)
-        self._first.judge(line, self._world.board.pulse_us(channel), shaft)
 
     def _note_mode(self, record: TickRecord) -> None:
         if record.mode is not self._mode:
@@ -552,7 +617,7 @@ class _Session:
             self._tally.counts["faults while streaming"] += streaming
             if fault.kind is FaultKind.UNPLUG and streaming:
                 self._notice.happened("unplugged", now_s)
-        if self._world.board.state is not BoardState.HUNG:
+        if not self._world.hung:
             self._notice.passed("hung")
         elif streaming:
             self._notice.happened("hung", now_s)

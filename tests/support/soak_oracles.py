@@ -241,9 +241,14 @@ class SampleJudge:
 
 
 class RecordJudge:
-    """What every record has to say for itself: numbers without holes, and no motion that nobody asked for."""
+    """What every record has to say for itself: numbers without holes, and no motion that nobody asked for.
 
-    def __init__(self) -> None:
+    Args:
+        each_leaves: every command that is sent is bytes in the same tick; not where the driver keeps the newest.
+    """
+
+    def __init__(self, *, each_leaves: bool) -> None:
+        self._each_leaves = each_leaves
         self._next, self._mode, self._t_s = 0, Mode.DISCONNECTED, -math.inf
         self._confirmed_s = -math.inf
 
@@ -263,7 +268,8 @@ class RecordJudge:
         if after is Mode.STREAMING and before is not after:
             _hold(Start in kinds, "a motion began that nobody has started")
         _hold(record.sent is None or after in WRITING, f"something was sent in mode {after.value}")
-        _hold(record.sent is None or record.written != b"", "the record says sent, and no byte left")
+        bytes_left = record.sent is None or record.written != b"" or not self._each_leaves
+        _hold(bytes_left, "the record says sent, and no byte left")
         self._next, self._mode, self._t_s = record.tick + 1, after, record.t_s
 
 
