@@ -240,7 +240,7 @@ def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.R
             tally.trouble.append(f"the server: {said}")
     finally:
         server.clear_up()
-    _read_journals(folder / "state" / "hil" / "journals", tally, begin_s, until_s, asked)
+    _read_journals(folder / "state", tally, begin_s, until_s, asked)
     return tally
 
 
@@ -344,7 +344,7 @@ def _bare_jog(host: Host, rig: Rig, rng: random.Random, seq: int) -> int:
 
 
 def _read_journals(folder: Path, tally: Tally, begin_s: float, until_s: float, asked: Sequence[Asked]) -> None:
-    for path in sorted(folder.glob("*.mcap")):
+    for path in sorted(folder.rglob("*.mcap")):
         arm = "-".join(path.stem.split("-")[:2])
         ticks = [entry.tick for entry in read_journal(path) if entry.tick is not None]
         counted = [tick for tick in ticks if begin_s <= tick.t_s <= until_s]
