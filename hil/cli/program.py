@@ -210,20 +210,21 @@ def _on_bridge(
     def send(host: Host) -> Mode:
         if len(parts) == 1 and not step:
             return host.run(plan.motion, proved.certificate)
-        return _in_parts(host, rig, parts)
+        return _in_parts(host, rig, parts, ask_first=step or parts[0].line in breaks)
 
     records = stream(rig, send, plan.motion.duration_s, url=url, confirmed_by=confirmed_by, journal=journal)
     return rows_from_records(records, plan, proved.arm, [part.first for part in parts])
 
 
-def _in_parts(host: Host, rig: Rig, parts: Sequence[Part]) -> Mode:
+def _in_parts(host: Host, rig: Rig, parts: Sequence[Part], *, ask_first: bool) -> Mode:
     from hil.errors import RefusedError
     from hil.runtime.preview import preview
     from hil.types import Mode
 
     mode = host.mode
-    for part in parts:
-        if not host.meanwhile(lambda part=part: _go_on(part.line, part.statement), "nobody went on"):  # type: ignore[misc]
+    for number, part in enumerate(parts):
+        asks = number > 0 or ask_first
+        if asks and not host.meanwhile(lambda part=part: _go_on(part.line, part.statement), "nobody went on"):  # type: ignore[misc]
             print(f"left before line {part.line}; the arm stands there")
             return mode
         report = host.meanwhile(lambda part=part: preview(rig, part.motion), "the preview took too long")  # type: ignore[misc]

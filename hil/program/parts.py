@@ -6,10 +6,7 @@ from collections.abc import Collection
 from typing import NamedTuple, TypeVar
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
-from hil.link import FloatArray
 from hil.motion.motion import ExpectedInput, Mark, Motion
 from hil.program.planning import ProgramPlan
 
@@ -40,24 +37,16 @@ def parts_of(plan: ProgramPlan, breaks: Collection[int] | None) -> list[Part]:
         breaks: lines, as their traces name them; None for every one.
     """
     samples = plan.motion.samples
-    resting = _rests(samples)
     cuts = [0]
     for k in range(2, len(plan.trace)):
         line = plan.trace[k].line
         if line == plan.trace[k - 1].line or not (breaks is None or line in breaks):
             continue
-        rests = np.flatnonzero(resting[k - 1 :])
-        cut = k - 1 + int(rests[0]) if len(rests) else len(samples) - 1
+        cut = next((at for at in range(k - 1, len(plan.resting)) if plan.resting[at]), len(samples) - 1)
         if cuts[-1] < cut < len(samples) - 1:
             cuts.append(cut)
     ends = [*cuts[1:], len(samples) - 1]
     return [_part(plan, first, last) for first, last in zip(cuts, ends, strict=True)]
-
-
-def _rests(samples: FloatArray) -> npt.NDArray[np.bool_]:
-    """At which samples the arm stands: the first, and those that are the same as the one before."""
-    same = (samples[1:] == samples[:-1]).all(axis=1)
-    return np.concatenate([[True], same])
 
 
 def _part(plan: ProgramPlan, first: int, last: int) -> Part:

@@ -66,6 +66,7 @@ class ProgramPlan(NamedTuple):
         sent: what it sent.
         notices: words for the user.
         ended: False if it was cut, or stopped by HLT.
+        resting: for each row of the trace, True if no move was under way at its end.
         digest: SHA-256 over program, called programs, points, inputs, settings, start and period.
     """
 
@@ -76,6 +77,7 @@ class ProgramPlan(NamedTuple):
     sent: tuple[Sent, ...]
     notices: tuple[str, ...]
     ended: bool
+    resting: tuple[bool, ...]
     digest: str
 
     def differing(self, sample: int, inputs: Mapping[int, int]) -> tuple[ExpectedInput, ...]:
@@ -152,7 +154,7 @@ def plan_program(
     recorder.machine = machine
     machine.run()
     rows, trace = [machine.row], [row_now(machine, recorder)]
-    moved = [False]
+    moved, resting = [False], [True]
     most = min(most_s, MAX_DURATION_S)
     waiting_since: float | None = None
     while machine.state is SlotState.RUNNING or machine.stopping:
@@ -161,6 +163,7 @@ def plan_program(
         rows.append(machine.row)
         trace.append(row_now(machine, recorder))
         moved.append(machine.moving)
+        resting.append(machine.motion is None and not machine.stopping)
         waiting_since = (waiting_since or machine.now_s) if machine.blocked else None
         if machine.now_s >= most and machine.state is SlotState.RUNNING:
             if not cut:
@@ -186,6 +189,7 @@ def plan_program(
         tuple(recorder.printed),
         tuple(machine.notices),
         ended,
+        tuple(resting),
         digest,
     )
 

@@ -176,6 +176,7 @@ def test_an_axis_is_only_held_where_it_is_measured() -> None:
     ("command", "number", "words"),
     [
         ("CNTLON", 6020, "L6020 the operation right is missing"),
+        ("SRVON", 6020, "L6020 the operation right is missing"),
         ("SRVON", 5000, "H5000 the teach box is enabled"),
         ("SRVON", 1630, "C1630 servo on while an alarm stands"),
         ("OVRD", 5600, "L5600 not possible while an alarm stands"),
