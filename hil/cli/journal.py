@@ -11,6 +11,7 @@ import typer
 from hil.cli.output import complain
 
 File = Annotated[Path, typer.Argument(help="A journal (.mcap).", exists=True, dir_okay=False)]
+Files = Annotated[list[Path], typer.Argument(help="Journals (.mcap).", exists=True, dir_okay=False)]
 
 
 class To(StrEnum):
@@ -39,19 +40,34 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(group, name="journal")
 
 
-def verify(file: File) -> None:
-    """Say whether a journal is complete, unfinished, or broken at record n."""
-    from hil.runtime.journal import Completeness
+def verify(files: Files) -> None:
+    """Say of each journal whether it is complete, unfinished, or broken at record n; of parts, whether they follow."""
+    from hil.runtime.journal import Completeness, first_path, part_path, wrong_link
+    from hil.runtime.journal import Verdict as Found
     from hil.runtime.journal import verify as verify_journal
 
-    verdict = verify_journal(file)
-    print(f"{file}: {verdict.text}")
-    if verdict.completeness is Completeness.BROKEN:
+    seen: dict[Path, Found] = {}
+    wrong = False
+    for file in files:
+        verdict = seen[file] = verify_journal(file)
+        wrong |= verdict.completeness is Completeness.BROKEN
+        print(f"{file}: {verdict.text}")
+        if verdict.part:
+            before = part_path(first_path(file), verdict.part - 1)
+            if before not in seen:
+                print(f"{file}: goes on from {before.name}, which was not given before it")
+            elif words := wrong_link(verdict, seen[before]):
+                wrong = True
+                complain(f"{file}: broken: {words}")
+    if wrong:
         raise typer.Exit(1)
 
 
 def replay(file: File) -> None:
-    """Run loop, guard and driver again from the recorded times, bytes and requests; compare what they send."""
+    """Run loop, guard and driver again from the recorded times, bytes and requests; compare what they send.
+
+    A later part of a session is replayed together with all before it.
+    """
     from hil.runtime.replay import replay as replay_journal
 
     verdict = replay_journal(file)

@@ -29,7 +29,7 @@ from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
 from hil.runtime.ring import RingReader, RingWriter, default_folder
 from hil.safety.certificate import Certificate
-from hil.types import Arm, Confirm, Disconnect, JointState, Load, Mode, Request, Start, Stop, TickRecord
+from hil.types import Arm, Confirm, Disconnect, JointState, Load, Mode, Record, Request, Start, Stop, TickRecord
 
 T = TypeVar("T")
 
@@ -37,11 +37,22 @@ POLL_S = 0.02
 CONNECT_S = 8.0
 PATIENCE_S = 600.0
 INPUTS_S = 2.0
-RING_BYTES = 32 << 20
-MAILBOX_BYTES = 32 << 20
 _PREFIX = "hil-"
 _ABANDONED_S = 60.0
 _decode_tick = msgspec.msgpack.Decoder(TickRecord).decode
+
+
+class Room(Record, frozen=True):
+    """How much of the machine one arm takes.
+
+    Attributes:
+        ring_bytes, mailbox_bytes: of memory. A motion of an hour fits.
+        part_bytes: length at which the journal goes on in another file; None for one file, however long.
+    """
+
+    ring_bytes: int = 32 << 20
+    mailbox_bytes: int = 32 << 20
+    part_bytes: int | None = None
 
 
 class Host:
@@ -54,6 +65,7 @@ class Host:
         command: what the user typed, for whoever finds the rig taken.
         address: where the owner can be talked to, or empty.
         slot: the loop's share of the machine, where the owner has several; None for the last core.
+        room: memory, and length of a file.
         on_record: called with every tick record, in order.
 
     Raises:
@@ -70,13 +82,14 @@ class Host:
         command: str,
         address: str = "",
         slot: LoopSlot | None = None,
+        room: Room | None = None,
         on_record: Callable[[TickRecord], None] = lambda record: None,
     ) -> None:
         self.rig, self.journal = rig, journal
         self.last: TickRecord | None = None
         self.events: list[str] = []
         self._url, self._command, self._on_record = url, command, on_record
-        self._address, self._slot = address, slot or LoopSlot()
+        self._address, self._slot, self._room = address, slot or LoopSlot(), room or Room()
         self._stack = contextlib.ExitStack()
         self._loop: BaseProcess | None = None
         self._recorder: BaseProcess | None = None
@@ -106,13 +119,15 @@ class Host:
     def _start(self, stack: contextlib.ExitStack, folder: Path, url: str) -> None:
         spawn = multiprocessing.get_context("spawn")
         ring_path, mailbox_path = folder / "ring", folder / "mailbox"
-        RingWriter.create(ring_path, RING_BYTES).detach()
-        self._mailbox = stack.enter_context(contextlib.closing(MailboxWriter.create(mailbox_path, MAILBOX_BYTES)))
+        RingWriter.create(ring_path, self._room.ring_bytes).detach()
+        mailbox = MailboxWriter.create(mailbox_path, self._room.mailbox_bytes)
+        self._mailbox = stack.enter_context(contextlib.closing(mailbox))
         self._mailbox.beat(time.monotonic())
         self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
         session = wiring.session_record(self.rig, url=url, fake=self._url is None)
         spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=session, slot=self._slot)
-        self._recorder = spawn.Process(target=record, args=(ring_path, self.journal, session), name="hil-recorder")
+        told = (ring_path, self.journal, session, None, self._room.part_bytes)
+        self._recorder = spawn.Process(target=record, args=told, name="hil-recorder")
         self._recorder.start()
         self._loop = spawn.Process(target=run_loop, args=(spec,), name="hil-loop")
         self._loop.start()

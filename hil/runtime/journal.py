@@ -1,7 +1,7 @@
 """The journal: an MCAP file of JSON records, each bound to all before it by a hash chain.
 
-Not chunked, so that a file cut anywhere reads up to its last whole record. `docs/journal.md` describes the
-format.
+Not chunked, so that a file cut anywhere reads up to its last whole record. A long session goes on in further files,
+each whole by itself. `docs/journal.md` describes the format.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import shutil
 import struct
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import msgspec
 from mcap.exceptions import EndOfFile, InvalidMagic, McapError
 from mcap.reader import NonSeekingReader
 from mcap.writer import MCAP0_MAGIC, CompressionType, IndexType, Writer
+from msgspec import Meta
 
 from hil.errors import CommandError, JournalError
 from hil.types import Record, TickRecord
@@ -27,6 +30,10 @@ FORMAT_VERSION = 1
 FIRST_CHAIN = "0" * 64
 """What stands for the chain before the first record."""
 
+PACKING = ".packing"
+"""End of the name of a copy that is being made."""
+
+_PART = re.compile(r"_part-[0-9]{4,}$")
 _PROFILE = "hil-journal"
 _LARGEST_RECORD_BYTES = 256 << 20
 
@@ -51,6 +58,9 @@ class SessionRecord(Record, frozen=True, tag="session"):
         settings: what else the run was started with, as a JSON tree.
         start_epoch_s: seconds since 1970 at the start.
         start_monotonic_s: the loop's clock at the same moment; all `t_s` are on it.
+        part: number of this file of the session, from 0.
+        first_tick: number of its first tick.
+        after: chain after the last record of the file before.
     """
 
     software_version: str
@@ -63,6 +73,9 @@ class SessionRecord(Record, frozen=True, tag="session"):
     start_epoch_s: float
     start_monotonic_s: float
     format_version: int = FORMAT_VERSION
+    part: Annotated[int, Meta(ge=0)] = 0
+    first_tick: Annotated[int, Meta(ge=0)] = 0
+    after: str = FIRST_CHAIN
 
     @property
     def t_s(self) -> float:
@@ -83,11 +96,17 @@ class EndKind(Enum):
     """How the recording ended."""
 
     CLOSED = "closed"
+    CONTINUED = "continued"
     ABANDONED = "abandoned"
 
 
 class EndRecord(Record, frozen=True, tag="end"):
-    """The last record. Only `CLOSED` means that the loop ended as it should and every tick was looked for."""
+    """The last record. Only `CLOSED` means that the loop ended as it should and every tick was looked for.
+
+    Attributes:
+        reason: words; after `CONTINUED` the name of the file in which the session goes on.
+        ticks, lost: in this file.
+    """
 
     t_s: float
     kind: EndKind
@@ -194,18 +213,33 @@ class JournalWriter:
         self._times = _Times(session)
         self._encoder = msgspec.json.Encoder()
         self._decoder = msgspec.json.Decoder(Data)
+        self.session = session
         self._n, self._chain = 0, FIRST_CHAIN
         self.ticks = self.lost = 0
         self._writer.start(profile=_PROFILE)
-        self._channels = {kind: self._register(kind, topic) for kind, topic in _TOPICS.items()}
+        self._channels = _register(self._writer)
         self._write(session)
         self.flush()
 
-    def _register(self, kind: type[Any], topic: str) -> int:
-        schema = msgspec.json.encode(json_schema(kind))
-        schema_id = self._writer.register_schema(f"hil.{topic}", "jsonschema", schema)
-        channel_id: int = self._writer.register_channel(topic, "json", schema_id)
-        return channel_id
+    @property
+    def size_bytes(self) -> int:
+        """How long the file is by now."""
+        return self._file.tell()
+
+    def continue_in(self, path: Path, t_s: float) -> JournalWriter:
+        """End this file and go on with the same session in another; whoever waits for the disk does it later.
+
+        Raises:
+            JournalError: this one cannot be ended, or that one not be begun.
+        """
+        first_tick = self.session.first_tick + self.ticks + self.lost
+        self._finish(EndKind.CONTINUED, path.name, t_s)
+        self.flush()
+        self.close()
+        part = self.session.part + 1
+        return JournalWriter(
+            path, msgspec.structs.replace(self.session, part=part, first_tick=first_tick, after=self._chain)
+        )
 
     def tick(self, record: TickRecord) -> None:
         """Add one tick.
@@ -224,14 +258,20 @@ class JournalWriter:
 
     def end(self, kind: EndKind, reason: str, t_s: float) -> None:
         """Write the last record and the file's summary, and close the file."""
-        self._write(EndRecord(t_s=t_s, kind=kind, reason=reason, ticks=self.ticks, lost=self.lost))
+        self._finish(kind, reason, t_s)
         try:
-            self._writer.finish()
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
             raise self._disk_error(error) from None
         self._file.close()
+
+    def _finish(self, kind: EndKind, reason: str, t_s: float) -> None:
+        self._write(EndRecord(t_s=t_s, kind=kind, reason=reason, ticks=self.ticks, lost=self.lost))
+        try:
+            self._writer.finish()
+        except OSError as error:
+            raise self._disk_error(error) from None
 
     def flush(self) -> None:
         """Hand everything to the operating system."""
@@ -283,6 +323,15 @@ class JournalWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _register(writer: Any) -> dict[type[Any], int]:
+    """Make the channels known; gives their numbers."""
+    numbers = {}
+    for kind, topic in _TOPICS.items():
+        schema_id = writer.register_schema(f"hil.{topic}", "jsonschema", msgspec.json.encode(json_schema(kind)))
+        numbers[kind] = writer.register_channel(topic, "json", schema_id)
+    return numbers
 
 
 def _with_lists(session: SessionRecord) -> SessionRecord:
@@ -426,6 +475,9 @@ class Verdict(Record, frozen=True):
         duration_s: from the first of these ticks to the last.
         reason: why it ended, what is missing at its end, or what is wrong with record number `records`.
         title: FAKE or REAL, port and rig; empty if not even the session can be read.
+        part: which file of its session it is, from 0.
+        after: the last chain of the file before, as this one says.
+        head: the chain after the last of these records.
     """
 
     completeness: Completeness
@@ -435,6 +487,9 @@ class Verdict(Record, frozen=True):
     duration_s: float
     reason: str
     title: str = ""
+    part: int = 0
+    after: str = FIRST_CHAIN
+    head: str = FIRST_CHAIN
 
     @property
     def broken_at(self) -> int | None:
@@ -446,6 +501,7 @@ class Verdict(Record, frozen=True):
         """One line that explains."""
         held = f"{self.records} records, {self.ticks} ticks over {self.duration_s:.2f} s"
         losses = f"{self.lost} ticks lost" if self.lost else "no tick lost"
+        held = f"part {self.part}, {held}" if self.part else held
         title = f" ({self.title})" if self.title else ""
         if self.completeness is Completeness.COMPLETE:
             return f"complete{title}: {held}, {losses}; ended: {self.reason}"
@@ -472,6 +528,8 @@ def verify(path: Path) -> Verdict:
         return check.verdict(Completeness.BROKEN, str(error).removeprefix(f"{path}: "))
     if check.end is None:
         return check.verdict(Completeness.UNFINISHED, "the file ends without a closing record: its recorder was killed")
+    if check.end.kind is EndKind.CONTINUED:
+        return check.verdict(Completeness.COMPLETE, f"the session goes on in {check.end.reason}")
     if check.end.kind is not EndKind.CLOSED:
         return check.verdict(Completeness.UNFINISHED, f"the recorder closed it because {check.end.reason}")
     return check.verdict(Completeness.COMPLETE, check.end.reason)
@@ -516,7 +574,7 @@ class _Check:
         self._records, self._chain = self._records + 1, entry.chain
         match entry.data:
             case SessionRecord() as session:
-                self._session = session
+                self._session, self._next_tick = session, session.first_tick
             case TickRecord(tick=tick, t_s=t_s):
                 self._first_s = t_s if self._ticks == 0 else self._first_s
                 self._ticks, self._next_tick, self._last_s = self._ticks + 1, tick + 1, t_s
@@ -536,7 +594,73 @@ class _Check:
             duration_s=self._last_s - self._first_s,
             reason=reason,
             title=f"{session.wiring.value}, {session.port}, rig {session.rig_id}" if session else "",
+            part=session.part if session else 0,
+            after=session.after if session else FIRST_CHAIN,
+            head=self._chain,
         )
+
+
+# -- sessions of several files ---------------------------------------------------------------------------
+
+
+def part_path(first: Path, part: int) -> Path:
+    """The file of a session that begins in `first`: that one for part 0; names sort in the order of the parts."""
+    return first if part == 0 else first.with_name(f"{first.stem}_part-{part:04d}{first.suffix}")
+
+
+def first_path(path: Path) -> Path:
+    """The file in which the session of `path` begins, by their names."""
+    return path.with_name(f"{_PART.sub('', path.stem)}{path.suffix}")
+
+
+def wrong_link(verdict: Verdict, before: Verdict) -> str:
+    """Why one file does not go on where another ends; empty if it does."""
+    if verdict.part != before.part + 1:
+        return f"it is part {verdict.part}; part {before.part + 1} should follow"
+    if verdict.after != before.head:
+        return "it follows another file than the one that is here: its note of the last hash does not fit"
+    return ""
+
+
+def pack(path: Path) -> None:
+    """Write a closed journal anew in compressed chunks: the same records and hashes, in a seventh of the room.
+
+    Raises:
+        JournalError: it cannot be read or written, or the copy is none; the file is as it was.
+    """
+    half = path.with_name(f"{path.name}{PACKING}")
+    try:
+        with half.open("wb") as file:
+            writer: Any = Writer(file, compression=CompressionType.ZSTD, index_types=IndexType.NONE)
+            writer.start(profile=_PROFILE)
+            channels = {_TOPICS[kind]: number for kind, number in _register(writer).items()}
+            for topic, message in _messages(path):
+                writer.add_message(
+                    channel_id=channels[topic],
+                    log_time=message.log_time,
+                    publish_time=message.publish_time,
+                    sequence=message.sequence,
+                    data=message.data,
+                )
+            writer.finish()
+            file.flush()
+            os.fsync(file.fileno())
+        if _digest(half) != _digest(path):
+            raise JournalError(f"{path}: a packed copy does not read back as it was written")
+        shutil.copystat(path, half)
+        half.replace(path)
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be packed: {error.strerror}") from None
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _digest(path: Path) -> str:
+    found = hashlib.sha256()
+    for topic, message in _messages(path):
+        found.update(f"{topic} {message.log_time} {message.publish_time} {message.sequence} ".encode())
+        found.update(message.data)
+    return found.hexdigest()
 
 
 def json_schema(kind: type[Any]) -> dict[str, Any]:

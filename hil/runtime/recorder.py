@@ -5,7 +5,11 @@ It outlives whoever started it, and ends when the loop has closed the ring or is
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +17,7 @@ import msgspec
 
 from hil.clock import Clock, RealClock
 from hil.errors import CommandError, HilError
-from hil.runtime.journal import EndKind, JournalWriter, SessionRecord
+from hil.runtime.journal import EndKind, JournalWriter, SessionRecord, pack, part_path
 from hil.runtime.processes import process_alive
 from hil.runtime.ring import RECORDER_SLOT, RingReader
 from hil.runtime.rtprio import leave_the_loops_core
@@ -31,6 +35,9 @@ SILENT_S = 600.0
 TOLD_TO_END_S = 3.0
 """A recorder that is told to end waits so long for the loop, which is told as well when a machine shuts down."""
 
+PART_BYTES = 64 << 20
+"""Length at which a session of days goes on in another file: twenty minutes of an arm that rests."""
+
 _BATCH = 256
 
 
@@ -41,10 +48,21 @@ class Recorder:
         ring: reader declared in the recorder's slot. Holds tick records, msgpack, one for every tick from 0.
         journal: fresh journal.
         alive: whether a process, given its number, is still there.
+        part_bytes: length at which the session goes on in another file; None for one file, however long.
+        on_full: called with each file that is full.
     """
 
-    def __init__(self, ring: RingReader, journal: JournalWriter, alive: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        ring: RingReader,
+        journal: JournalWriter,
+        alive: Callable[[int], bool],
+        *,
+        part_bytes: int | None = None,
+        on_full: Callable[[Path], None] = lambda path: None,
+    ) -> None:
         self._ring, self._journal, self._alive = ring, journal, alive
+        self._first, self._part_bytes, self._on_full = journal.path, part_bytes, on_full
         self._decoder = msgspec.msgpack.Decoder(TickRecord)
         self._next_tick = 0
         self._last_news_s: float | None = None
@@ -61,6 +79,8 @@ class Recorder:
             self._last_news_s = now_s
         self._journal.flush()
         self._ring.beat(now_s)
+        if not closed and self._part_bytes is not None and self._journal.size_bytes >= self._part_bytes:
+            self._turn_over(now_s)
         quiet_s = now_s - self._last_news_s
         if closed:
             self._end(EndKind.CLOSED, self._ring.closing_reason or "the loop ended", now_s)
@@ -73,6 +93,15 @@ class Recorder:
         """Write what has come and end, because somebody wants the recorder to."""
         self._drain(now_s)
         self._end(EndKind.ABANDONED, reason, now_s)
+
+    def _turn_over(self, now_s: float) -> None:
+        full = self._journal
+        self._journal = full.continue_in(part_path(self._first, full.session.part + 1), now_s)
+        self._on_full(full.path)
+
+    def close(self) -> None:
+        """Let go of the journal, if it was not ended."""
+        self._journal.close()
 
     def _drain(self, now_s: float) -> bool:
         """Write everything there is; True if there was something."""
@@ -103,7 +132,13 @@ class Recorder:
         self.finished = True
 
 
-def record(ring_path: Path, journal_path: Path, session: SessionRecord, clock: Clock | None = None) -> None:
+def record(
+    ring_path: Path,
+    journal_path: Path,
+    session: SessionRecord,
+    clock: Clock | None = None,
+    part_bytes: int | None = None,
+) -> None:
     """Main function of the recorder's process.
 
     Args:
@@ -111,6 +146,7 @@ def record(ring_path: Path, journal_path: Path, session: SessionRecord, clock: C
         journal_path: a new file.
         session: first record of the journal.
         clock: the clock that the loop runs on; the machine's own if None.
+        part_bytes: length at which the session goes on in another file, and the full one is packed; None for one file.
 
     Raises:
         SystemExit: the ring or the journal cannot be used; with one line that says why.
@@ -126,9 +162,16 @@ def record(ring_path: Path, journal_path: Path, session: SessionRecord, clock: C
     try:
         with (
             RingReader(ring_path, slot=RECORDER_SLOT) as ring,
-            JournalWriter(journal_path, session) as journal,
+            contextlib.closing(
+                Recorder(
+                    ring,
+                    JournalWriter(journal_path, session),
+                    process_alive,
+                    part_bytes=part_bytes,
+                    on_full=pack_meanwhile,
+                )
+            ) as recorder,
         ):
-            recorder = Recorder(ring, journal, process_alive)
             while not recorder.finished:
                 recorder.step(running.now_s())
                 if told_s and not recorder.finished and running.now_s() - told_s[0] > TOLD_TO_END_S:
@@ -137,3 +180,16 @@ def record(ring_path: Path, journal_path: Path, session: SessionRecord, clock: C
                     running.sleep_until(running.now_s() + DRAIN_S)
     except (HilError, OSError) as error:
         raise SystemExit(f"recorder: {error}") from None
+
+
+def pack_meanwhile(path: Path) -> None:
+    """Pack a full file beside the recorder's work; one that cannot be packed stays as it is."""
+    threading.Thread(target=_pack, args=(path,), name="pack", daemon=True).start()
+
+
+def _pack(path: Path) -> None:
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+    with contextlib.suppress(HilError):
+        pack(path)

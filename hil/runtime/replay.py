@@ -5,14 +5,14 @@ A journal that was edited, its hash chain recomputed or not, sends something els
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from hil.errors import JournalError, LinkClosed, LinkError, LinkOverrun, LinkTimeout
 from hil.runtime import wiring
-from hil.runtime.journal import Entry, read_journal
+from hil.runtime.journal import FIRST_CHAIN, SessionRecord, first_path, part_path, read_journal
 from hil.types import LineFailure, Record, TickRecord
 
 _KINDS = {kind.__name__: kind for kind in (LinkError, LinkClosed, LinkOverrun, LinkTimeout)}
@@ -82,19 +82,23 @@ class ReplayPort:
 
 
 def replay(path: Path) -> ReplayVerdict:
-    """Run a journal again and compare every tick.
+    """Run a journal again and compare every tick; a later file of a session together with all before it.
 
     Raises:
-        JournalError: the file has no readable session, or records are missing from its middle.
+        JournalError: the file has no readable session, or records or files before it are missing.
     """
-    entries = read_journal(path)
-    session = next((entry.session for entry in entries if entry.session is not None), None)
-    if session is None:
-        raise JournalError(f"{path}: no session record at the beginning; nothing can be replayed")
+    session = _session(path)
+    paths = [part_path(first_path(path), part) for part in range(session.part)]
+    if missing := [each for each in paths if not each.exists()]:
+        raise JournalError(
+            f"{path}: part {session.part} of a session is replayed with all parts before it; "
+            f"{missing[0].name} is not beside it"
+        )
+    session = _session(paths[0]) if paths else session
     port = ReplayPort()
     bridge = wiring.replay_bridge(session, port.open)
     ticks = wire_bytes = 0
-    for record in _ticks(path, entries):
+    for record in _ticks([*paths, path]):
         port.load(record)
         again = bridge.tick(
             record.t_s, record.requests, late_s=record.late_s, missed=record.missed, work_s=record.work_s
@@ -106,12 +110,24 @@ def replay(path: Path) -> ReplayVerdict:
     return ReplayVerdict(ticks=ticks, wire_bytes=wire_bytes, first_difference="")
 
 
-def _ticks(path: Path, entries: Iterator[Entry]) -> Iterator[TickRecord]:
-    for entry in entries:
-        if entry.gap is not None:
-            raise JournalError(f"{path}: records are missing (gap at record {entry.n}); a replay needs every tick")
-        if entry.tick is not None:
-            yield entry.tick
+def _session(path: Path) -> SessionRecord:
+    session = next((entry.session for entry in read_journal(path) if entry.session is not None), None)
+    if session is None:
+        raise JournalError(f"{path}: no session record at the beginning; nothing can be replayed")
+    return session
+
+
+def _ticks(paths: Sequence[Path]) -> Iterator[TickRecord]:
+    chain = FIRST_CHAIN
+    for path in paths:
+        for entry in read_journal(path):
+            if entry.session is not None and entry.session.after != chain:
+                raise JournalError(f"{path}: does not follow the file before it; a replay needs every tick")
+            if entry.gap is not None:
+                raise JournalError(f"{path}: records are missing (gap at record {entry.n}); a replay needs every tick")
+            if entry.tick is not None:
+                yield entry.tick
+            chain = entry.chain
 
 
 def _difference(recorded: TickRecord, again: TickRecord) -> str:

@@ -177,6 +177,7 @@ class _Reception:
     def __init__(self, lab: RunningLab, trust_proxy: bool) -> None:
         self._lab, self._trust_proxy = lab, trust_proxy
         self._open: dict[str, int] = {}
+        self._reading = asyncio.Lock()
 
     # -- who ---------------------------------------------------------------------------------------------
 
@@ -418,7 +419,8 @@ class _Reception:
     async def audit(self, request: web.Request) -> web.StreamResponse:
         """Who did what: `?who= what= arm= verdict=` narrow it down; the newest thousand."""
         visitor = self._visitor(request, Action.AUDIT)
-        found = await _in_thread(lambda: self._deeds(visitor, request.query))
+        async with self._reading:  # one at a time: it goes through all that is kept
+            found = await _in_thread(lambda: self._deeds(visitor, request.query))
         self._note(visitor, "read audit", request.query.get("arm", ""))
         return web.Response(body=msgspec.json.encode({"v": wire.VERSION, "entries": found}), content_type=JSON)
 

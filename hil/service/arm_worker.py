@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hil.errors import ConfigError, HilError, InterlockError, LinkClosed
 from hil.model.rig import Rig
-from hil.runtime.host import Host
+from hil.runtime.host import Host, Room
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import answer_at_once
 from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, WorkerEnd
@@ -48,6 +48,7 @@ class ArmSpec(Record, frozen=True):
         journals: folder for the motion's journals.
         vouched: whether the wiring confirms the pose, which it can for a fake that it has just made.
         slot: the loop's share of the machine.
+        room: memory, and length of a journal's file.
     """
 
     rig: Rig
@@ -57,6 +58,7 @@ class ArmSpec(Record, frozen=True):
     address: str
     vouched: bool
     slot: LoopSlot
+    room: Room = Room()
 
 
 def run_arm(spec: ArmSpec, end: socket.socket) -> None:
@@ -77,6 +79,7 @@ def run_arm(spec: ArmSpec, end: socket.socket) -> None:
             command=spec.command,
             address=spec.address,
             slot=spec.slot,
+            room=spec.room,
             on_record=reports.take,
         ) as host:
             # Behind a busy server its sign of life to the loop must not be late.

@@ -181,6 +181,8 @@ def query(
                 yield entry
 
 
-def _lines(path: Path) -> list[bytes]:
-    with disk_errors(path):
-        return path.read_bytes().splitlines()
+def _lines(path: Path) -> Iterator[bytes]:
+    """One after the other: a busy day's file is longer than a small board's memory should be filled with."""
+    with disk_errors(path), path.open("rb") as file:
+        for line in file:
+            yield line.removesuffix(b"\n")

@@ -100,7 +100,7 @@ async def serve(
         words = str(error) or f"no hello within {HELLO_S:g} s"
         with contextlib.suppress(ConnectionError):
             await socket.send_frame(encode(Bye(now_s=time.monotonic(), code=code, reason=words)), WSMsgType.TEXT)
-        await socket.close(code=WSCloseCode.POLICY_VIOLATION)
+            await socket.close(code=WSCloseCode.POLICY_VIOLATION)
         return socket
     channel = Channel(visitor)
     sender = asyncio.create_task(_send(request, socket, channel.outbox))
@@ -112,7 +112,9 @@ async def serve(
         channel.outbox.close()
         with contextlib.suppress(asyncio.CancelledError, TimeoutError):
             await asyncio.wait_for(sender, 1.0)
-        await socket.close()
+        # Whoever is gone already needs no goodbye.
+        with contextlib.suppress(ConnectionError):
+            await socket.close()
     return socket
 
 

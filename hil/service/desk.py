@@ -45,6 +45,7 @@ from hil.types import (
 )
 
 LOST_MODES = frozenset({Mode.FAULT, Mode.ESTOP})
+LOAD_EVERY_S = 1.0
 _PARKER = "the service, unattended"
 
 
@@ -134,6 +135,7 @@ class ArmDesk:
         self._jogging_by = 0
         self._armed_share: float | None = None
         self._planning: asyncio.Task[None] | None = None
+        self._loaded_s = float("-inf")
         self._picture_said = False
         self._condition: tuple[Condition, str] | None = None
 
@@ -361,12 +363,19 @@ class ArmDesk:
             case wire.JogStep(move=move):
                 self._send(JogStep(move=move))
             case wire.ArmMotion(digest=digest):
+                self._spare_the_journal(now_s)
                 kept = self.shelf.find(visitor.user, digest)
                 assert kept is not None  # the gate has seen it
                 self._send(Load(motion=kept.motion, certificate=kept.certificate), Arm(digest=digest))
                 self.live.loaded(kept)
             case wire.Start(digest=digest):
                 self._send(Start(digest=digest))
+
+    def _spare_the_journal(self, now_s: float) -> None:
+        """A motion is recorded whole each time it is loaded; nobody fills ring and disk by asking again and again."""
+        if now_s - self._loaded_s < LOAD_EVERY_S:
+            raise InterlockError(f"a motion was loaded less than {LOAD_EVERY_S:g} s ago; ask again", ["a moment"])
+        self._loaded_s = now_s
 
     def _next_jog(self) -> int:
         self._jog_seq += 1

@@ -103,7 +103,8 @@ def open_local(settings: Settings, plans: Sequence[ArmPlan], *, command: str, sa
         bookings=Bookings(IN_MEMORY, settings.bookings),
         audit_folder=state_dir() / "audits" / f"port-{settings.listen.port}",
         audit_key=_own_audit_key(state_dir() / "audits" / "audit.key"),
-        journals=state_dir() / "journals",
+        # Not where `hil run` keeps its own: the service deletes what is old.
+        journals=state_dir() / "served" / f"port-{settings.listen.port}",
         command=command,
         address=address_of(settings),
         say=say,

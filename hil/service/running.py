@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,13 +28,15 @@ from hil.service.desk import ArmDesk, Standing
 from hil.service.doors import Door, Visitor
 from hil.service.drawing import Sketch
 from hil.service.gate import GateSettings
+from hil.service.keeping import delete_old
 from hil.service.keys import SigningKey
 from hil.service.settings import Settings, kept_address
 from hil.service.tokens import TokenError
-from hil.service.uploads import PreviewDesk
+from hil.service.uploads import PreviewDesk, room_of
 from hil.service.wire import NoticeKind
 
 DAY_S = 86_400.0
+TIDY_EVERY_S = 600.0
 _EPOCHS_A_SECOND = 1000
 """Epochs begin at the time of day in such parts, above all that a server before this one can have used."""
 
@@ -79,7 +82,7 @@ class RunningLab:
         bookings: the calendar.
         audit_folder: where the audit is kept.
         audit_key: signs it.
-        journals: folder for journals of motion.
+        journals: folder for journals of motion, and for nothing else: old ones are deleted.
         command: what was typed, for whoever finds a rig taken.
         address: where the lab answers, for the same.
         say: tells whoever runs the server what is wrong.
@@ -151,6 +154,7 @@ class RunningLab:
                 address=self._address,
                 vouched=plan.vouched,
                 slot=self._slots.get(plan.arm, LoopSlot()),
+                room=room_of(plan.rig),
             )
             desk.process = self._make_arm(spec, on_report=desk.report_came, on_away=desk.arm_lost, turn=turn)
             desk.process.start()
@@ -189,25 +193,29 @@ class RunningLab:
             await asyncio.sleep(BEAT_S)
 
     async def _look_round(self) -> None:
-        cleared_s = float("-inf")
+        tidied_s = float("-inf")
         while True:
             now_s = time.monotonic()
             for desk in self.desks.values():
                 desk.look_round(now_s)
             self._keep_books(lambda: self._audit.tick(_now()))
             self._refresh_calendar()
-            if now_s - cleared_s > DAY_S:
-                cleared_s = now_s
-                await asyncio.get_running_loop().run_in_executor(None, self._clear_up)
+            if now_s - tidied_s > TIDY_EVERY_S:
+                tidied_s = now_s
+                await self.tidy(time.time())
             await asyncio.sleep(1.0)
 
-    def _clear_up(self) -> None:
-        """Delete journals that are older than the settings want."""
-        oldest_s = time.time() - self.settings.audit.retention_days * DAY_S
-        for path in self.journals.glob("*.mcap"):
-            with contextlib.suppress(OSError):
-                if path.stat().st_mtime < oldest_s:
-                    path.unlink()
+    async def tidy(self, now_epoch_s: float) -> None:
+        """Forget slots and delete journals as the settings want it."""
+        kept = self.settings.audit
+        oldest_s = now_epoch_s - kept.retention_days * DAY_S
+        try:
+            self.bookings.forget_before(oldest_s)
+        except ConfigError as error:
+            self.say(str(error))
+        most_bytes = int(kept.journals_gb * 1e9)
+        tidy = functools.partial(delete_old, self.journals, oldest_s, most_bytes, now_epoch_s)
+        await asyncio.get_running_loop().run_in_executor(None, tidy)
 
     # -- what desks ask for ------------------------------------------------------------------------------
 

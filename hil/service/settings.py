@@ -65,12 +65,14 @@ class AuditSettings(Record, frozen=True):
     Attributes:
         key: file of the key that signs the chain's heads.
         retention_days: older audit, slots and journals are deleted.
+        journals_gb: what all journals together may take; beyond it the oldest are deleted.
         addresses: how much of a network address is kept.
     """
 
     folder: Text = "audit"
     key: Text = "keys/audit.key"
     retention_days: Annotated[int, Meta(ge=1, le=3650)] = 90
+    journals_gb: Annotated[float, Meta(ge=0.1, le=100_000)] = 20.0
     addresses: Literal["full", "network", "none"] = "network"
 
 

@@ -151,6 +151,7 @@ def _settings_text(name: str, host: str, port: int, url: str, arms: Mapping[str,
         "",
         "[audit]",
         "retention_days = 90      # older audit, slots and journals are deleted",
+        "journals_gb = 20         # all journals together; beyond it the oldest are deleted",
         'addresses = "network"    # how much of a network address is kept: full, network, none',
     ]
     for arm, rig in arms.items():

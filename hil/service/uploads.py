@@ -20,6 +20,8 @@ import msgspec
 
 from hil.errors import CommandError, HilError, InterlockError, RefusedError
 from hil.model.rig import AxisKind, Rig
+from hil.runtime.host import Room
+from hil.runtime.recorder import PART_BYTES
 from hil.runtime.rtprio import go_after_others
 from hil.service.gate import BOX_SLACK_M, SLACK
 from hil.service.grants import WorkBox
@@ -38,6 +40,13 @@ MOST_WAITING = 8
 MOST_MEMORY_BYTES = 4 << 30
 """Address space of the process: numpy's libraries alone claim a good part of one."""
 
+_NUMBER_BYTES = 9
+"""A number of a motion, with something to spare."""
+
+_RECORDS_BYTES = 2 << 20
+"""Half a minute of ticks: much longer than a recorder may be silent."""
+
+_REQUESTS_BYTES = 1 << 20
 _LOOK_S = 0.1
 _KEPT_EACH = 8
 _KEPT_BYTES = 64 << 20
@@ -104,6 +113,17 @@ class Verdict(Record, frozen=True):
 _decode_job = msgspec.msgpack.Decoder(Job).decode
 _decode_verdict = msgspec.msgpack.Decoder(Verdict).decode
 _encode = msgspec.msgpack.Encoder().encode
+
+
+def room_of(rig: Rig) -> Room:
+    """What an arm's processes need for the longest motion that is let through here, and for what comes meanwhile."""
+    motion_bytes = int(LONGEST_MOTION_S / rig.period_s * len(rig.axes) * _NUMBER_BYTES)
+    return Room(
+        # Twice: while a motion is loaded, the one before may still have to be recorded.
+        ring_bytes=2 * motion_bytes + _RECORDS_BYTES,
+        mailbox_bytes=motion_bytes + _REQUESTS_BYTES,
+        part_bytes=PART_BYTES,
+    )
 
 
 class PreviewDesk:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Terminal
-from recorded import run_to_end, write_journal
+from recorded import run_to_end, write_journal, write_parts
 from virtual_session import Session
 
 
@@ -64,6 +64,19 @@ def test_a_cut_journal_is_mended_into_a_new_file(terminal: Terminal, journal: Pa
     assert terminal.run("journal", "verify", "whole.mcap").out.startswith("whole.mcap: unfinished")
     again = terminal.run("journal", "repair", "run.mcap", "-o", "whole.mcap")
     assert again.code == 1 and "exists already" in again.err
+
+
+def test_parts_of_a_session_are_verified_one_after_the_other(terminal: Terminal, session: Session) -> None:
+    first, second, third = write_parts(session, terminal.folder / "long.mcap", 3)
+    whole = terminal.run("journal", "verify", first.name, second.name, third.name)
+    assert whole.code == 0 and whole.out.count("complete") == 3 and "not given" not in whole.out
+    alone = terminal.run("journal", "verify", third.name)
+    assert alone.code == 0 and f"goes on from {second.name}, which was not given" in alone.out
+    assert terminal.run("journal", "replay", third.name).code == 0
+    second.unlink()
+    write_parts(session, terminal.folder / "other.mcap", 2, every=2)[1].rename(second)
+    swapped = terminal.run("journal", "verify", first.name, second.name)
+    assert swapped.code == 1 and "does not fit" in swapped.err
 
 
 def test_a_plot_lists_its_pictures(terminal: Terminal, journal: Path) -> None:

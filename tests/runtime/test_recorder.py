@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from subprocess import PIPE
 
@@ -23,8 +24,10 @@ from hil.runtime.journal import (
     JournalWriter,
     SessionRecord,
     Wiring,
+    pack,
     read_journal,
     verify,
+    wrong_link,
 )
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import QUIET_S, SILENT_S, Recorder
@@ -69,13 +72,20 @@ def _tick(number: int, position: float = 0.0, written: bytes = b"#0P1500\r") -> 
 class Stage:
     """A loop's ring, a recorder over it, and a word on whether the loop's process is there."""
 
-    def __init__(self, folder: Path, capacity_bytes: int = 1 << 16) -> None:
+    def __init__(self, folder: Path, capacity_bytes: int = 1 << 16, part_bytes: int | None = None) -> None:
         self.journal_path = folder / "run.mcap"
         self.writer = RingWriter.create(folder / "ring", capacity_bytes)
         self.reader = RingReader(folder / "ring", slot=RECORDER_SLOT)
         self.journal = JournalWriter(self.journal_path, SESSION)
         self.loop_is_there = True
-        self.recorder = Recorder(self.reader, self.journal, lambda pid: self.loop_is_there)
+        self.full: list[Path] = []
+        self.recorder = Recorder(
+            self.reader,
+            self.journal,
+            lambda pid: self.loop_is_there,
+            part_bytes=part_bytes,
+            on_full=self.full.append,
+        )
 
     def ticks(self) -> list[int]:
         return [entry.tick.tick for entry in read_journal(self.journal_path) if entry.tick]
@@ -84,7 +94,7 @@ class Stage:
         return [entry.gap for entry in read_journal(self.journal_path) if entry.gap]
 
     def close(self) -> None:
-        self.journal.close()
+        self.recorder.close()
         self.reader.close()
         self.writer.close()
 
@@ -114,6 +124,71 @@ def test_a_closed_ring_ends_the_journal_with_the_loops_own_word(stage: Stage) ->
     verdict = verify(stage.journal_path)
     assert verdict.completeness is Completeness.COMPLETE
     assert (verdict.ticks, verdict.reason) == (1, "disconnect: the session ends")
+
+
+def test_a_long_session_goes_on_in_files_each_whole_by_itself_and_tied_to_the_one_before(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, part_bytes=60_000)
+    for number in range(600):
+        stage.writer.append(_tick(number))
+        if number % 20 == 19:
+            stage.recorder.step(0.02 * number)
+    stage.writer.close("disconnected")
+    stage.recorder.step(13.0)
+    paths = [stage.journal_path, *sorted(tmp_path.glob("run_part-*.mcap"))]
+    assert len(paths) > 2
+    assert sorted(paths) == paths
+    assert stage.full == paths[:-1]
+    assert all(path.stat().st_size < 100_000 for path in paths)
+    before = [verify(path) for path in paths]
+    for path in stage.full:
+        written_s, size = path.stat().st_mtime, path.stat().st_size
+        pack(path)
+        assert path.stat().st_size < size / 3
+        assert path.stat().st_mtime == written_s
+    verdicts = [verify(path) for path in paths]
+    assert verdicts == before
+    assert {verdict.completeness for verdict in verdicts} == {Completeness.COMPLETE}
+    assert [verdict.part for verdict in verdicts] == list(range(len(paths)))
+    assert not any(wrong_link(after, first) for first, after in pairwise(verdicts))
+    assert wrong_link(verdicts[2], verdicts[0])
+    assert [entry.tick.tick for path in paths for entry in read_journal(path) if entry.tick] == list(range(600))
+    stage.close()
+
+
+def test_what_is_lost_while_the_file_changes_is_a_gap_in_the_next_one(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, capacity_bytes=4096, part_bytes=1)
+    number = 0
+    for burst in (3, 40, 2, 60, 1):
+        for _ in range(burst):
+            stage.writer.append(_tick(number))
+            number += 1
+        stage.recorder.step(0.02 * number)
+    stage.writer.close()
+    stage.recorder.step(99.0)
+    verdicts = [verify(path) for path in (stage.journal_path, *sorted(tmp_path.glob("run_part-*.mcap")))]
+    assert {verdict.completeness for verdict in verdicts} == {Completeness.COMPLETE}
+    assert sum(verdict.ticks + verdict.lost for verdict in verdicts) == number
+    assert sum(verdict.lost for verdict in verdicts) > 0
+    stage.close()
+
+
+def test_a_packed_journal_says_what_it_said_before_also_if_it_was_cut(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    for number in range(20):
+        stage.writer.append(_tick(number))
+    stage.recorder.step(0.0)
+    stage.close()
+    stage.journal_path.write_bytes(stage.journal_path.read_bytes()[:-100])
+    before = verify(stage.journal_path)
+    assert before.completeness is Completeness.UNFINISHED
+    pack(stage.journal_path)
+    assert verify(stage.journal_path) == before
+    stage.journal_path.unlink()
+    with pytest.raises(JournalError):
+        pack(stage.journal_path)
+    assert list(tmp_path.glob("*.packing")) == []
 
 
 def test_the_loop_can_see_that_its_recorder_is_at_work(stage: Stage) -> None:

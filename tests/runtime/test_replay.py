@@ -10,10 +10,11 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from recorded import write_parts
 from virtual_session import Session, certified, load, script, swing
 
 from hil.errors import JournalError
-from hil.runtime.journal import Completeness, EndKind, JournalWriter, SessionRecord, verify
+from hil.runtime.journal import Completeness, EndKind, JournalWriter, SessionRecord, pack, verify
 from hil.runtime.replay import ReplayVerdict, replay
 from hil.types import (
     Arm,
@@ -66,6 +67,30 @@ def test_a_run_replays_to_the_same_bytes(tmp_path: Path) -> None:
     assert verdict.same, verdict.first_difference
     assert verdict.ticks == len(s.records)
     assert verdict.wire_bytes == sum(len(record.written) for record in s.records)
+
+
+def test_a_run_in_several_files_packed_or_not_replays_to_the_same_bytes(tmp_path: Path) -> None:
+    s = whole_run()
+    paths = write_parts(s, tmp_path / "long.mcap", 4)
+    pack(paths[0])
+    pack(paths[2])
+    verdict = replay(paths[-1])
+    assert verdict.same, verdict.first_difference
+    assert verdict.ticks == len(s.records)
+    assert verdict.wire_bytes == sum(len(record.written) for record in s.records)
+    assert replay(paths[0]).same
+
+
+def test_a_part_whose_past_is_gone_or_another_is_not_replayed(tmp_path: Path) -> None:
+    s = whole_run()
+    paths = write_parts(s, tmp_path / "long.mcap", 3)
+    other = write_parts(s, tmp_path / "other.mcap", 3, every=2)
+    other[1].replace(paths[1])
+    with pytest.raises(JournalError, match="does not follow"):
+        replay(paths[2])
+    paths[1].unlink()
+    with pytest.raises(JournalError, match=f"{paths[1].name} is not beside it"):
+        replay(paths[2])
 
 
 def test_a_run_with_uneven_ticks_replays(tmp_path: Path) -> None:

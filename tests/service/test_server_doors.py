@@ -114,6 +114,8 @@ def test_a_previewed_task_is_run_by_its_holder_alone(tmp_path: Path) -> None:
             holder = await lab.join(token=token("Dee"))
             await holder.drive()
             assert (await holder.order("arm_motion", digest=previewed["digest"]))["type"] == "accepted"
+            again = await holder.order("arm_motion", digest=previewed["digest"])
+            assert "less than 1 s ago" in again["reason"]
             assert (await holder.order("start", digest=previewed["digest"]))["type"] == "accepted"
             await holder.until(lambda: any("motion is done" in notice["text"] for notice in holder.notices))
 

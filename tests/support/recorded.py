@@ -6,7 +6,7 @@ from pathlib import Path
 
 from virtual_session import Session, swing
 
-from hil.runtime.journal import EndKind, JournalWriter
+from hil.runtime.journal import EndKind, JournalWriter, part_path
 from hil.types import EmergencyStop, Mode
 
 
@@ -47,3 +47,19 @@ def write_journal(session: Session, path: Path, *, closed: bool = True, gap: tup
         if closed:
             journal.end(EndKind.CLOSED, "disconnected", session.records[-1].t_s)
     return path
+
+
+def write_parts(session: Session, path: Path, parts: int, *, every: int = 1) -> list[Path]:
+    """Write a session into several files; of `every` ticks but one is recorded as lost."""
+    records = session.records
+    paths = [part_path(path, part) for part in range(parts)]
+    journal = JournalWriter(path, session.session_record())
+    for number, record in enumerate(records):
+        if number % every:
+            journal.gap(record.tick, record.tick, record.t_s, "overwritten before it was recorded")
+        else:
+            journal.tick(record)
+        if (number + 1) % -(-len(records) // parts) == 0 and number + 1 < len(records):
+            journal = journal.continue_in(paths[journal.session.part + 1], record.t_s)
+    journal.end(EndKind.CLOSED, "disconnected", records[-1].t_s)
+    return paths

@@ -1,0 +1,107 @@
+"""How long a service keeps what it has written, and what it never touches."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from lab_server import run, served
+
+from hil.model.files import state_dir
+from hil.runtime.host import Room
+from hil.runtime.mailbox import MailboxWriter
+from hil.runtime.ring import RingWriter
+from hil.runtime.wiring import load_rig
+from hil.service.demo import demo_arms
+from hil.service.keeping import delete_old
+from hil.service.opening import open_local
+from hil.service.settings import AuditSettings, ListenSettings, Settings
+from hil.service.uploads import LONGEST_MOTION_S, room_of
+from hil.types import Load
+
+NOW_S = 1_800_000_000.0
+DAY_S = 86_400.0
+
+
+def journal(folder: Path, name: str, days_ago: float, size: int = 1000) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(size))
+    os.utime(path, (NOW_S - days_ago * DAY_S,) * 2)
+    return path
+
+
+def test_old_journals_go_and_of_the_others_the_oldest_until_all_fit(tmp_path: Path) -> None:
+    for days in range(10):
+        journal(tmp_path, f"arm-{days}.mcap", days)
+    other = journal(tmp_path, "notes.txt", 1000)
+    deeper = journal(tmp_path, "kept/arm.mcap", 1000)
+    delete_old(tmp_path, NOW_S - 6.5 * DAY_S, 3500, NOW_S)
+    assert [path.name for path in sorted(tmp_path.glob("*.mcap"))] == ["arm-0.mcap", "arm-1.mcap", "arm-2.mcap"]
+    assert other.exists()
+    assert deeper.exists()
+
+
+def test_what_is_being_written_is_never_deleted_and_half_made_copies_are_once_they_are_old(tmp_path: Path) -> None:
+    written = journal(tmp_path, "arm-0.mcap", 0.0, 10_000)
+    left, fresh = journal(tmp_path, "a.mcap.packing", 1.0), journal(tmp_path, "b.mcap.packing", 0.0)
+    delete_old(tmp_path, NOW_S - DAY_S, 1, NOW_S)
+    assert written.exists()
+    assert fresh.exists()
+    assert not left.exists()
+
+
+def test_a_service_without_a_folder_never_touches_journals_of_single_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "rigs").mkdir()
+    settings = Settings(listen=ListenSettings(port=1234), audit=AuditSettings(retention_days=1, journals_gb=0.1))
+
+    async def story() -> None:
+        lab = open_local(settings, demo_arms(1, "lynx6", tmp_path / "rigs"), command="test", say=lambda words: None)
+        mine = journal(state_dir(), "journals/lynx6-20200101-000000-000000.mcap", 3000)
+        old = journal(lab.journals, "arm-1-20200101-000000-000000.mcap", 3000)
+        await lab.tidy(time.time())
+        assert mine.exists()
+        assert not old.exists()
+        await lab.close("the test ends")
+
+    asyncio.run(story())
+
+
+def test_slots_that_are_long_over_are_forgotten_while_the_service_runs(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            bookings, now_s = lab.lab.bookings, time.time()
+            async with asyncio.timeout(10.0):
+                while bookings.why_not("arm-1"):
+                    await asyncio.sleep(0.01)
+            bookings.book("arm-1", "Ann", None, 10.0, now_s)
+            await lab.lab.tidy(now_s + 30 * DAY_S)
+            assert bookings.slots("arm-1", now_s)
+            await lab.lab.tidy(now_s + 100 * DAY_S)
+            assert not bookings.slots("arm-1", now_s)
+
+    run(story)
+
+
+@pytest.mark.parametrize("name", ["lynx6", "rv2aj"])
+def test_the_longest_motion_fits_the_mailbox_and_what_fits_the_mailbox_fits_the_ring(name: str, tmp_path: Path) -> None:
+    rig = load_rig(name)
+    room = room_of(rig)
+    numbers = round(LONGEST_MOTION_S / rig.period_s) * len(rig.axes)
+    longest = Load(motion=bytes(8 * numbers + 50_000), certificate=bytes(100_000))
+    box = MailboxWriter.create(tmp_path / "mailbox", room.mailbox_bytes)
+    box.send(longest)
+    with RingWriter.create(tmp_path / "ring", room.ring_bytes) as ring:
+        assert ring.append(bytes(room.mailbox_bytes + 10_000))
+        assert ring.append(msgspec.msgpack.encode(longest))
+    box.close()
+    usual = Room()
+    assert room.ring_bytes + room.mailbox_bytes < (usual.ring_bytes + usual.mailbox_bytes) / 5
