@@ -150,6 +150,8 @@ async def _answer(request: web.Request, handler: Handler, say: Callable[[str], N
         return _refusal(Code.SIZE, f"the body is too long; allowed: {wire.MAX_UPLOAD_BYTES} bytes")
     except web.HTTPException as error:
         return _refusal(Code.MALFORMED, f"{error.reason}", error.status)
+    except ConnectionError:
+        return _refusal(Code.UNAVAILABLE, "whoever asked is gone")
     except Exception as error:
         # Whoever runs the server learns of it; whoever asked learns nothing of the inside.
         say(f"fault in the server itself: {type(error).__name__}: {error}; {request.method} {_kind(request)}")
