@@ -10,16 +10,19 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from hil.model.rig import Rig
-from hil.runtime.journal import read_journal
+from hil.runtime.host import Room
+from hil.runtime.journal import Completeness, read_journal, verify, wrong_link
 from hil.runtime.loop_process import LoopSlot
+from hil.runtime.replay import replay
 from hil.runtime.wiring import load_rig
-from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, ToWorker, decode_to_server, frame
+from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, ToWorker, decode_to_server, frame
 from hil.service.arm_worker import ArmSpec, run_arm
 from hil.service.arms import BEAT_S, ArmProcess
 from hil.types import ArmJog, AxisJog, JogStep, Mode, Stop
@@ -173,3 +176,33 @@ def test_an_arm_is_settled_once_the_loop_has_taken_what_was_sent_and_the_mode_is
             await arm.close("the test ends")
 
     asyncio.run(story())
+
+
+def test_what_an_arm_did_over_several_files_verifies_and_replays_to_the_same_bytes(rig: Rig, tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    small = Room(ring_bytes=1 << 20, mailbox_bytes=1 << 20, part_bytes=100_000)
+    given = msgspec.structs.replace(spec(rig, tmp_path / "journals"), room=small)
+    worker = multiprocessing.get_context("spawn").Process(target=run_arm, args=(given, theirs))
+    worker.start()
+    theirs.close()
+    server = Server(ours)
+    try:
+        server.until(lambda: server.mode is Mode.IDLE, beating=True)
+        server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
+        server.until(lambda: server.mode is Mode.STREAMING, beating=True)
+        server.until(lambda: len(list((tmp_path / "journals").glob("*_part-*.mcap"))) > 1, beating=True)
+        server.send(Leave(reason="the test ends"))
+        server.until(lambda: server.ended is not None, beating=False)
+        worker.join(PATIENCE_S)
+        assert worker.exitcode == 0
+    finally:
+        server.close()
+        worker.kill()
+        worker.join()
+    paths = sorted((tmp_path / "journals").glob("*.mcap"))
+    verdicts = [verify(path) for path in paths]
+    assert {verdict.completeness for verdict in verdicts} == {Completeness.COMPLETE}, verdicts
+    assert [wrong_link(after, before) for before, after in pairwise(verdicts)] == [""] * (len(paths) - 1)
+    again = replay(paths[-1])
+    assert again.same, again.first_difference
+    assert again.ticks == sum(verdict.ticks for verdict in verdicts)
