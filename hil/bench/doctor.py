@@ -42,7 +42,8 @@ PROBE_TIMEOUT_S = 60.0
 
 EXTRAS = {
     "fast": "compiled batches and loops",
-    "mesh": "meshes and URDF files",
+    "mesh": "meshes from STL files",
+    "symbolic": "equations as textbook matrices (robot.show, hil derive --to latex)",
     "plot": "pictures of journals and previews",
     "export": "journals as MAT files",
     "testing": "tests of your own programs against the fakes",
