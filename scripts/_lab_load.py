@@ -71,7 +71,7 @@ def _show(number: int, without: Tally, with_it: Tally) -> None:
     if with_it.memory:
         begin, end = _ends(with_it.memory)
         print(f"memory {begin / 1e6:.1f} to {end / 1e6:.1f} MB; {with_it.frames} frames watched", flush=True)
-    for words in dict.fromkeys(with_it.trouble):
+    for words in dict.fromkeys((*without.trouble, *with_it.trouble)):
         print(f"trouble: {words}", flush=True)
 
 
