@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 
-BENCHES = ("loop", "preview", "tick", "kinematics", "inverse", "peers")
+BENCHES = ("loop", "preview", "tick", "kinematics", "inverse", "peers", "dashboard")
 
 
 def main() -> int:

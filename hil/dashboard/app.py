@@ -6,7 +6,7 @@ import signal
 import sys
 
 import pyqtgraph as pg
-from PySide6.QtCore import QLocale, QSettings, QTimer, QTranslator
+from PySide6.QtCore import QLocale, QSettings, Qt, QTimer, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from hil.dashboard.link import Link
@@ -22,6 +22,8 @@ def make_application() -> QApplication:
 
     Translations are files like ``hil_de.qm`` in the folder ``translations`` of the user's own folder.
     """
+    # Pyqtgraph keeps one set of shaders for all of its widgets.
+    QApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
     found = QApplication.instance()
     app = found if isinstance(found, QApplication) else QApplication([sys.argv[0] or "hil"])
     app.setApplicationName("hil")

@@ -176,7 +176,7 @@ def frame_lines(frames: Floats, length_m: float, labels: list[str], axes: Floats
     Args:
         frames: shape (n, 4, 4).
         length_m: of an axis.
-        labels: what is written at each origin: digits, or nothing; with "xyz" the axes get letters.
+        labels: what is written at each origin: digits and spaces, or nothing; with "xyz" the axes get letters.
         axes: of the camera, so that letters face it.
     """
     ends, colours = [], []
@@ -190,9 +190,11 @@ def frame_lines(frames: Floats, length_m: float, labels: list[str], axes: Floats
                 strokes = _strokes("xyz"[axis], tip + 0.25 * length_m * frame[:3, axis], 0.12 * length_m, axes)
                 ends.append(strokes)
                 colours.append(np.full(len(strokes), axis))
-        if label.isdigit():
+        if label.strip().isdigit():
             at = origin + 0.3 * length_m * (axes[0] + axes[1])
             for place, digit in enumerate(label):
+                if digit == " ":
+                    continue
                 strokes = _strokes(digit, at + 0.36 * length_m * place * axes[0], 0.12 * length_m, axes)
                 ends.append(strokes)
                 colours.append(np.full(len(strokes), 3))

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVB
 from hil.dashboard.session import Session
 from hil.dashboard.texts import LEASES, MODES, tr
 from hil.dashboard.theme import LAMPS
+from hil.dashboard.widgets import dress
 from hil.types import Mode
 
 LOOK_EVERY_MS = 100
@@ -82,8 +83,7 @@ class Header(QWidget):
         ground, ink, sign = colours
         self.lamp.setText(f"{sign} {word}")
         style = f"background: {ground}; color: {ink}; border-radius: 6px; padding: 0 10px;"
-        if self.lamp.styleSheet() != style:
-            self.lamp.setStyleSheet(style)
+        dress(self.lamp, style)
         self._meaning.setText(meaning)
         self._say_whose()
 
@@ -107,7 +107,7 @@ class Header(QWidget):
         real = welcome is not None and welcome.real
         self._badge.setText("" if welcome is None else tr("REAL") if real else tr("FAKE"))
         style = "background: #f0e442; color: #1c2127;" if real else "border: 2px dashed #8c95a0;"
-        self._badge.setStyleSheet(f"{style} border-radius: 4px; padding: 2px 8px;")
+        dress(self._badge, f"{style} border-radius: 4px; padding: 2px 8px;")
         self._badge.setVisible(welcome is not None)
         if welcome is not None:
             self._title.setText(f"{welcome.title}")

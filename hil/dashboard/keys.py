@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
+from PySide6.QtOpenGL import QOpenGLWindow
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
 STOPPING_KEYS = (Qt.Key.Key_Escape, Qt.Key.Key_Space)
@@ -21,7 +22,7 @@ class StopKeys(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Look at every key before anybody else does."""
-        if event.type() is not QEvent.Type.KeyPress or not isinstance(watched, QWidget):
+        if event.type() is not QEvent.Type.KeyPress or not isinstance(watched, QWidget | QOpenGLWindow):
             return False
         assert isinstance(event, QKeyEvent)
         if event.key() in STOPPING_KEYS and not _is_writing(watched, event):
@@ -45,9 +46,10 @@ def _close_what_is_open() -> None:
         modal.reject()
 
 
-def _is_writing(watched: QWidget, event: QKeyEvent) -> bool:
+def _is_writing(watched: QObject, event: QKeyEvent) -> bool:
     """Whether a space is wanted as a letter."""
     if event.key() != Qt.Key.Key_Space:
         return False
-    writes = isinstance(watched, QLineEdit | QTextEdit | QPlainTextEdit)
-    return writes and watched.isEnabled() and not getattr(watched, "isReadOnly", lambda: False)()
+    if not isinstance(watched, QLineEdit | QTextEdit | QPlainTextEdit):
+        return False
+    return watched.isEnabled() and not watched.isReadOnly()

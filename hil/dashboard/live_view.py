@@ -37,9 +37,9 @@ class LiveView(QWidget):
         self._session, self._theme = session, theme
         self.scene = make_scene(opengl)
         self.scene.set_theme(theme)
-        assert isinstance(self.scene, QWidget)
-        self.scene.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.scene.setAccessibleName(tr("Scene: arrows turn, Shift and arrows pan, plus and minus zoom"))
+        widget = self.scene.widget
+        widget.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        widget.setAccessibleName(tr("Scene: arrows turn, Shift and arrows pan, plus and minus zoom"))
         self._legend = QLabel()
         self._legend.setTextFormat(Qt.TextFormat.RichText)
         self._legend.setWordWrap(True)
@@ -49,7 +49,7 @@ class LiveView(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
         layout.addLayout(self._buttons(opengl))
-        layout.addWidget(self.scene, 1)
+        layout.addWidget(widget, 1)
         layout.addWidget(self._legend)
         session.arm_changed.connect(self._show_arm)
         self._timer = QTimer(self)
@@ -141,6 +141,9 @@ class LiveView(QWidget):
             (theme.reported, "▢", tr("outline: reported, ") + known),
             (theme.stopping, "┅", tr("dashes: would stop there if released now")),
         )
-        text = " &nbsp; ".join(f'<span style="color:{colour}">{sign}</span> {words}' for colour, sign, words in parts)
+        old = "" if frame is None or self._session.live else f"<b>{tr('NOT LIVE: as it was when last heard of.')}</b> "
+        text = old + " &nbsp; ".join(
+            f'<span style="color:{colour}">{sign}</span> {words}' for colour, sign, words in parts
+        )
         if self._legend.text() != text:
             self._legend.setText(text)

@@ -9,16 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QWidget
 
 from hil.dashboard.arm import ShownArm
-from hil.dashboard.camera import VIEWS, Camera
+from hil.dashboard.camera import FIELD_RAD, VIEWS, Camera
 from hil.dashboard.figures import FRAME_LENGTH, Body, Trace, box_lines, dashed, frame_lines, grid_lines, round_step_m
 from hil.dashboard.theme import Theme
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget as _Widget
-else:
-    _Widget = object
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,8 +27,8 @@ ORBIT_RAD = math.radians(0.4)
 KEY_TURN_RAD = math.radians(5.0)
 KEY_PAN = 0.04
 WHEEL_ZOOM = 0.9
-FAR_AWAY = 2.35
-"""Distance of the eye at first, in halves of the scene's size."""
+HALF_WIDE, HALF_HIGH = 0.72, 0.62
+"""Half of what is seen at first, in sizes of the arm."""
 
 
 class Pose(NamedTuple):
@@ -56,6 +52,10 @@ class Scene(Protocol):
 
     camera: Camera
     layers: set[str]
+
+    @property
+    def widget(self) -> QWidget:
+        """What is put into a window."""
 
     def show_arm(self, arm: ShownArm, trace: Trace) -> None:
         """Draw this arm from now on."""
@@ -88,11 +88,12 @@ class Stage:
         keep_out = [] if fences is None else [box_lines(box) for box in fences.keep_out]
         self.keep_out = np.concatenate(keep_out) if keep_out else nothing
 
-    def first_camera(self) -> Camera:
-        """From which all of the arm is seen."""
+    def first_camera(self, aspect: float) -> Camera:
+        """From which all of the arm is seen in a picture so many times as wide as high."""
         size_m = self.body.size_m
-        centre_m = (0.0, 0.0, self.height_m + 0.42 * size_m)
-        level = Camera(azimuth_rad=0.0, elevation_rad=0.0, distance_m=FAR_AWAY * size_m, centre_m=centre_m)
+        far = max(HALF_WIDE, HALF_HIGH * aspect) / math.tan(FIELD_RAD / 2.0)
+        centre_m = (0.0, 0.0, self.height_m + 0.45 * size_m)
+        level = Camera(azimuth_rad=0.0, elevation_rad=0.0, distance_m=far * size_m, centre_m=centre_m)
         return level.seen_from("3D")
 
     def outline(self, pose: Pose, camera: Camera) -> Floats:
@@ -113,7 +114,7 @@ class Stage:
             shown = state.simulated.frames
             if "DH frames" in layers:
                 frames += list(shown[:-1])
-                labels += [str(number) for number in range(len(shown) - 1)]
+                labels += _numbers(shown[:-1, :3, 3])
             if "tool frame" in layers:
                 frames.append(shown[-1])
                 labels.append("xyz")
@@ -122,21 +123,46 @@ class Stage:
         )
 
 
-class Hands(_Widget):
+def _numbers(origins: Floats) -> list[str]:
+    """Numbers of frames; one in the place of another is written beside its number."""
+    labels: list[str] = []
+    for number, origin in enumerate(origins):
+        before = [labels[k] for k in range(number) if np.allclose(origins[k], origin, atol=1e-9)]
+        labels.append(" " * (len(before[-1]) + 1) + str(number) if before else str(number))
+    return labels
+
+
+class Hands:
     """Mouse and keys on the camera of a `Scene`: left turns, middle or Shift pans, the wheel zooms."""
 
     camera: Camera
     _stage: Stage | None = None
     _grip: QPointF | None = None
+    _fitted: Camera | None = None
+    _fitted_to = 0.0
 
-    def look(self, camera: Camera) -> None:
-        """To be replaced."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def width(self) -> int:
+            """Of the picture."""
+
+        def height(self) -> int:
+            """Of the picture."""
+
+        def look(self, camera: Camera) -> None:
+            """From there."""
 
     def fit(self) -> None:
         """From where all of the arm is seen."""
         if self._stage is not None:
-            self.look(self._stage.first_camera())
+            self._fitted_to = self.width() / max(self.height(), 1)
+            self._fitted = self._stage.first_camera(self._fitted_to)
+            self.look(self._fitted)
+
+    def fit_again(self) -> None:
+        """The same in a picture of another shape, unless somebody has looked elsewhere since."""
+        if self.camera is self._fitted and self.width() / max(self.height(), 1) != self._fitted_to:
+            self.fit()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Take hold."""
@@ -168,6 +194,9 @@ class Hands(_Widget):
         keys = Qt.Key
         ways = {keys.Key_Left: (-1, 0), keys.Key_Right: (1, 0), keys.Key_Up: (0, 1), keys.Key_Down: (0, -1)}
         key, camera = event.key(), self.camera
+        if event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier):
+            event.ignore()
+            return
         names = list(VIEWS)
         if key in ways:
             right, up = ways[keys(key)]

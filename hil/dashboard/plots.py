@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QImage, QPaintDevice, QPainter
+from PySide6.QtGui import QColor, QImage, QPaintDevice, QPainter, QTransform
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import (
     QComboBox,
@@ -29,7 +29,7 @@ from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.dashboard.widgets import push, toggle
 
-DRAW_EVERY_MS = 66
+DRAW_EVERY_MS = 80
 PLOTS = (("position", ("commanded", "simulated", "reported")), ("error", ("error",)), ("speed", ("speed",)))
 SPANS_S = {"10 s": 10.0, "30 s": 30.0, "2 min": 120.0, "10 min": 600.0, "1 h": 3600.0, "4 h": 14400.0}
 FIRST_SPAN = "30 s"
@@ -41,13 +41,24 @@ DASH_UNITS = 170
 
 SCROLL_STEPS_S = 0.1
 HEAD_ROOM = 0.06
+TICK_DENSITY = 2.0
 EXPORT_SCALE = 3
 """Points of an exported picture for one on the screen."""
 
 FORMATS = {"png": "PNG (*.png)", "svg": "SVG (*.svg)", "csv": "CSV (*.csv)"}
 
 
-class TimeAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+class Axis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """Painted at once: the recording that pyqtgraph keeps is played far slower, and is new in every frame anyway."""
+
+    def paint(self, painter: QPainter, option: object, widget: QWidget | None) -> None:
+        """Ticks, grid and numbers."""
+        specs = self.generateDrawSpecs(painter)
+        if specs is not None:
+            self.drawPicture(painter, *specs)
+
+
+class TimeAxis(Axis):
     """Hours, minutes and seconds of the session."""
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802 - pyqtgraph's name
@@ -63,6 +74,16 @@ def clock_text(seconds: float, decimals: int = 0) -> str:
     width = 3 + decimals if decimals else 2
     small = f"{rest:0{width}.{decimals}f}"
     return f"{sign}{hours}:{minutes:02d}:{small}" if hours else f"{sign}{minutes}:{small}"
+
+
+class Curve(pg.PlotCurveItem):  # type: ignore[misc]
+    """A line two points thick, drawn as two thin ones: Qt needs far longer for one that is thick."""
+
+    def paint(self, painter: QPainter, option: object, widget: QWidget | None) -> None:
+        """Once, and once more a point lower."""
+        super().paint(painter, option, widget)
+        painter.setTransform(painter.transform() * QTransform.fromTranslate(0.0, 1.0))
+        super().paint(painter, option, widget)
 
 
 class Area(pg.GraphicsLayoutWidget):  # type: ignore[misc]
@@ -126,10 +147,15 @@ class PlotsView(QWidget):
     # -- building ----------------------------------------------------------------------------------------
 
     def _plot(self, row: int, name: str) -> Any:
-        plot = self._area.addPlot(row=row, col=0, axisItems={"bottom": TimeAxis("bottom")})
+        plot = self._area.addPlot(row=row, col=0, axisItems={"bottom": TimeAxis("bottom"), "left": Axis("left")})
         plot.setMenuEnabled(False)
         plot.hideButtons()
         plot.getAxis("left").setWidth(52)
+        # Few lines, and none that can be seen through: they cost more than all curves.
+        plot.showGrid(x=True, y=True, alpha=1.0)
+        for side in ("left", "bottom"):
+            plot.getAxis(side).setStyle(maxTickLevel=0)
+            plot.getAxis(side).setTickDensity(TICK_DENSITY)
         plot.getAxis("left").enableAutoSIPrefix(False)
         plot.setMouseEnabled(x=True, y=False)
         plot.enableAutoRange(x=False, y=False)
@@ -193,7 +219,7 @@ class PlotsView(QWidget):
             self._joints.append(button)
             for name, quantities in PLOTS:
                 for quantity in quantities:
-                    curve = pg.PlotCurveItem(antialias=False)
+                    curve = Curve(antialias=False)
                     curve.setSegmentedLineMode("on")
                     self._plots[name].addItem(curve, ignoreBounds=True)
                     self._curves[quantity, index] = curve
@@ -209,12 +235,12 @@ class PlotsView(QWidget):
         for plot in self._plots.values():
             for side in ("left", "bottom"):
                 plot.getAxis(side).setPen(theme.line)
+                plot.getAxis(side).setTickPen(theme.grid)
                 plot.getAxis(side).setTextPen(theme.text)
-            plot.showGrid(x=True, y=True, alpha=0.25)
         for line in self._lines:
             line.setPen(pg.mkPen(theme.faint))
         for (_, index), curve in self._curves.items():
-            curve.setPen(pg.mkPen(self._colour(index), width=1.5))
+            curve.setPen(pg.mkPen(self._colour(index)))
         for index, button in enumerate(self._joints):
             button.setStyleSheet(_joint_style(self._colour(index), theme))
         self._readout.set_colours([self._colour(index) for index in range(len(self._joints))])
@@ -238,6 +264,11 @@ class PlotsView(QWidget):
     def paused(self) -> bool:
         """Whether the curves are held."""
         return self._pause.isChecked()
+
+    def show_newest(self, name: str) -> None:
+        """Let the curves run, with one of `SPANS_S`."""
+        self.pause(False)
+        self._spans.setCurrentIndex(list(SPANS_S).index(name))
 
     def show_span(self, begin_s: float, end_s: float) -> None:
         """Hold the curves, and show this stretch of the session."""
@@ -302,7 +333,10 @@ class PlotsView(QWidget):
         if history.end_s is None or not self.isVisible():
             return
         newest_s = history.end_s if self._end_s is None else self._end_s
-        key = (newest_s, self._span_s, self.width())
+        width = max(self._area.width(), 100)
+        self._show_numbers()
+        # What would move the curves by less than a point is not worth a picture.
+        key = (int(newest_s * width / self._span_s), self._span_s, width)
         if key == self._drawn:
             return
         self._drawn = key
@@ -311,7 +345,7 @@ class PlotsView(QWidget):
             # The first curves grow from the left.
             begin_s, end_s = history.begin_s, history.begin_s + self._span_s
         self._plots["position"].setXRange(begin_s, end_s, padding=0.0)
-        span = history.between(begin_s, end_s, 2 * max(self._area.width(), 100))
+        span = history.between(begin_s, end_s, 2 * width)
         unit_s = self._span_s / DASH_UNITS
         for name, quantities in PLOTS:
             shown = name not in self._shown or self._shown[name].isChecked()
@@ -319,7 +353,6 @@ class PlotsView(QWidget):
             if shown:
                 self._draw_plot(name, quantities, span, unit_s)
         self._move_scroll(newest_s)
-        self._show_numbers()
 
     def _draw_plot(self, name: str, quantities: tuple[str, ...], span: Any, unit_s: float) -> None:
         arm = self._session.arm
@@ -340,7 +373,9 @@ class PlotsView(QWidget):
                 highs.append(span.high[:, column])
         plot = self._plots[name]
         unit = ", ".join(sorted(units)) + ("/s" if name == "speed" else "")
-        plot.setLabel("left", f"{tr(name)} [{unit}]")
+        label = f"{tr(name)} [{unit}]"
+        if plot.getAxis("left").labelText != label:
+            plot.setLabel("left", label)
         # The axis with times belongs to the lowest plot that is shown.
         last = [each for each, _ in PLOTS if each not in self._shown or self._shown[each].isChecked()][-1]
         plot.getAxis("bottom").setStyle(showValues=name == last)

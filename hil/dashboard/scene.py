@@ -1,4 +1,8 @@
-"""The arm in OpenGL: solid where it is simulated, a ghost where it is commanded, an outline where it is reported."""
+"""The arm in OpenGL: solid where it is simulated, a ghost where it is commanded, an outline where it is reported.
+
+It is a window of its own inside the main one: a widget would have everything around it composed anew in every frame,
+which halves the rate where OpenGL is done in software.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,11 @@ import OpenGL
 OpenGL.ERROR_CHECKING = False  # asks the driver after every call, at three times the cost of the calls
 import pyqtgraph.opengl as gl  # noqa: E402
 from OpenGL import GL  # noqa: E402
+from pyqtgraph.opengl.GLViewWidget import GLViewMixin  # noqa: E402
 from pyqtgraph.opengl.shaders import FragmentShader, ShaderProgram, VertexShader  # noqa: E402
 from PySide6.QtCore import Qt  # noqa: E402
-from PySide6.QtGui import QColor, QMatrix4x4, QVector3D  # noqa: E402
+from PySide6.QtGui import QAction, QColor, QKeyEvent, QKeySequence, QMatrix4x4, QSurfaceFormat, QVector3D  # noqa: E402
+from PySide6.QtOpenGL import QOpenGLWindow  # noqa: E402
 from PySide6.QtWidgets import QWidget  # noqa: E402
 
 from hil.dashboard.arm import ShownArm  # noqa: E402
@@ -24,7 +30,7 @@ from hil.dashboard.looking import SHOWN_AT_FIRST, Hands, Pose, SceneState, Stage
 from hil.dashboard.theme import DARK, Theme  # noqa: E402
 
 Floats = npt.NDArray[np.float64]
-GHOST_ALPHA = 0.42
+GHOST_ALPHA = 0.35
 WIDE = 2.0
 
 SOLID = {GL.GL_DEPTH_TEST: True, GL.GL_BLEND: False, GL.GL_CULL_FACE: True, GL.GL_POLYGON_OFFSET_FILL: False}
@@ -36,6 +42,8 @@ GHOST = {
     "glPolygonOffset": (2.0, 2.0),
     "glBlendFunc": (GL.GL_SRC_ALPHA, GL.GL_ONE_MINUS_SRC_ALPHA),
 }
+
+ON_TOP = {GL.GL_DEPTH_TEST: False, GL.GL_BLEND: False, GL.GL_CULL_FACE: False}
 
 VERTEX = """
 uniform mat4 u_mvp;
@@ -65,12 +73,17 @@ void main() {
 """A lamp beside the eye, so that what faces it is never dark."""
 
 
-class GlScene(Hands, gl.GLViewWidget):  # type: ignore[misc]  # pyqtgraph has no types
+class GlScene(Hands, GLViewMixin, QOpenGLWindow):  # type: ignore[misc]  # pyqtgraph has no types
     """As `hil.dashboard.looking.Scene`."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    def __init__(self) -> None:
+        super().__init__()
+        shape = QSurfaceFormat.defaultFormat()
+        shape.setDepthBufferSize(24)  # a window, unlike a widget, has none unless it is asked for
+        self.setFormat(shape)
+        self.widget = QWidget.createWindowContainer(self)
+        self.widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.widget.setMinimumSize(160, 120)
         self.layers = set(SHOWN_AT_FIRST)
         self._theme = DARK
         self._state = SceneState()
@@ -82,11 +95,42 @@ class GlScene(Hands, gl.GLViewWidget):  # type: ignore[misc]  # pyqtgraph has no
         self.opts["fov"] = math.degrees(FIELD_RAD)
         self.look(Camera(azimuth_rad=-0.9, elevation_rad=0.4, distance_m=2.0))
 
+    def devicePixelRatioF(self) -> float:  # noqa: N802 - what pyqtgraph asks widgets for
+        """Points of the screen for one of the layout."""
+        return self.devicePixelRatio()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """As `Hands`; what is left goes where it would go from a widget: to the next one by Tab, else to a shortcut."""
+        super().keyPressEvent(event)
+        if event.isAccepted():
+            return
+        if event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+            forwards = event.key() == Qt.Key.Key_Tab
+            other = self.widget.nextInFocusChain() if forwards else self.widget.previousInFocusChain()
+            if other is not None:
+                other.setFocus(Qt.FocusReason.TabFocusReason)
+            return
+        pressed = QKeySequence(event.keyCombination())
+        for action in self.widget.window().findChildren(QAction):
+            if action.shortcut() == pressed and action.isEnabled():
+                action.trigger()
+                return
+
+    def projectionMatrix(self, region: tuple[int, ...], viewport: tuple[int, ...]) -> QMatrix4x4:  # noqa: N802
+        """As pyqtgraph's, but not from a thousandth to a thousandfold: surfaces close together flicker in that."""
+        _, _, width, height = viewport
+        near, far = 0.05 * self.camera.distance_m, 20.0 * self.camera.distance_m
+        right = near * math.tan(0.5 * FIELD_RAD)
+        top = right * height / max(width, 1)
+        matrix = QMatrix4x4()
+        matrix.frustum(-right, right, -top, top, near, far)
+        return matrix
+
     def show_arm(self, arm: ShownArm, trace: Trace) -> None:
         """Draw this arm from now on."""
         self._stage = Stage(arm, trace)
         self._build()
-        self.look(self._stage.first_camera())
+        self.fit()
 
     def set_theme(self, theme: Theme) -> None:
         """Colours from now on."""
@@ -108,6 +152,7 @@ class GlScene(Hands, gl.GLViewWidget):  # type: ignore[misc]  # pyqtgraph has no
     def show_state(self, state: SceneState) -> None:
         """Draw the arm so."""
         self._state = state
+        self.fit_again()
         self._place(self._solid, state.simulated, "simulated")
         self._place(self._ghost, state.commanded, "commanded")
         self._draw_lines()
@@ -127,9 +172,9 @@ class GlScene(Hands, gl.GLViewWidget):  # type: ignore[misc]  # pyqtgraph has no
         self._solid = [self._mesh(mesh, theme.simulated, 1.0) for mesh in stage.body.meshes]
         self._line("reported", theme.reported, _NOTHING, WIDE)
         self._line("stop", theme.stopping, _NOTHING, WIDE)
-        self._line("frames", theme.text, _NOTHING, WIDE)
         # What can be seen through comes last, over all that is behind it.
         self._ghost = [self._mesh(mesh, theme.commanded, GHOST_ALPHA) for mesh in stage.body.meshes]
+        self._line("frames", theme.text, _NOTHING, WIDE, on_top=True)
         self._trace_version = -1
         self.show_state(self._state)
 
@@ -146,9 +191,14 @@ class GlScene(Hands, gl.GLViewWidget):  # type: ignore[misc]  # pyqtgraph has no
         self.addItem(item)
         return item
 
-    def _line(self, name: str, colour: str, ends: Floats, width: float) -> None:
+    def _line(self, name: str, colour: str, ends: Floats, width: float, *, on_top: bool = False) -> None:
         item = gl.GLLinePlotItem(
-            pos=_flat(ends), color=_rgba(colour), width=width, mode="lines", antialias=False, glOptions="translucent"
+            pos=_flat(ends),
+            color=_rgba(colour),
+            width=width,
+            mode="lines",
+            antialias=False,
+            glOptions=ON_TOP if on_top else "translucent",
         )
         self._lines[name] = item
         self.addItem(item)

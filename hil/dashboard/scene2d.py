@@ -32,11 +32,16 @@ class PaintedScene(Hands, QWidget):
         self._theme = DARK
         self._state = SceneState()
 
+    @property
+    def widget(self) -> QWidget:
+        """Itself."""
+        return self
+
     def show_arm(self, arm: ShownArm, trace: Trace) -> None:
         """Draw this arm from now on."""
         self._stage = Stage(arm, trace)
         self._state = SceneState()
-        self.look(self._stage.first_camera())
+        self.fit()
 
     def set_theme(self, theme: Theme) -> None:
         """Colours from now on."""
@@ -51,6 +56,7 @@ class PaintedScene(Hands, QWidget):
     def show_state(self, state: SceneState) -> None:
         """Draw the arm so."""
         self._state = state
+        self.fit_again()
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name

@@ -55,7 +55,7 @@ def page_of(arm: ShownArm) -> str:
     rest = "".join(f"<p>{escape(line)}</p>" for line in (*inertia_lines(model), *controller_lines(model), *model.notes))
     return (
         f"<h3>{escape(model.title)}</h3><table>{facts}</table>"
-        f"<h4>{escape(tr('Joints, standard DH'))}</h4><table>{heads}{rows}</table>{rest}"
+        f"<h4>{escape(tr('Joints, standard DH'))}</h4><table><tr>{heads}</tr>{rows}</table>{rest}"
     )
 
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 from hil.dashboard.session import Session
 from hil.dashboard.texts import LEASES, SOURCES, tr
 from hil.dashboard.theme import Theme
+from hil.dashboard.widgets import dress
 from hil.service.wire import StopBudget, Telemetry
 
 LOOK_EVERY_MS = 200
@@ -105,7 +106,8 @@ class StatusView(QWidget):
     def _lay_out(self) -> None:
         form = QFormLayout()
         form.setContentsMargins(0, 0, 0, 0)
-        form.setVerticalSpacing(1)
+        form.setVerticalSpacing(0)
+        form.setHorizontalSpacing(12)
         names = {
             "lease": tr("Driver"), "report": tr("Report"), "loop": tr("Loop"), "wire": tr("Wire"),
             "speed": tr("Speed allowed"), "picture": tr("Picture"), "link": tr("Telemetry"),
@@ -145,7 +147,7 @@ class StatusView(QWidget):
         colour = self._theme.warn if frame.refusal else self._theme.faint
         text = tr("Refused last: {why}", why=frame.refusal) if frame.refusal else tr("Nothing was refused.")
         self._refusal.setText(text)
-        self._refusal.setStyleSheet(f"color: {colour}; font-weight: {600 if frame.refusal else 400};")
+        dress(self._refusal, f"color: {colour}; font-weight: {600 if frame.refusal else 400};")
 
     def _say_stop(self, stop: StopBudget | None) -> None:
         self._bar.show_stop(stop)
@@ -160,7 +162,7 @@ class StatusView(QWidget):
         )
         close = stop.clearance_mm is not None and stop.distance_mm > 0.7 * stop.clearance_mm
         self._stop_words.setText(words + room)
-        self._stop_words.setStyleSheet(f"color: {self._theme.warn if close else self._theme.text};")
+        dress(self._stop_words, f"color: {self._theme.warn if close else self._theme.text};")
 
     def _words(self, frame: Telemetry) -> dict[str, str]:
         lease = frame.lease

@@ -25,6 +25,7 @@ class Theme:
     text: str
     faint: str
     line: str
+    grid: str
     accent: str
     scene: str
     table: str
@@ -49,6 +50,7 @@ DARK = Theme(
     text="#e8eaed",
     faint="#9aa3ad",
     line="#3a414b",
+    grid="#2f353e",
     accent="#56b4e9",
     scene="#14171b",
     table="#39424d",
@@ -73,6 +75,7 @@ LIGHT = Theme(
     text="#1c2127",
     faint="#59626d",
     line="#c9ced5",
+    grid="#e3e6ea",
     accent="#0072b2",
     scene="#fbfbfc",
     table="#d3d8df",

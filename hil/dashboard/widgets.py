@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QSizePolicy, QToolButton
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 LEAST_WIDTH = 30
 
@@ -28,3 +28,9 @@ def toggle(text: str, on: bool, act: Callable[[], object], tip: str = "") -> QTo
     button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
     button.toggled.connect(lambda: act())
     return button
+
+
+def dress(widget: QWidget, style: str) -> None:
+    """Set a style sheet if it is another one: the same one again costs a new layout as well."""
+    if widget.styleSheet() != style:
+        widget.setStyleSheet(style)

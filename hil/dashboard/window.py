@@ -34,7 +34,10 @@ LAYOUT_VERSION = 1
 """Raised when docks come or go: an older layout is then left alone."""
 
 BANNER_MS = 12_000
-FIRST_SIZE = (1280, 800)
+LEAST_SIZE = (1280, 800)
+PART_OF_SCREEN = 0.85
+WIDE = 1800
+"""From this width on two docks are side by side at first, instead of one behind the other."""
 
 
 class View(NamedTuple):
@@ -44,31 +47,26 @@ class View(NamedTuple):
         name: for the layout; never translated.
         title: for people.
         make: builds the widget; one that has `set_theme` is told of a new theme.
-        area: where it is at first.
+        area: where it is at first, if it is `beside` no other.
         beside: name of the view under whose tab it is at first.
+        apart: in a wide window it is to the right of that one instead. (Qt 6.11 draws two bars for a second group of
+            tabs in one area, so there is only one.)
     """
 
     name: str
     title: str
     make: Callable[[Session, Theme], QWidget]
-    area: Qt.DockWidgetArea
+    area: Qt.DockWidgetArea = Qt.DockWidgetArea.BottomDockWidgetArea
     beside: str = ""
+    apart: bool = False
 
 
 VIEWS = (
     View("plots", "Curves", PlotsView, Qt.DockWidgetArea.RightDockWidgetArea),
     View("status", "Status", StatusView, Qt.DockWidgetArea.BottomDockWidgetArea),
-    View(
-        "events", "Events", lambda session, theme: EventsView(session), Qt.DockWidgetArea.BottomDockWidgetArea, "status"
-    ),
-    View("pose", "Tool", lambda session, theme: PoseView(session), Qt.DockWidgetArea.BottomDockWidgetArea, "status"),
-    View(
-        "robot",
-        "Robot",
-        lambda session, theme: SpecificationView(session),
-        Qt.DockWidgetArea.BottomDockWidgetArea,
-        "status",
-    ),
+    View("pose", "Tool", lambda session, theme: PoseView(session), beside="status", apart=True),
+    View("robot", "Robot", lambda session, theme: SpecificationView(session), beside="status", apart=True),
+    View("events", "Events", lambda session, theme: EventsView(session), beside="status"),
 )
 """All docks; a new view is one line here and one file beside this one."""
 
@@ -107,16 +105,19 @@ class Window(QMainWindow):
         session: the arm that is looked at.
         settings: where layout and theme are remembered.
         opengl: whether the scene can be drawn in OpenGL.
+        size: at first; None for most of the screen.
     """
 
-    def __init__(self, session: Session, settings: QSettings, *, opengl: bool) -> None:
+    def __init__(
+        self, session: Session, settings: QSettings, *, opengl: bool, size: tuple[int, int] | None = None
+    ) -> None:
         super().__init__()
         self.session, self._settings = session, settings
         self.theme = THEMES.get(str(settings.value("theme", DARK.name)), DARK)
         self._colour()
         self.setWindowTitle(tr("Arm"))
         self.setDockNestingEnabled(True)
-        self.resize(*FIRST_SIZE)
+        self.resize(*(size or _first_size()))
         self.header, self.banner = Header(session), Banner()
         top = QWidget()
         column = QVBoxLayout(top)
@@ -134,7 +135,8 @@ class Window(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         for view in VIEWS:
             self._add(view)
-        self.docks["status"].raise_()
+        for name in ("pose", "status"):
+            self.docks[name].raise_()
         self._fill_menus()
         self._first_layout = self.saveState(LAYOUT_VERSION)
         self._restore()
@@ -160,8 +162,11 @@ class Window(QMainWindow):
         dock.setObjectName(view.name)
         widget = view.make(self.session, self.theme)
         dock.setWidget(widget)
-        self.addDockWidget(view.area, dock)
-        if view.beside:
+        if not view.beside:
+            self.addDockWidget(view.area, dock)
+        elif view.apart and self.width() >= WIDE:
+            self.addDockWidget(view.area, dock, Qt.Orientation.Horizontal)
+        else:
             self.tabifyDockWidget(self.docks[view.beside], dock)
         self.docks[view.name], self.views[view.name] = dock, widget
 
@@ -222,7 +227,7 @@ class Window(QMainWindow):
     def _share_room(self) -> None:
         """At first the scene has a little more than half of the width, and two thirds of the height."""
         self.resizeDocks([self.docks["plots"]], [int(0.46 * self.width())], Qt.Orientation.Horizontal)
-        self.resizeDocks([self.docks["status"]], [int(0.30 * self.height())], Qt.Orientation.Vertical)
+        self.resizeDocks([self.docks["status"]], [int(0.32 * self.height())], Qt.Orientation.Vertical)
 
     def _name(self) -> None:
         welcome = self.session.welcome
@@ -237,6 +242,16 @@ class Window(QMainWindow):
         application().removeEventFilter(self._keys)
         self.session.link.close()
         super().closeEvent(event)
+
+
+def _first_size() -> tuple[int, int]:
+    """Most of the screen, but no less than what all views need, if there is so much."""
+    room = application().primaryScreen().availableSize()
+    width, height = (
+        min(whole, max(least, int(PART_OF_SCREEN * whole)))
+        for whole, least in zip((room.width(), room.height()), LEAST_SIZE, strict=True)
+    )
+    return width, height
 
 
 def application() -> QApplication:

@@ -36,8 +36,7 @@ if not obstacle():
             self.now_s = 0.0
             self.link = PretendLink(arm)
             self.session = Session(self.link, clock=lambda: self.now_s)
-            self.window = Window(self.session, settings, opengl=False)
-            self.window.resize(1280, 800)
+            self.window = Window(self.session, settings, opengl=False, size=(1280, 800))
 
         def run(self, seconds: float) -> None:
             """Let time go on, and take in what has come."""

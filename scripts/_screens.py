@@ -1,0 +1,151 @@
+"""Draws every view of the dashboard and saves pictures of the screen, at the size of a small and of a big one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSettings
+
+from hil.dashboard.app import make_application
+from hil.dashboard.arm import ShownArm, arm_of_rig
+from hil.dashboard.pretend import PretendLink
+from hil.dashboard.session import Session
+from hil.dashboard.window import Window
+from hil.runtime.wiring import load_rig
+from hil.types import Mode, StateSource
+
+FOLDER = Path(__file__).parents[1] / "docs" / "screens"
+SMALL, BIG = (1280, 800), (2560, 1440)
+_LAST_S = 3.0
+
+
+class Studio:
+    """One window with an arm that has moved for a while."""
+
+    def __init__(self, size: tuple[int, int], theme: str, *, opengl: bool = True, rig: str = "lynx6") -> None:
+        self.app = make_application()
+        arm: ShownArm = arm_of_rig(load_rig(rig))
+        self.now_s = 0.0
+        self.link = PretendLink(arm)
+        self.session = Session(self.link, clock=lambda: self.now_s)
+        with tempfile.TemporaryDirectory() as folder:
+            settings = QSettings(str(Path(folder) / "screens.ini"), QSettings.Format.IniFormat)
+            settings.setValue("theme", theme)
+            self.window: Any = Window(self.session, settings, opengl=opengl, size=size)
+        self.window.show()
+        self.link.begin()
+        self.link.mode = Mode.IDLE
+        self.run(3.0)
+        self.link.mode = Mode.STREAMING
+        self.run(25.0)
+
+    def run(self, seconds: float) -> None:
+        """Let time go on for the arm."""
+        for _ in range(round(seconds / 0.5)):
+            self.link.advance(0.5)
+            self.now_s += 0.5
+            self.session.take()
+
+    def save(self, name: str) -> None:
+        """Draw for a while, as it would be looked at, then keep the picture."""
+        end_s = time.monotonic() + _LAST_S
+        while time.monotonic() < end_s:
+            if self.link.reachable:
+                self.link.advance(0.04)
+                self.now_s += 0.04
+            self.app.processEvents()
+            time.sleep(0.02)
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        picture = self.app.primaryScreen().grabWindow(self.window.winId())
+        picture.save(str(FOLDER / f"{name}.png"))
+        self.window.close()
+        print(f"docs/screens/{name}.png {picture.width()}x{picture.height()}", flush=True)
+
+
+def live(name: str, size: tuple[int, int], theme: str, *, opengl: bool = True, rig: str = "lynx6") -> None:
+    """The window as it opens."""
+    studio = Studio(size, theme, opengl=opengl, rig=rig)
+    if rig != "lynx6":
+        studio.link.source = StateSource.MEASURED
+    studio.save(name)
+
+
+def tool() -> None:
+    """The tool's numbers, DH frames in the scene, from above."""
+    studio = Studio(SMALL, "dark")
+    studio.window.docks["pose"].raise_()
+    studio.window.live.show_layer("DH frames", True)
+    studio.window.live.scene.look(studio.window.live.scene.camera.seen_from("left"))
+    studio.save("tool-and-frames")
+
+
+def robot() -> None:
+    """What the robot's file says."""
+    studio = Studio(SMALL, "light")
+    studio.window.docks["robot"].raise_()
+    studio.save("robot")
+
+
+def refused() -> None:
+    """Held after a refusal, with the list of events."""
+    studio = Studio(SMALL, "dark")
+    studio.link.mode = Mode.HOLDING
+    studio.link.changes["refusal"] = (
+        "elbow: upper limit 85.0 deg, margin -2.5 deg; nearest allowed: 85.0 deg. Choose a nearer target."
+    )
+    studio.run(2.0)
+    studio.save("refused")
+
+
+def lost() -> None:
+    """The service has gone away."""
+    studio = Studio(SMALL, "dark")
+    studio.window.docks["events"].raise_()
+    studio.link.lose("the channel was closed")
+    studio.session.stop()
+    studio.save("no-service")
+
+
+def scrolled() -> None:
+    """Curves held, one joint, read under the cursor."""
+    studio = Studio(SMALL, "light")
+    plots = studio.window.views["plots"]
+    plots.pick({1})
+    plots.show_span(9.0, 12.0)
+    studio.app.processEvents()
+    plots.refresh()
+    plots.point_at(10.2)
+    studio.save("curves-held")
+
+
+SCREENS: dict[str, Callable[[], None]] = {
+    "live-dark": lambda: live("live-dark", SMALL, "dark"),
+    "live-light": lambda: live("live-light", SMALL, "light"),
+    "live-big": lambda: live("live-big", BIG, "dark"),
+    "live-big-light": lambda: live("live-big-light", BIG, "light", rig="rv2aj"),
+    "live-painted": lambda: live("live-painted", SMALL, "dark", opengl=False),
+    "tool-and-frames": tool,
+    "robot": robot,
+    "refused": refused,
+    "no-service": lost,
+    "curves-held": scrolled,
+}
+
+
+def main() -> int:
+    """Draw what was asked for; all by default."""
+    parser = argparse.ArgumentParser(prog="scripts/screens", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*SCREENS, []], default=[])
+    for name in parser.parse_args().names or list(SCREENS):
+        SCREENS[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""The scene in OpenGL, in a process and on a virtual display of its own: off screen there is no OpenGL."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from qt_ready import require_qt
+
+require_qt()
+
+SCRIPT = """
+import sys
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtTest import QTest
+from hil.dashboard.app import make_application
+from hil.dashboard.arm import arm_of_rig
+from hil.dashboard.pretend import PretendLink
+from hil.dashboard.probe import check
+from hil.dashboard.session import Session
+from hil.dashboard.theme import LIGHT
+from hil.dashboard.window import Window
+from hil.runtime.wiring import load_rig
+
+if not check():
+    sys.exit(77)
+app = make_application()
+link = PretendLink(arm_of_rig(load_rig("lynx6")))
+session = Session(link)
+window = Window(session, QSettings(sys.argv[1], QSettings.Format.IniFormat), opengl=True, size=(1000, 700))
+window.show()
+link.begin()
+scene = window.live.scene
+window.live.show_layer("DH frames", True)
+for number in range(40):
+    link.advance(0.04)
+    session.take()
+    window.live.refresh()
+    app.processEvents()
+    if number == 20:
+        window.set_theme(LIGHT)
+picture = scene.grabFramebuffer()
+colours = {picture.pixel(x, y) for x in range(0, picture.width(), 7) for y in range(0, picture.height(), 7)}
+assert len(colours) > 20, len(colours)
+before = scene.camera
+QTest.keyClick(scene, Qt.Key.Key_Left)
+assert scene.camera != before
+QTest.keyClick(scene, Qt.Key.Key_Escape)
+QTest.keyClick(scene, Qt.Key.Key_Space)
+assert len(link.stops) == 2, link.stops
+QTest.keyClick(scene, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+assert window.docks["plots"].isHidden()
+window.close()
+"""
+
+
+@pytest.mark.processes
+def test_the_scene_is_drawn_in_opengl_and_its_keys_stop_and_turn(tmp_path: object) -> None:
+    if shutil.which("xvfb-run") is None or shutil.which("xauth") is None:
+        pytest.skip("no virtual display here: xvfb-run and xauth are needed")
+    command = ["xvfb-run", "-a", "-s", "-screen 0 1280x800x24", sys.executable, "-c", SCRIPT, f"{tmp_path}/layout.ini"]
+    environment = {name: value for name, value in os.environ.items() if name != "QT_QPA_PLATFORM"}
+    child = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment, check=False)
+    if child.returncode == 77:
+        pytest.skip("the virtual display has no OpenGL")
+    assert child.returncode == 0, child.stdout + child.stderr
+    assert not child.stderr.strip()

@@ -1,0 +1,110 @@
+"""Starting the window: one clear line where it cannot be opened, a real service where it can."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from qt_ready import require_qt
+
+require_qt()
+
+import pytest  # noqa: E402
+
+from hil.dashboard import probe  # noqa: E402
+from hil.dashboard.app import make_application  # noqa: E402
+from hil.dashboard.link import ServiceLink  # noqa: E402
+from hil.dashboard.session import Session  # noqa: E402
+from hil.errors import HilError, MissingExtraError  # noqa: E402
+from hil.service.asking import Access  # noqa: E402
+from hil.types import Mode  # noqa: E402
+
+COMMAND = "from hil.cli.dashboard import serve_for_window; serve_for_window()"
+
+
+def _child(monkeypatch: pytest.MonkeyPatch, stdout: str, stderr: str) -> None:
+    done = subprocess.CompletedProcess([], 0 if stdout else -6, stdout, stderr)
+    monkeypatch.setattr(probe.subprocess, "run", lambda *args, **options: done)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "environment", "said"),
+    [
+        ('{"error": "ImportError: libEGL.so.1: cannot open shared object file"}', "", {}, "apt install libegl1"),
+        ('{"error": "PySide6 6.12.0 is too new for Python 3.11"}', "", {}, "too new for Python 3.11"),
+        ("", "qt.qpa.xcb: could not connect to display :9\n", {"DISPLAY": ":9"}, "the display :9 cannot be reached"),
+        ("", "no Qt platform plugin could be initialized\n", {"DISPLAY": ":0"}, "a library is missing"),
+        ("", "something else\n", {"DISPLAY": ":0"}, "Qt does not start: something else"),
+        ("", "", {"DISPLAY": ":0"}, "it gave no reason"),
+    ],
+)
+def test_one_line_says_why_there_is_no_window(
+    stdout: str, stderr: str, environment: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _child(monkeypatch, stdout, stderr)
+    with pytest.raises(HilError) as refused:
+        probe.check(environment)
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a display")
+def test_without_a_display_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    _child(monkeypatch, "", "could not connect to display")
+    with pytest.raises(HilError, match=r"no display here.*hil watch"):
+        probe.check({})
+
+
+def test_without_the_extra_its_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    _child(monkeypatch, '{"missing": "PySide6"}', "")
+    with pytest.raises(MissingExtraError, match=r"hil-arm-bridge\[dashboard\]"):
+        probe.check({})
+
+
+def test_opengl_can_be_declined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(probe.WITHOUT_OPENGL, "1")
+    assert probe.check() is False
+
+
+@pytest.fixture
+def service() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A service as the window starts one."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "serve", "lynx6", "--port", "0"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None and child.stdin is not None
+    line = next(line for line in child.stdout if line.startswith("serving "))
+    yield line.rpartition(" at ")[2].strip(), child
+    child.stdin.close()
+    child.wait(20)
+    child.stdout.close()
+
+
+@pytest.mark.processes
+def test_a_real_service_is_watched_stopped_and_ends_with_its_window(
+    service: tuple[str, subprocess.Popen[str]], qtbot: Any
+) -> None:
+    url, child = service
+    make_application()
+    link = ServiceLink(Access(url=url), "lynx6")
+    session = Session(link)
+    link.begin()
+
+    def so(reached: Callable[[], bool]) -> None:
+        qtbot.waitUntil(reached, timeout=40_000)
+
+    so(lambda: session.newest is not None and session.newest.mode is Mode.IDLE)
+    assert session.arm is not None and session.arm.fences is not None and session.live
+    session.stop()
+    so(lambda: session.newest is not None and session.newest.lease.latched != "")
+    assert child.stdin is not None
+    child.stdin.close()
+    so(lambda: bool(session.parted))
+    assert child.wait(20) == 0
+    session.stop()
+    assert "could not be sent" in session.lines[-1]
+    link.close()
