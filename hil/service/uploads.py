@@ -12,9 +12,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -29,6 +28,8 @@ from hil.types import Record, Refusal
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from hil.link import FloatArray
     from hil.motion.motion import Motion
 
@@ -136,7 +137,7 @@ class PreviewDesk:
     def __init__(self, rigs: Mapping[str, Rig]) -> None:
         self._rigs = dict(rigs)
         self._process: BaseProcess | None = None
-        self._connection: Connection | None = None
+        self._connection: Any = None  # `Connection`, or what Windows has in its place
         self._waiting = 0
         self._closing = threading.Event()
         # One thread: it waits for the answer, so that the event loop need not.
