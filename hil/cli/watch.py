@@ -48,6 +48,7 @@ def watch(
     from hil.service.remote import RemoteArm, user_name
 
     with RemoteArm(access, arm, name=user_name()) as remote:
+        until_s = max(until_s, time.monotonic() + SHOW_S)  # something is shown, however long connecting took
         if as_json or not sys.stdout.isatty():
             _by_lines(remote, until_s, as_json=as_json)
         else:

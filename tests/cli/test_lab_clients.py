@@ -115,7 +115,7 @@ def test_a_planned_move_goes_on_only_while_its_key_is_held_down(lab: str, tmp_pa
                 seen += os.read(near, 65536)
 
     try:
-        until(b"IDLE")
+        until(b"you drive")
         until(b"STREAMING", press=b"h")
         until(b"HOLDING")
         os.write(near, b"q")
