@@ -147,6 +147,10 @@ class WiredStand(ArmStand):
 
     faults_from_s = 3.0
 
+    def doubt(self, way_s: float) -> tuple[float, ...]:
+        """Per axis, how wrong a report can be that lost a digit or a sign, this long after the one before it."""
+        return (0.0,) * len(self.coarseness)
+
     line: Tampered
     distinct: tuple[float, ...]
 
@@ -287,6 +291,10 @@ class Rv2ajStand(WiredStand):
         near = [pose for t, pose in self._changes if abs(t - time_s) <= 0.1]
         before = [pose for t, pose in self._changes if t < time_s - 0.1][-1:]
         return tuple((min(column), max(column)) for column in zip(*before, *near, strict=True))
+
+    def doubt(self, way_s: float) -> tuple[float, ...]:
+        """Numbers come as text: one without its sign or a digit is believed where the arm can have got in that time."""
+        return tuple(2.0 * 1.5 * speed * way_s + 0.1 * DEG for speed in self.settings.pace.speeds)
 
     def sent_to_the_arm(self) -> object:
         return [self.written.count(word) for word in (b"EXEC", b"RUN", b"HOT", b"PRN", b"SRVON")]
