@@ -34,7 +34,7 @@ def main() -> int:
     rows = [(name, str(count)) for name, count in report.answers.most_common()]
     print_table("answers", ("answer", "times"), rows)
     if report.memory:
-        print(f"memory {report.memory[0] / 1e6:.1f} to {report.memory[-1] / 1e6:.1f} MB")
+        print(f"memory {report.memory[0][1] / 1e6:.1f} to {report.memory[-1][1] / 1e6:.1f} MB")
     for words in report.wrong[:20]:
         print(f"BROKEN: {words}")
     print(f"seed {seed}: {'nothing moved, broke or grew' if not report.wrong else f'{len(report.wrong)} wrong'}")

@@ -39,7 +39,10 @@ from hil.types import WRITING, Mode
 
 OURS, OTHER = "left", "right"
 TRACEBACK = "Traceback (most recent call last)"
-GROWTH_BYTES = 24 << 20
+GROWTH_BYTES = 16 << 20
+WARM_S = 40.0
+"""By then a server has made what it makes once; what it grows by afterwards is growth."""
+
 MOVING = ("jog_hold", "jog_step", "arm_jog", "start", "arm_motion", "go", "gripper", "confirm", "reset")
 ANSWER_S = 2.0
 
@@ -55,7 +58,7 @@ class Report:
 
     answers: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    memory: list[int] = field(default_factory=list)
+    memory: list[tuple[float, int]] = field(default_factory=list)
 
 
 class Target:
@@ -320,7 +323,7 @@ async def fuzz(target: Target, seconds: float, rng: random.Random, report: Repor
                 await noise(target, rng, session, context, good, samples, report)
             except (OSError, aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
                 report.answers[type(error).__name__] += 1
-            report.memory.append(_memory(target.server.pid))
+            report.memory.append((time.monotonic(), _memory(target.server.pid)))
             if target.server.process.poll() is not None:
                 report.wrong.append("the server has ended")
                 return
@@ -404,9 +407,10 @@ def judge(target: Target, begun_s: float, report: Report) -> None:
                  and tick.sample is not None]  # fmt: skip
         if moved:
             report.wrong.append(f"{path.name}: something moved, first at tick {moved[0].tick}")
-    quarter = len(report.memory) // 4
-    if quarter and report.memory[-1] - report.memory[quarter] > GROWTH_BYTES:
-        report.wrong.append(f"memory grew from {report.memory[quarter] / 1e6:.1f} to {report.memory[-1] / 1e6:.1f} MB")
+    if report.memory:
+        warm = [size for at_s, size in report.memory if at_s > report.memory[0][0] + WARM_S]
+        if warm and warm[-1] - warm[0] > GROWTH_BYTES:
+            report.wrong.append(f"memory grew from {warm[0] / 1e6:.1f} to {warm[-1] / 1e6:.1f} MB")
 
 
 async def whole(target: Target, messages: int, seconds: float, rng: random.Random) -> Report:
