@@ -109,7 +109,7 @@ def test_what_moves_is_traced_a_line_a_cycle(tmp_path):
             pass
         assert fake.end().strip() == "ended"
     lines = [json.loads(line) for line in trace.read_text().splitlines()]
-    assert lines[-1]["joints_deg"][0] == pytest.approx(10)
+    assert lines[-1]["joints_deg"][0] == pytest.approx(10, abs=0.005)  # JPOSF said 10.00
     assert all(0 < b["time_s"] - a["time_s"] < 0.0072 for a, b in pairwise(lines))
 
 
