@@ -29,6 +29,7 @@ from hil.kinematics.results import IkResult
 from hil.model.files import list_names
 from hil.model.loading import load_robot as load_model
 from hil.model.robot import RobotModel
+from hil.model.specification import longest_reach_m
 from hil.units import MM
 
 REACH_TOLERANCE_M = 1e-9
@@ -61,7 +62,8 @@ class Robot:
         self._ranges = tuple(range_of(joint) for joint in model.joints)
         self._form = families.recognise(self._chain)
         self._yaw_pitch = yaw_pitch.recognise(self._chain, self._ranges)
-        self._longest_m = _longest_reach(model, self._chain)
+        longest_m = longest_reach_m(model)
+        self._longest_m = math.inf if longest_m is None else longest_m
         self._evaluators: dict[str, Evaluator] = {}
         self._compiled: dict[str, CompiledRoutine] = {}
         self._compiled_inverse: CompiledInverse | None = None
@@ -513,20 +515,6 @@ def _first_axis_point(chain: Chain) -> tuple[float, float, float]:
     base: Frame = chain.base
     rise = chain.rows[0].d if chain.rows[0].revolute else 0.0
     return (base[9] + rise * base[6], base[10] + rise * base[7], base[11] + rise * base[8])
-
-
-def _longest_reach(model: RobotModel, chain: Chain) -> float:
-    """Length of the stretched-out chain from `_first_axis_point`; infinite with an unlimited slide."""
-    length = 0.0
-    for i, (row, joint) in enumerate(zip(chain.rows, model.joints, strict=True)):
-        if not row.revolute:
-            if joint.lower is None or joint.upper is None:
-                return math.inf
-            slide = max(abs(row.d + row.sign * v) for v in (joint.lower, joint.upper))
-            length += math.hypot(row.a, slide)
-        else:
-            length += abs(row.a) if i == 0 else math.hypot(row.a, row.d)
-    return length + (0.0 if chain.tool is None else math.hypot(*chain.tool[9:]))
 
 
 def _check_out(out: FloatArray | None, shape: tuple[int, ...]) -> None:

@@ -6,18 +6,15 @@ row turns the columns in place, so no product with the zeros of a 4x4 matrix is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from hil.kernels.scalar import Functions, Scalar
 from hil.model.robot import JointType, RobotModel
+from hil.model.transforms import cos_sin
 
 Frame: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Column: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
-
-EXACT_RAD = 1e-14
-"""Constant angles this near to whole quarter turns are meant as such: sine and cosine are made exact."""
 
 IDENTITY: Frame = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
@@ -48,8 +45,8 @@ def chain_of(model: RobotModel) -> Chain:
     """Constants of `model`."""
     rows = []
     for joint in model.joints:
-        cos_theta, sin_theta = exact_cos_sin(joint.theta_rad)
-        cos_alpha, sin_alpha = exact_cos_sin(joint.alpha_rad)
+        cos_theta, sin_theta = cos_sin(joint.theta_rad)
+        cos_alpha, sin_alpha = cos_sin(joint.alpha_rad)
         rows.append(
             Row(
                 revolute=joint.type is JointType.REVOLUTE,
@@ -65,15 +62,6 @@ def chain_of(model: RobotModel) -> Chain:
         )
     tool = frame_of_rows(model.tool)
     return Chain(tuple(rows), frame_of_rows(model.base), None if tool == IDENTITY else tool)
-
-
-def exact_cos_sin(angle_rad: float) -> tuple[float, float]:
-    """Cosine and sine of a constant, exact at whole quarter turns."""
-    quarters = angle_rad / (math.pi / 2)
-    nearest = round(quarters)
-    if abs(quarters - nearest) * (math.pi / 2) < EXACT_RAD:
-        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[nearest % 4]
-    return math.cos(angle_rad), math.sin(angle_rad)
 
 
 def frame_of_rows(rows: Sequence[Sequence[float]]) -> Frame:

@@ -7,16 +7,13 @@ signs move outwards, so that ``a * -b`` and ``-(a * b)`` are found to be the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from enum import Enum
 from typing import TypeAlias, Union
 
 from hil.errors import CommandError
+from hil.model.transforms import EXACT_RAD, cos_sin
 
 Number: TypeAlias = Union["Expression", float, int]
-
-EXACT_RAD = 1e-14
-"""Constant angles this near to whole quarter turns are meant as such."""
 
 
 class Operation(Enum):
@@ -315,12 +312,8 @@ class Graph:
 
 
 def _sine(angle: float, quarters: int) -> float:
-    whole = angle / (math.pi / 2)
-    nearest = round(whole)
-    if abs(whole - nearest) * (math.pi / 2) < EXACT_RAD:
-        return (0.0, 1.0, 0.0, -1.0)[(nearest + quarters) % 4]
-    value: Callable[[float], float] = math.sin if quarters % 2 == 0 else math.cos
-    return value(angle) if quarters % 4 < 2 else -value(angle)
+    cosine, sine = cos_sin(angle)
+    return (sine, cosine, -sine, -cosine)[quarters % 4]
 
 
 def _whole_quarters(x: Expression) -> tuple[Expression, int, bool] | None:

@@ -11,9 +11,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hil.kernels.chain import IDENTITY, Chain, Frame, Row, compose, exact_cos_sin, invert
+from hil.kernels.chain import IDENTITY, Chain, Frame, Row, compose, invert
 from hil.kernels.closed_form import Branch
 from hil.kernels.scalar import Functions, Scalar
+from hil.model.transforms import cos_sin
 
 REACH_TOLERANCE_M = 1e-9
 """A point this little outside the reach is a straight or folded elbow blurred by rounding."""
@@ -174,7 +175,7 @@ def plan_of(chain: Chain) -> Plan | None:
             slide = (i, sense)
             lead += sense * row.theta
         if i < len(rows) - 1:
-            c, s = exact_cos_sin(lead)
+            c, s = cos_sin(lead)
             x, y = x + row.a * c, y + row.a * s
         if i < len(rows) - 1 or not row.revolute:
             height += sense * row.d
@@ -191,7 +192,7 @@ def hand_of(chain: Chain, plan: Plan) -> Link | None:
     if len(plan.turns) != 2:
         return None
     after, last = after_last_joint(chain), plan.links[-1]
-    c, s = exact_cos_sin(plan.lead_rad)
+    c, s = cos_sin(plan.lead_rad)
     y = plan.sense * after[10]
     hand = _link(last.x_m + c * after[9] - s * y, last.y_m + s * after[9] + c * y)
     return hand if hand.length_m >= SHORTEST_LINK_M else None

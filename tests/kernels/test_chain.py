@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.kernels.chain import chain_of, exact_cos_sin
+from hil.kernels.chain import chain_of
 from hil.model.robot import Joint, JointType, RobotModel
+from hil.model.transforms import cos_sin
 
 ANGLES = st.one_of(
     st.sampled_from([0.0, math.pi / 2, -math.pi / 2, math.pi, -math.pi]),
@@ -122,6 +123,6 @@ def test_a_batch_longer_than_a_block_is_complete() -> None:
 
 @pytest.mark.parametrize("quarters", range(-4, 5))
 def test_constants_at_quarter_turns_are_exact(quarters: int) -> None:
-    c, s = exact_cos_sin(quarters * math.pi / 2 + 4e-16)
+    c, s = cos_sin(quarters * math.pi / 2 + 4e-16)
     assert {abs(c), abs(s)} == {0.0, 1.0}
     assert (c, s) == pytest.approx((math.cos(quarters * math.pi / 2), math.sin(quarters * math.pi / 2)), abs=1e-15)

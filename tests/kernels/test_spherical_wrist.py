@@ -20,7 +20,6 @@ from hil.kernels.chain import (
     append_row,
     chain_of,
     compose,
-    exact_cos_sin,
     forward,
     invert,
     link_frames,
@@ -30,6 +29,7 @@ from hil.kernels.emit_python import python_function
 from hil.kernels.routine import Argument, draft
 from hil.kernels.scalar import ARRAYS, FLOATS
 from hil.kernels.spherical_wrist import Elbow, SphericalWristArm
+from hil.model.transforms import cos_sin
 
 ELBOWED = [
     "abb-irb120",
@@ -430,7 +430,7 @@ ARM_LENGTHS = st.one_of(st.floats(0.1, 1.0), st.floats(-1.0, -0.1))
 def row(
     alpha: float, theta: float = 0.0, d: float = 0.0, a: float = 0.0, sign: float = 1.0, slides: bool = False
 ) -> Row:
-    return Row(not slides, theta, d, a, sign, *exact_cos_sin(theta), *exact_cos_sin(alpha))
+    return Row(not slides, theta, d, a, sign, *cos_sin(theta), *cos_sin(alpha))
 
 
 @st.composite
