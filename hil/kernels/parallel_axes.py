@@ -31,6 +31,9 @@ from hil.kernels.yaw_pitch import yaw_angle
 SMALLEST = 1e-30
 """Keeps a division defined where its result is not used, with single precision as well."""
 
+ROUNDING_M = 1e-15
+"""A sum of the arm's lengths below this is what rounding left of 0; a larger one is an offset, however small."""
+
 
 class Seen(NamedTuple):
     """The frame that joints 1 to 6 have to give, in the axes of frame 1, with the wrist seen from the shoulder."""
@@ -217,7 +220,7 @@ def recognise(chain: Chain) -> ParallelAxesArm | None:
     turn4 = turn3 * rows[2].cos_alpha
     sense4 = rows[3].sin_alpha * turn4
     across_m = -rows[0].sin_alpha * (rows[1].d + turn3 * rows[2].d + turn4 * rows[3].d)
-    if abs(across_m) < FREE:
+    if abs(across_m) < ROUNDING_M:
         across_m = 0.0
     return ParallelAxesArm(
         family="six axes, three of them parallel",
