@@ -19,6 +19,8 @@ from hil.motion.tasks import Move, load_task
 from hil.runtime.journal import Completeness, verify
 from hil.runtime.replay import replay
 
+pytestmark = pytest.mark.wall_clock
+
 COMMAND = [sys.executable, "-c", "from hil.cli.main import main; main()", "jog", "lynx6"]
 LONGEST_S = 40.0
 SAME_SCREEN = r"(?:(?!frame )[\s\S])*"

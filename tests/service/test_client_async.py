@@ -20,6 +20,8 @@ from hil.service.lease import LeaseSettings
 from hil.service.settings import Settings
 from hil.types import AxisJog, JogFrame, JogHold, JogStep, Mode, ToolJog
 
+pytestmark = pytest.mark.wall_clock
+
 BASE = AxisJog(amounts=(0.05, 0.0, 0.0, 0.0, 0.0, 0.0))
 TURNING = AxisJog(amounts=(0.2, 0.0, 0.0, 0.0, 0.0, 0.0))
 PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0))

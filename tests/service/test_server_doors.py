@@ -8,6 +8,7 @@ import json
 import time
 from pathlib import Path
 
+import pytest
 from lab_server import Served, run, served
 from tokens_of_people import grant, token
 
@@ -18,6 +19,8 @@ from hil.service.revocation import revoke
 from hil.service.rights import Role
 from hil.service.tokens import issue
 from hil.service.wire import PICTURE_HEADER
+
+pytestmark = pytest.mark.wall_clock
 
 TASK = 'title = "a wave"\n[[step]]\ndo = "move"\nto = "home"\nspeed_percent = 30\n'
 

@@ -6,11 +6,14 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
 from lab_server import kinds, run, served
 
 from hil.service.lease import LeaseSettings
 from hil.service.settings import Settings
 from hil.types import JogHold, Mode, Stop
+
+pytestmark = pytest.mark.wall_clock
 
 STEP = {"type": "axes", "amounts": [0.05, 0.0, 0.0, 0.0, 0.0, 0.0]}
 QUICK = Settings(lease=LeaseSettings(stop_after_s=0.15, suspend_after_s=0.6, grace_s=30.0))

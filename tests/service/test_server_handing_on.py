@@ -19,6 +19,8 @@ from hil.service.settings import Settings
 from hil.service.uploads import Job, Verdict
 from hil.types import Mode
 
+pytestmark = pytest.mark.wall_clock
+
 UNATTENDED = Settings(lease=LeaseSettings(unattended_park=True))
 
 

@@ -33,6 +33,8 @@ from hil.service.uploads import Job, Shelf, Verdict, judge
 from hil.service.watching import MOST_WAITING, Audience, Outbox
 from hil.types import Stop
 
+pytestmark = pytest.mark.wall_clock
+
 MESSAGES = (Beat(), Ask(requests=(Stop(reason="x" * 300),)), Leave(reason=""), Beat())
 
 
