@@ -8,6 +8,8 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hil.cli.output import print_table
@@ -15,7 +17,9 @@ from hil.cli.output import print_table
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from kill_rounds import Outcome
-from lab_rounds import ROUNDS, lab
+from lab_rounds import ROUNDS, Lab, lab
+
+Round = Callable[[Lab, random.Random], Outcome]
 
 EACH = 2 * len(ROUNDS)
 """Rounds in one lab, before a new one is made."""
@@ -26,6 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/lab-chaos", description=__doc__)
     parser.add_argument("--rounds", type=int, default=70, help="bad days, of each kind in turn (70)")
     parser.add_argument("--only", help="one kind, by its function's name in tests/support/lab_rounds.py")
+    parser.add_argument("--jobs", type=int, default=1, help="labs at a time (1)")
     parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
     parser.add_argument("--keep", type=Path, help="folder for what labs have left in which a guarantee was broken")
     wanted = parser.parse_args()
@@ -34,12 +39,18 @@ def main() -> int:
     if not kinds:
         parser.error(f"--only: one of {', '.join(kind.__name__ for kind in ROUNDS)}")
     print(f"seed {seed}: {wanted.rounds} rounds", flush=True)
-    began_s, outcomes = time.monotonic(), list[Outcome]()
-    seeds = random.Random(seed)
-    while len(outcomes) < wanted.rounds:
-        count = min(EACH, wanted.rounds - len(outcomes))
-        chosen = [kinds[(len(outcomes) + i) % len(kinds)] for i in range(count)]
-        outcomes += _one_lab(chosen, random.Random(seeds.randrange(1 << 32)), wanted.keep, len(outcomes))
+    began_s, seeds = time.monotonic(), random.Random(seed)
+    labs = [
+        (
+            [kinds[i % len(kinds)] for i in range(first, min(first + EACH, wanted.rounds))],
+            seeds.randrange(1 << 32),
+            first,
+        )
+        for first in range(0, wanted.rounds, EACH)
+    ]
+    with ThreadPoolExecutor(wanted.jobs) as pool:
+        found = pool.map(lambda one: _one_lab(one[0], random.Random(one[1]), wanted.keep, one[2]), labs)
+        outcomes = [outcome for of_one in found for outcome in of_one]
     print()
     _show(outcomes)
     broken = sum(bool(outcome.wrong) for outcome in outcomes)
@@ -47,7 +58,7 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def _one_lab(chosen: list, rng: random.Random, keep: Path | None, first: int) -> list[Outcome]:  # type: ignore[type-arg]
+def _one_lab(chosen: list[Round], rng: random.Random, keep: Path | None, first: int) -> list[Outcome]:
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="hil-chaos-") as folder:
         try:
