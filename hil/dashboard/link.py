@@ -11,7 +11,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
@@ -21,7 +21,8 @@ from hil.service import wire
 from hil.service.asking import Access
 from hil.service.client import AsyncArm
 from hil.service.reaching import arm_path
-from hil.service.wire import PulledRig, Telemetry, Welcome
+from hil.service.wire import FromClient, PulledRig, Telemetry, Welcome
+from hil.types import AxisJog, Mode, ToolJog
 
 RATE_HZ = 50.0
 MOST_WAITING = 1024
@@ -33,8 +34,66 @@ _LEAVE_S = 3.0
 T = TypeVar("T")
 
 
+class FarArm(Protocol):
+    """What a window asks of the client that talks for it; each as `AsyncArm` has it."""
+
+    @property
+    def mode(self) -> Mode:
+        """What the bridge does with the arm."""
+
+    @property
+    def drives(self) -> bool:
+        """Whether the lease is ours."""
+
+    @property
+    def mark(self) -> int:
+        """A place in what is said about the arm, for `settled`."""
+
+    def hold(self) -> None:
+        """A person holds the dead-man now; to be said again and again."""
+
+    def let_go(self) -> None:
+        """Nobody holds it."""
+
+    async def until(self, reached: Callable[[], bool], within_s: float) -> bool:
+        """Wait until something is so."""
+
+    async def claim(self, *, wait: bool = False, within_s: float = ...) -> None:
+        """Become the driver."""
+
+    async def release(self) -> None:
+        """Give the lease back."""
+
+    async def take_over(self, reason: str = "", *, keep_booking: bool = False) -> None:
+        """As a teacher, become the driver whoever drives."""
+
+    async def free(self) -> None:
+        """Let go of the dead-man, and wait until the server knows it."""
+
+    async def jog(self, move: Callable[[], AxisJog | ToolJog], pressed: Callable[[], bool], speed_share: float) -> None:
+        """Move at these rates while `pressed` says so."""
+
+    async def step(self, move: AxisJog | ToolJog, speed_share: float) -> None:
+        """One increment."""
+
+    async def go(self, to: str, speed_share: float) -> None:
+        """A move to `home` or `park`, planned by the server."""
+
+    async def confirm(self) -> None:
+        """Vouch that the limp arm is in its park pose."""
+
+    async def settled(self, mark: int, within_s: float) -> Mode:
+        """Wait until what was asked for at `mark` has ended."""
+
+    async def tell(self, kind: type[FromClient], **fields: Any) -> None:
+        """Send a message without waiting for its answer."""
+
+    async def request(self, kind: type[FromClient], **fields: Any) -> wire.Accepted:
+        """Send a message and wait for its answer."""
+
+
 class Link(QObject):
-    """What a window needs of a service, whatever is behind it.
+    """What a window needs of a service. This one has nobody at its other end; those below have.
 
     Signals:
         joined: the service has let us in; `Welcome`, and the `ShownArm` or None. Again after every loss.
@@ -69,11 +128,20 @@ class Link(QObject):
 
     def begin(self) -> None:
         """Connect, and stay connected."""
-        raise NotImplementedError
 
     def stop(self, reason: str, *, freeze: bool = False) -> bool:
         """Send a stop, or a software emergency stop; False if there is nobody to send it to."""
-        raise NotImplementedError
+        return False
+
+    def ask(self, what: Callable[[FarArm], Coroutine[Any, Any, T]], then: Callable[[T | HilError], None]) -> None:
+        """Let the client do something; what came of it, or why not, is handed over in the window's thread."""
+        then(LinkError("there is no service"))
+
+    def hold(self) -> None:
+        """A person holds the dead-man now; counts for a fifth of a second, so it has to be said again and again."""
+
+    def let_go(self) -> None:
+        """Nobody holds the dead-man."""
 
     def close(self) -> None:
         """Leave; the arm holds if we drove it."""
@@ -115,8 +183,8 @@ class ServiceLink(Link):
         self.ask(lambda arm: arm.tell(kind, reason=reason), self._failed)
         return True
 
-    def ask(self, what: Callable[[AsyncArm], Coroutine[Any, Any, T]], then: Callable[[T | HilError], None]) -> None:
-        """Let the client do something; what came of it, or why not, is handed over in the window's thread."""
+    def ask(self, what: Callable[[FarArm], Coroutine[Any, Any, T]], then: Callable[[T | HilError], None]) -> None:
+        """As `Link.ask`."""
 
         async def do() -> None:
             result: T | HilError
@@ -129,6 +197,16 @@ class ServiceLink(Link):
             self.answered.emit((then, result))
 
         asyncio.run_coroutine_threadsafe(do(), self._loop)
+
+    def hold(self) -> None:
+        """As `Link.hold`."""
+        if (arm := self._arm) is not None:
+            self._loop.call_soon_threadsafe(arm.hold)
+
+    def let_go(self) -> None:
+        """As `Link.let_go`."""
+        if (arm := self._arm) is not None:
+            self._loop.call_soon_threadsafe(arm.let_go)
 
     def close(self) -> None:
         """Leave; the arm holds if we drove it."""

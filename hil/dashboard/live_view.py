@@ -44,7 +44,7 @@ class LiveView(QWidget):
         self._legend.setTextFormat(Qt.TextFormat.RichText)
         self._legend.setWordWrap(True)
         self._legend.setContentsMargins(8, 0, 8, 2)
-        self._drawn: tuple[int, bool] | None = None
+        self._drawn: tuple[object, ...] | None = None
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
@@ -106,14 +106,15 @@ class LiveView(QWidget):
         """Draw what is newest, if it is new."""
         session = self._session
         frame = session.newest
-        key = (session.frames, session.live)
+        ghost = session.ghost
+        key = (session.frames, session.live, ghost)
         if frame is None or key == self._drawn or not self.isVisible():
             return
         self._drawn = key
         self.scene.show_state(
             SceneState(
                 simulated=self._pose(frame.simulated),
-                commanded=self._pose(frame.commanded),
+                commanded=self._pose(frame.commanded if ghost is None else ghost.positions),
                 reported=self._pose(frame.reported),
                 stopping=self._pose(session.resting_place() or ()),
             )
@@ -135,9 +136,10 @@ class LiveView(QWidget):
         source = None if frame is None else frame.source
         label, meaning = ("", tr("nothing reported")) if source is None else map(tr, SOURCES[source])
         known = f"<b>{label}</b> ({meaning})" if label else meaning
+        ghost = tr("commanded") if self._session.ghost is None else f"<b>{self._session.ghost.words}</b>"
         parts = (
             (theme.simulated, "■", tr("solid: simulated")),
-            (theme.commanded, "▒", tr("ghost: commanded")),
+            (theme.commanded, "▒", tr("ghost: ") + ghost),
             (theme.reported, "▢", tr("outline: reported, ") + known),
             (theme.stopping, "┅", tr("dashes: would stop there if released now")),
         )

@@ -6,6 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +34,23 @@ reported less commanded, the speed that of the commands."""
 Floats = npt.NDArray[np.float64]
 
 
+class Ghost(NamedTuple):
+    """A pose that a view wants seen in the scene instead of the commanded one.
+
+    Attributes:
+        positions: per axis, rad or m.
+        words: what it is, for the legend.
+    """
+
+    positions: tuple[float, ...]
+    words: str
+
+
 class Session(QObject):
     """One arm that is looked at.
 
     Signals:
+        stopping: a stop was asked for in this window; whatever is held counts as let go.
         arm_changed: another arm, or the first; everything that was drawn of the one before is void.
         linked: the service was reached or lost.
         heard: a message that is no telemetry.
@@ -46,9 +60,11 @@ class Session(QObject):
     Attributes:
         arm: None before the service has told.
         newest: None before the first frame.
+        ghost: None to have the commanded pose drawn.
         parted: why there is no service; empty while there is one.
     """
 
+    stopping = Signal()
     arm_changed = Signal()
     linked = Signal()
     heard = Signal(object)
@@ -62,6 +78,7 @@ class Session(QObject):
         self.welcome: Welcome | None = None
         self.lease: wire.LeaseNews | None = None
         self.newest: Telemetry | None = None
+        self.ghost: Ghost | None = None
         self.parted = tr("connecting")
         self.history = History(0)
         self.trace = Trace()
@@ -78,6 +95,11 @@ class Session(QObject):
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.take)
         self._timer.start(TAKE_EVERY_MS)
+
+    @property
+    def now_s(self) -> float:
+        """Time of this computer, monotonic."""
+        return self._clock()
 
     @property
     def silence_s(self) -> float:
@@ -97,6 +119,7 @@ class Session(QObject):
 
     def stop(self, *, freeze: bool = False) -> None:
         """Stop the arm, whatever it does, and say so; also if there is nobody to tell."""
+        self.stopping.emit()
         reason = tr("from the window")
         if self.link.stop(reason, freeze=freeze):
             self.note(tr("STOP sent"))

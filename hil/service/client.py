@@ -563,8 +563,14 @@ class AsyncArm:
         await self.request(wire.ArmJog, speed_share=speed_share)
         await self.request(wire.JogStep, move=move)
 
-    async def jog(self, move: AxisJog | ToolJog, pressed: Callable[[], bool], speed_share: float = 0.25) -> None:
-        """Move at these rates (rad/s, m/s) while `pressed` says so; it is asked every 50 ms, and is the dead-man.
+    async def jog(
+        self,
+        move: AxisJog | ToolJog | Callable[[], AxisJog | ToolJog],
+        pressed: Callable[[], bool],
+        speed_share: float = 0.25,
+    ) -> None:
+        """Move at these rates (rad/s, m/s) while `pressed` says so; both are asked every 50 ms, and `pressed` is the
+        dead-man.
 
         Raises:
             RefusedByLabError: the lab said no.
@@ -580,7 +586,7 @@ class AsyncArm:
             while pressed() and self.drives and self.epoch == epoch:
                 self.hold()
                 if self.held:
-                    await self.tell(wire.JogHold, move=move)
+                    await self.tell(wire.JogHold, move=move() if callable(move) else move)
                 elif time.monotonic() > grip_s:
                     raise InterlockError("the dead-man does not count as held", ["dead-man"])
                 await asyncio.sleep(every_s)
