@@ -64,6 +64,14 @@ CONFIRM_S = 1.0
 START_TOLERANCE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
 
 
+def start_tolerances(rig: Rig) -> tuple[float, ...]:
+    """How far each axis may stand from the start of a motion, rad or m.
+
+    The first sample makes up for the difference in one step, which has to keep the axis' speed limit.
+    """
+    return tuple(min(START_TOLERANCE[axis.kind], axis.speed * rig.period_s) for axis in rig.axes)
+
+
 class Shadow(ArmLink, Protocol):
     """The simulated arm that always runs beside the real one."""
 
@@ -394,9 +402,8 @@ class Bridge:
             raise InterlockError("no motion with this digest is loaded; load it with its certificate first", ["motion"])
         verify(self._certificate, self._rig, self._motion, now_s + self._epoch_offset_s, version=self._version)
         self._check_arm()
-        for axis, present, start in zip(self._rig.axes, self._recent[-1], self._motion.start, strict=True):
-            # The first sample makes up for the difference in one step, which has to keep the axis' speed limit.
-            tolerance = min(START_TOLERANCE[axis.kind], axis.speed * self._rig.period_s)
+        ways = zip(self._rig.axes, self._recent[-1], self._motion.start, start_tolerances(self._rig), strict=True)
+        for axis, present, start, tolerance in ways:
             if abs(present - start) > tolerance:
                 raise InterlockError(
                     f"{axis.name} stands at {present:.4f}, the motion starts at {start:.4f} (rad or m): "

@@ -19,6 +19,7 @@ from hil.runtime.report import Tracking, tracking
 from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
 from hil.safety.findings import without_echoes
+from hil.safety.over_time import OverTime
 from hil.types import (
     Arm,
     Confirm,
@@ -62,16 +63,19 @@ class PreviewReport(Record, frozen=True):
         return not self.refusals
 
 
-def preview(rig: Rig, motion: Motion, *, now_epoch_s: float | None = None) -> PreviewReport:
+def preview(
+    rig: Rig, motion: Motion, *, now_epoch_s: float | None = None, over_time: OverTime | None = None
+) -> PreviewReport:
     """Prove a motion safe for a rig, or say why not.
 
     Args:
         rig: the resolved rig.
         motion: what is to be sent.
         now_epoch_s: time from which the certificate counts; the machine's own if not given.
+        over_time: filled with the margins at all samples.
     """
     now_epoch_s = time.time() if now_epoch_s is None else now_epoch_s
-    findings = check_motion(rig, Robot(rig.robot), motion)
+    findings = check_motion(rig, Robot(rig.robot), motion, over_time)
     refusals, certificate = without_echoes(findings.refusals), None
     records: list[TickRecord] = []
     first_move: tuple[float, ...] = ()

@@ -20,6 +20,7 @@ from hil.safety.chords import check_chords
 from hil.safety.clearance import JUMP, clearances, stop_clearances, stop_limits
 from hil.safety.findings import ABSOLUTE_SLACK, MILLIMETRES, RELATIVE_SLACK, Findings, Notes, Unit, unit_of
 from hil.safety.geometry import point_segment_distance
+from hil.safety.over_time import OverTime
 from hil.types import Margin
 
 __all__ = ["Findings", "check_motion"]
@@ -47,18 +48,19 @@ GRIP_STEP_M = 1e-6
 """Change of opening a period that counts as movement."""
 
 
-def check_motion(rig: Rig, robot: Robot, motion: Motion) -> Findings:
+def check_motion(rig: Rig, robot: Robot, motion: Motion, over_time: OverTime | None = None) -> Findings:
     """Judge a whole motion.
 
     Args:
         rig: limits, fences, shapes, rates and controller.
         robot: kinematics of `rig.robot`.
         motion: samples in the order of `rig.axes`.
+        over_time: filled with the margins at all samples, for whoever wants to draw them.
 
     Returns:
         Refusals with the earliest failing sample per check and subject, and the tightest margins of the rest.
     """
-    notes = Notes(motion)
+    notes = Notes(motion, over_time)
     if not _well_formed(rig, motion, notes):
         return notes.findings()
     _timing(rig, motion, notes)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hil.model.rig import Axis, AxisKind
 from hil.motion.motion import Motion
+from hil.safety.over_time import Judged, OverTime, Stretch
 from hil.types import Margin, Record, Refusal
 from hil.units import DEG, MM
 
@@ -36,7 +37,10 @@ class Findings(Record, frozen=True):
     margins: tuple[Margin, ...]
 
 
-def without_echoes(refusals: Sequence[Refusal]) -> tuple[Refusal, ...]:
+R = TypeVar("R", Refusal, Stretch)
+
+
+def without_echoes(refusals: Sequence[R]) -> tuple[R, ...]:
     """Leave out what goes away by itself: stops that meet (E-13) what the motion meets anyway (E-09, E-10)."""
     met = {refusal.subject for refusal in refusals if refusal.check in ("E-09", "E-10")}
     return tuple(refusal for refusal in refusals if refusal.check != "E-13" or refusal.subject not in met)
@@ -62,10 +66,15 @@ def unit_of(axis: Axis) -> Unit:
 
 
 class Notes:
-    """Collects refusals, and of each group of checks that passed the tightest margin."""
+    """Collects refusals, and of each group of checks that passed the tightest margin.
 
-    def __init__(self, motion: Motion) -> None:
-        self._motion = motion
+    Args:
+        motion: what is judged.
+        over_time: told of the margins at all samples as well.
+    """
+
+    def __init__(self, motion: Motion, over_time: OverTime | None = None) -> None:
+        self._motion, self._over_time = motion, over_time
         self._refusals: dict[tuple[str, str], list[tuple[float, Refusal]]] = {}
         self._margins: dict[tuple[str, str], tuple[float, Margin]] = {}
 
@@ -119,6 +128,13 @@ class Notes:
         values = np.asarray(margins, dtype=np.float64).reshape(-1)
         if not values.size:
             return
+        if self._over_time is not None and not whole:
+            # What counts as kept is shown as kept.
+            kept = np.where((values < 0.0) & (values >= -slack), 0.0, values)
+            margins = kept * unit.per_si
+            self._over_time.take(
+                Judged(check, subject, group or subject, margins, samples, unit.name + suffix, limit, nearest)
+            )
         worst = int(np.argmin(values))
         key = (check, group or subject)
 

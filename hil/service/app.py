@@ -89,6 +89,7 @@ def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
     app.router.add_get(f"{ROOT}/arms/{{arm}}/picture", desk.picture)
     app.router.add_get(f"{ROOT}/arms/{{arm}}/pictures", desk.pictures)
     app.router.add_get(f"{ROOT}/arms/{{arm}}/bookings", desk.bookings)
+    app.router.add_get(f"{ROOT}/arms/{{arm}}/timelines/{{name}}", desk.timeline)
     app.router.add_post(f"{ROOT}/bookings", desk.book)
     app.router.add_delete(f"{ROOT}/bookings/{{id}}", desk.cancel)
     app.router.add_post(f"{ROOT}/previews", desk.preview)
@@ -394,12 +395,20 @@ class _Reception:
             start=start,
             box=visitor.grant.box,
             most_share=visitor.grant.speed_share,
+            timeline=True,
         )
         verdict = await self._lab.uploads.preview(job)
-        if verdict.ok:
-            desk.shelf.keep(visitor.user, verdict)
+        desk.shelf.keep(visitor.user, verdict)
         self._note(visitor, "upload", desk.arm, "done" if verdict.ok else "refused")
-        return _json(_previewed(desk.arm, verdict))
+        return _json(_previewed(desk.arm, verdict, visitor.name))
+
+    async def timeline(self, request: web.Request) -> web.StreamResponse:
+        """What was previewed lately, over time; for whoever had it previewed."""
+        desk, visitor = self._desk(request, Action.UPLOAD)
+        found = desk.shelf.timeline(visitor.user, request.match_info["name"])
+        if found is None:
+            raise _NoError(Code.ARM, "nothing of that name was previewed for you lately; preview it again")
+        return web.Response(body=found, content_type=JSON)
 
     # -- what was ----------------------------------------------------------------------------------------
 
@@ -460,15 +469,21 @@ def _may_read(visitor: Visitor, entry: Entry) -> bool:
     return not arm or visitor.grant.covers(arm)
 
 
-def _previewed(arm: str, verdict: Verdict) -> wire.Previewed:
+def _previewed(arm: str, verdict: Verdict, name: str) -> wire.Previewed:
     return wire.Previewed(
         arm=arm,
         ok=verdict.ok,
         refusals=verdict.refusals,
         digest=verdict.digest,
         certificate=verdict.certificate,
+        certificate_digest=verdict.certificate_digest,
+        until_epoch_s=verdict.until_epoch_s,
+        made_for=name if verdict.ok else "",
+        start=verdict.start,
+        start_within=verdict.start_within,
         duration_s=verdict.duration_s,
         peak_share=verdict.peak_share,
+        timeline=verdict.timeline_name,
         notes=(*((verdict.words,) if verdict.words else ()), *verdict.notes),
     )
 

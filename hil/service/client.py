@@ -613,6 +613,15 @@ class AsyncArm:
         answer = await self.get("POST", f"{wire.ROOT}/previews", upload)
         return wire.decode_body(answer, wire.Previewed)
 
+    async def timeline(self, name: str) -> wire.Timeline:
+        """What was previewed last, over time; `name` as in `Previewed.timeline`.
+
+        Raises:
+            RefusedByLabError: nothing of that name was previewed for us lately.
+        """
+        answer = await self.get("GET", arm_path(self.arm, f"timelines/{name}"))
+        return wire.decode_body(answer, wire.Timeline)
+
     async def run(self, digest: str) -> None:
         """Arm and start a previewed motion; somebody keeps saying `hold`. `settled` says what became of it.
 

@@ -13,9 +13,10 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from hil.errors import CommandError, HilError, InterlockError, RefusedError
 from hil.model.rig import AxisKind, Rig
@@ -24,6 +25,7 @@ from hil.runtime.recorder import PART_BYTES
 from hil.runtime.rtprio import go_after_others
 from hil.service.gate import BOX_SLACK_M, SLACK
 from hil.service.grants import WorkBox
+from hil.service.wire import encode
 from hil.types import Record, Refusal
 from hil.units import DEG, MM
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from hil.link import FloatArray
     from hil.motion.motion import Motion
+    from hil.runtime.preview import PreviewReport
 
 PREVIEW_S = 30.0
 """A preview that takes longer is given up, and its process with it."""
@@ -49,8 +52,13 @@ _RECORDS_BYTES = 2 << 20
 
 _REQUESTS_BYTES = 1 << 20
 _LOOK_S = 0.1
+
+T = TypeVar("T")
 _KEPT_EACH = 8
 _KEPT_BYTES = 64 << 20
+_TIMELINES_EACH = 2
+_TIMELINES_BYTES = 16 << 20
+"""Of timelines, which are fetched at once or never."""
 
 
 class Job(Record, frozen=True):
@@ -67,6 +75,7 @@ class Job(Record, frozen=True):
         speed_percent: of a move.
         box: where the tool point has to stay; None for the rig's own fences.
         most_share: part of the rig's speeds that may be used.
+        timeline: whether somebody may want to look at it.
     """
 
     arm: str
@@ -79,6 +88,7 @@ class Job(Record, frozen=True):
     speed_percent: float = 100.0
     box: WorkBox | None = None
     most_share: float = 1.0
+    timeline: bool = False
 
 
 class Verdict(Record, frozen=True):
@@ -87,23 +97,32 @@ class Verdict(Record, frozen=True):
     Attributes:
         words: why nothing could be planned, or the headline of the refusals; empty if all is well.
         motion, certificate: their bytes; empty if refused.
+        certificate_digest, until_epoch_s: of the certificate.
         digest: of the motion.
         peak_share: largest part of the rig's speeds that the motion uses.
-        start: pose in which it begins.
+        start: pose in which it begins; empty where nothing was planned.
+        start_within: how far each axis may stand from there.
         box: that the tool's path was held against.
         notes: tight places, in words.
+        timeline: a `Timeline` as JSON, also of a motion that was refused or could not be planned to its end.
+        timeline_name: under which it is kept.
     """
 
     words: str = ""
     refusals: tuple[Refusal, ...] = ()
     motion: bytes = b""
     certificate: bytes = b""
+    certificate_digest: str = ""
+    until_epoch_s: float | None = None
     digest: str = ""
     duration_s: float = 0.0
     peak_share: float = 0.0
     start: tuple[float, ...] = ()
+    start_within: tuple[float, ...] = ()
     box: WorkBox | None = None
     notes: tuple[str, ...] = ()
+    timeline: bytes = b""
+    timeline_name: str = ""
 
     @property
     def ok(self) -> bool:
@@ -212,21 +231,45 @@ class Shelf:
     """Previewed motions of one arm, until they are run; the oldest make room, each holder's own first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
+        self._motions: _Kept[Verdict] = _Kept(_KEPT_EACH, _KEPT_BYTES)
+        self._timelines: _Kept[bytes] = _Kept(_TIMELINES_EACH, _TIMELINES_BYTES)
 
     def keep(self, holder: str, verdict: Verdict) -> None:
-        """Keep a motion for whoever had it previewed."""
-        self._kept.pop((holder, verdict.digest), None)
-        self._kept[holder, verdict.digest] = verdict
-        own = [key for key in self._kept if key[0] == holder]
-        for key in own[:-_KEPT_EACH]:
-            del self._kept[key]
-        while len(self._kept) > 1 and sum(len(verdict.motion) for verdict in self._kept.values()) > _KEPT_BYTES:
-            self._kept.popitem(last=False)
+        """Keep a motion, and what is to be seen of it, for whoever had it previewed."""
+        if verdict.timeline:
+            self._timelines.put((holder, verdict.timeline_name), verdict.timeline, len(verdict.timeline))
+        if verdict.ok:
+            motion = replace(verdict, timeline=b"")
+            self._motions.put((holder, verdict.digest), motion, len(verdict.motion))
 
     def find(self, holder: str, digest: str) -> Verdict | None:
         """The motion with this digest, if this holder had it previewed."""
-        return self._kept.get((holder, digest))
+        return self._motions.find((holder, digest))
+
+    def timeline(self, holder: str, name: str) -> bytes | None:
+        """The timeline with this name, if this holder had it previewed lately."""
+        return self._timelines.find((holder, name))
+
+
+class _Kept(Generic[T]):
+    """The newest of what people had made, so many of each and so many bytes of all."""
+
+    def __init__(self, each: int, most_bytes: int) -> None:
+        self._each, self._most_bytes = each, most_bytes
+        self._kept: OrderedDict[tuple[str, str], tuple[T, int]] = OrderedDict()
+
+    def put(self, key: tuple[str, str], thing: T, size: int) -> None:
+        self._kept.pop(key, None)
+        self._kept[key] = thing, size
+        own = [other for other in self._kept if other[0] == key[0]]
+        for old in own[: -self._each]:
+            del self._kept[old]
+        while len(self._kept) > 1 and sum(size for _, size in self._kept.values()) > self._most_bytes:
+            self._kept.popitem(last=False)
+
+    def find(self, key: tuple[str, str]) -> T | None:
+        found = self._kept.get(key)
+        return None if found is None else found[0]
 
 
 # -- the process -----------------------------------------------------------------------------------------
@@ -255,62 +298,90 @@ def _limit() -> None:
 
 def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
     """Plan and preview one job; never raises for what stands in it."""
-    import numpy as np
-
-    from hil.robot import Robot
-    from hil.runtime.preview import preview
-
     rig = rigs[job.arm]
     try:
-        motion = _motion(rig, job)
+        motion, refused = _motion(rig, job)
         if motion.duration_s > LONGEST_MOTION_S:
             return Verdict(
                 words=f"a motion of {motion.duration_s:.0f} s given; allowed: {LONGEST_MOTION_S:.0f}. "
                 "Split it into shorter ones"
             )
-        robot = Robot(rig.robot)
-        samples = np.asarray(motion.samples, dtype=np.float64)
-        tool_m = robot.forward_kinematics(samples[:, : robot.dof])[:, :3, 3]
-        peak_share = _peak_share(rig, samples, tool_m)
-        if words := _beyond_the_token(job, peak_share, tool_m):
-            return Verdict(words=words, peak_share=peak_share, duration_s=motion.duration_s)
-        report = preview(rig, motion)
+        return _judge_motion(rig, job, motion, refused)
     except RefusedError as error:
         return Verdict(words=str(error).partition("\n")[0], refusals=error.refusals)
     except HilError as error:
         return Verdict(words=str(error))
     except (MemoryError, RecursionError) as error:
         return Verdict(words=f"the preview needs more than there is: {type(error).__name__}")
+
+
+def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: RefusedError | None) -> Verdict:
+    """What becomes of a motion, or of as much of one as could be planned."""
+    import numpy as np
+
+    from hil.robot import Robot
+    from hil.runtime.bridge import start_tolerances
+    from hil.runtime.preview import preview
+    from hil.safety.checker import check_motion
+    from hil.safety.over_time import OverTime
+    from hil.service.timelines import timeline_of
+
+    robot = Robot(rig.robot)
+    samples = np.asarray(motion.samples, dtype=np.float64)
+    tool_m = robot.forward_kinematics(samples[:, : robot.dof])[:, :3, 3]
+    over_time = OverTime(len(samples)) if job.timeline else None
+    planned = Verdict(
+        duration_s=motion.duration_s,
+        peak_share=_peak_share(rig, samples, tool_m),
+        start=motion.start,
+        start_within=start_tolerances(rig),
+    )
+    if refused is not None:
+        check_motion(rig, robot, motion, over_time)
+        verdict = replace(planned, words=str(refused).partition("\n")[0], refusals=refused.refusals)
+    elif words := _beyond_the_token(job, planned.peak_share, tool_m):
+        check_motion(rig, robot, motion, over_time)
+        verdict = replace(planned, words=words)
+    else:
+        verdict = _reported(planned, job, motion, preview(rig, motion, over_time=over_time))
+    if over_time is None:
+        return verdict
+    timeline = timeline_of(job.arm, motion, over_time, complete=refused is None)
+    return replace(verdict, timeline=encode(timeline), timeline_name=timeline.name)
+
+
+def _reported(planned: Verdict, job: Job, motion: Motion, report: PreviewReport) -> Verdict:
     if report.certificate is None:
-        return Verdict(words="refused", refusals=report.refusals, duration_s=motion.duration_s, peak_share=peak_share)
+        return replace(planned, words="refused", refusals=report.refusals)
     tightest = sorted(report.worst_margins, key=lambda margin: margin.margin)[:3]
-    return Verdict(
+    return replace(
+        planned,
         motion=motion.to_bytes(),
         certificate=report.certificate.to_bytes(),
+        certificate_digest=report.certificate.digest,
+        until_epoch_s=report.certificate.expires_epoch_s,
         digest=motion.digest,
-        duration_s=motion.duration_s,
-        peak_share=peak_share,
-        start=tuple(float(value) for value in motion.start),
         box=job.box,
         notes=tuple(f"[{m.check}] {m.subject}: {m.limit}, margin {m.margin:.3g} {m.unit}" for m in tightest),
     )
 
 
-def _motion(rig: Rig, job: Job) -> Motion:
+def _motion(rig: Rig, job: Job) -> tuple[Motion, RefusedError | None]:
+    """What is asked for, as far as it can be planned, and why no further."""
     from hil.model.files import parse_toml
-    from hil.motion.planning import plan_joint_move, plan_task
+    from hil.motion.planning import plan_joint_move, plan_until_refused
     from hil.motion.tasks import task_from_table
     from hil.robot import Robot
 
     if job.language == "move":
         assert job.start is not None
-        return plan_joint_move(rig, job.start, job.goal, speed_percent=job.speed_percent)
+        return plan_joint_move(rig, job.start, job.goal, speed_percent=job.speed_percent), None
     if job.language == "melfa":
-        return _program(rig, job)
+        return _program(rig, job), None
     task = task_from_table(parse_toml(job.text.encode(), job.name), job.name)
     if job.start is not None:
-        task = msgspec.structs.replace(task, start=_start(rig, job.start))
-    return plan_task(rig, Robot(rig.robot), task)
+        task = replace(task, start=_start(rig, job.start))
+    return plan_until_refused(rig, Robot(rig.robot), task)
 
 
 def _program(rig: Rig, job: Job) -> Motion:

@@ -739,8 +739,14 @@ class Previewed(FromServer, frozen=True, kw_only=True, tag="previewed"):
     Attributes:
         digest: of the motion, for `ArmMotion` and `Start`; empty if it was refused.
         certificate: its bytes (base64 in JSON); only its holder may run it.
+        certificate_digest: tells certificates apart, for people.
+        until_epoch_s: when the certificate ends; None without one.
+        made_for: display name of its holder.
+        start: where the motion begins, per axis; empty where nothing was planned.
+        start_within: how far each axis may stand from there when the motion starts.
         peak_share: largest part of the rig's speeds that the motion uses.
         notes: warnings and tight places, in words.
+        timeline: name under which its holder gets the `Timeline`; empty where nothing was planned.
     """
 
     arm: str
@@ -748,9 +754,92 @@ class Previewed(FromServer, frozen=True, kw_only=True, tag="previewed"):
     refusals: tuple[Refusal, ...] = ()
     digest: str = ""
     certificate: bytes = b""
+    certificate_digest: str = ""
+    until_epoch_s: float | None = None
+    made_for: str = ""
+    start: tuple[float, ...] = ()
+    start_within: tuple[float, ...] = ()
     duration_s: float = 0.0
     peak_share: float = 0.0
     notes: tuple[str, ...] = ()
+    timeline: str = ""
+
+
+class Lane(Part, frozen=True, kw_only=True):
+    """What is left of one group of limits over a motion.
+
+    Attributes:
+        check: requirement id.
+        name: of the group.
+        unit: of the margins.
+        subjects: joints or bodies that the limits are of.
+        margins: the smallest one at every sample of the timeline, negative where a limit is not kept; None where
+            nothing was judged.
+        which: index of the subject that it is of.
+    """
+
+    check: str
+    name: str
+    unit: str
+    subjects: tuple[str, ...]
+    margins: tuple[float | None, ...]
+    which: tuple[int, ...]
+
+
+class Failure(Part, frozen=True, kw_only=True):
+    """Samples one after the other at which one limit of one subject is not kept.
+
+    Attributes:
+        first, last: samples of the motion.
+        worst: sample of the smallest margin; all three are in the timeline.
+        margin: there; of `unit`.
+        place: where in the file.
+    """
+
+    check: str
+    subject: str
+    limit: str
+    unit: str
+    nearest_allowed: str
+    first: int
+    last: int
+    worst: int
+    margin: float
+    place: str = ""
+
+
+class Stage(Part, frozen=True, kw_only=True):
+    """Samples that belong to one place of the file."""
+
+    first: int
+    last: int
+    place: str
+    label: str = ""
+
+
+class Timeline(FromServer, frozen=True, kw_only=True, tag="timeline"):
+    """A previewed motion, sample by sample; of a long one some: the ends, all extremes, and as many as fit.
+
+    Samples that fail are all there, unless there are more of them than fit.
+
+    Attributes:
+        name: as in `Previewed.timeline`.
+        period_s: time between two samples of the motion.
+        complete: False for a motion that could not be planned to its end.
+        samples: numbers of the samples that are here, rising; a sample's time is its number times the period.
+        positions: of every axis at each of them, rad or m.
+        stages: places of the file, in order.
+    """
+
+    arm: str
+    name: str
+    period_s: float
+    complete: bool
+    samples: tuple[int, ...]
+    positions: tuple[tuple[float, ...], ...]
+    lanes: tuple[Lane, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    stages: tuple[Stage, ...] = ()
 
 
 class RigFile(Part, frozen=True, kw_only=True):
