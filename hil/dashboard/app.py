@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from hil.dashboard.link import Link
 from hil.dashboard.session import Session
+from hil.dashboard.trouble import Troubles, watching
 from hil.dashboard.window import Window
 from hil.model.files import state_dir, user_dir
 
@@ -43,13 +44,19 @@ def settings() -> QSettings:
 def run(link: Link, *, opengl: bool) -> int:
     """Show the window until it is closed."""
     app = make_application()
-    window = Window(Session(link), settings(), opengl=opengl)
-    window.show()
-    link.begin()
-    # Python sees signals only while it runs.
-    signal.signal(signal.SIGINT, lambda *_: window.close())
-    signal.signal(signal.SIGTERM, lambda *_: window.close())
-    awake = QTimer()
-    awake.timeout.connect(lambda: None)
-    awake.start(LOOK_FOR_SIGNALS_MS)
-    return app.exec()
+    session, troubles = Session(link), Troubles(state_dir() / "dashboard.log")
+    troubles.failed.connect(session.fail, Qt.ConnectionType.QueuedConnection)
+    troubles.noted.connect(session.note, Qt.ConnectionType.QueuedConnection)
+    with watching(troubles):
+        window = Window(session, settings(), opengl=opengl)
+        window.show()
+        if window.tour.first_time:
+            window.tour.begin()
+        link.begin()
+        # Python sees signals only while it runs.
+        signal.signal(signal.SIGINT, lambda *_: window.close())
+        signal.signal(signal.SIGTERM, lambda *_: window.close())
+        awake = QTimer()
+        awake.timeout.connect(lambda: None)
+        awake.start(LOOK_FOR_SIGNALS_MS)
+        return app.exec()

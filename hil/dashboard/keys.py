@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtOpenGL import QOpenGLWindow
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
@@ -14,7 +14,13 @@ PRESSING_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class StopKeys(QObject):
-    """To be installed on the application, so that no dialog and no menu can swallow a stop."""
+    """To be installed on the application, so that no dialog and no menu can swallow a stop.
+
+    Signals:
+        escaped: Esc was pressed; what it closes besides may go.
+    """
+
+    escaped = Signal()
 
     def __init__(self, stop: Callable[[], None]) -> None:
         super().__init__()
@@ -30,6 +36,7 @@ class StopKeys(QObject):
                 self._stop()
             if event.key() == Qt.Key.Key_Escape:
                 _close_what_is_open()
+                self.escaped.emit()
             return True
         if event.key() in PRESSING_KEYS and isinstance(watched, QAbstractButton) and not event.isAutoRepeat():
             watched.click()

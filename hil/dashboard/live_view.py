@@ -32,6 +32,13 @@ def make_scene(opengl: bool) -> Scene:
 class LiveView(QWidget):
     """The scene, drawn anew on a timer of its own while something has changed."""
 
+    KEYS = (
+        ("Left, Right, Up, Down", "turn"),
+        ("Shift and an arrow", "pan"),
+        ("+, -", "nearer, farther"),
+        ("1 to 6", "the named views"),
+    )
+
     def __init__(self, session: Session, theme: Theme, *, opengl: bool) -> None:
         super().__init__()
         self._session, self._theme = session, theme
@@ -46,7 +53,8 @@ class LiveView(QWidget):
         self._legend.setContentsMargins(8, 0, 8, 2)
         self._drawn: tuple[object, ...] | None = None
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        # The scene in OpenGL covers all that is drawn over it: what frames it needs an edge of its own.
+        layout.setContentsMargins(3, 0, 3, 3)
         layout.setSpacing(2)
         layout.addLayout(self._buttons(opengl))
         layout.addWidget(widget, 1)

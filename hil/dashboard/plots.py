@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QImage, QPaintDevice, QPainter, QTransform
+from PySide6.QtGui import QImage, QPaintDevice, QPainter, QTransform
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import (
     QComboBox,
@@ -26,7 +26,7 @@ from hil.dashboard.curves import DASHES, column_of, points_of, write_csv
 from hil.dashboard.readout import Readout
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
-from hil.dashboard.theme import Theme
+from hil.dashboard.theme import Theme, ink_on
 from hil.dashboard.widgets import push, toggle
 
 DRAW_EVERY_MS = 80
@@ -469,9 +469,8 @@ def _limits(lows: list[Any], highs: list[Any]) -> tuple[float, float] | None:
 
 
 def _joint_style(colour: str, theme: Theme) -> str:
-    text = "#16191d" if QColor(colour).lightness() > 120 else "#ffffff"
     return (
         f"QToolButton {{ border: 1px solid {colour}; border-radius: 3px; padding: 2px 7px; }}"
-        f"QToolButton:checked {{ background: {colour}; color: {text}; }}"
+        f"QToolButton:checked {{ background: {colour}; color: {ink_on(colour)}; }}"
         f"QToolButton:focus {{ border: 2px solid {theme.text}; padding: 1px 6px; }}"
     )

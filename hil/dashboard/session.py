@@ -91,7 +91,7 @@ class Session(QObject):
         link.joined.connect(self._join)
         link.parted.connect(self._part)
         link.heard.connect(self._hear)
-        link.failed.connect(self._fail)
+        link.failed.connect(self.fail)
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.take)
         self._timer.start(TAKE_EVERY_MS)
@@ -231,7 +231,8 @@ class Session(QObject):
                 pass
         self.heard.emit(message)
 
-    def _fail(self, text: str) -> None:
+    def fail(self, text: str) -> None:
+        """Something that a person has to be told."""
         self.note(text)
         self.failed.emit(text)
 

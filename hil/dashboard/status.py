@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from hil.dashboard.session import Session
 from hil.dashboard.texts import LEASES, SOURCES, tr
-from hil.dashboard.theme import Theme
+from hil.dashboard.theme import Theme, ink_on
 from hil.dashboard.widgets import dress
 from hil.service.wire import StopBudget, Telemetry
 
@@ -67,7 +67,7 @@ class StopBar(QWidget):
                 if painter.fontMetrics().horizontalAdvance(text) < width:
                     painter.setPen(QColor(theme.text))
                     painter.drawText(QRectF(left, height + 2, width, height), Qt.AlignmentFlag.AlignLeft, text)
-                    painter.setPen(QColor("#16191d" if colour.lightness() > 110 else "#ffffff"))
+                    painter.setPen(QColor(ink_on(theme.curves[index])))
                     if painter.fontMetrics().horizontalAdvance(f"{value_ms:.0f}") < width:
                         painter.drawText(
                             QRectF(left, 0, width, height), Qt.AlignmentFlag.AlignCenter, f"{value_ms:.0f}"

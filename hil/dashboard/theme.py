@@ -79,17 +79,17 @@ LIGHT = Theme(
     accent="#0072b2",
     scene="#fbfbfc",
     table="#d3d8df",
-    simulated="#8d97a3",
+    simulated="#7c8692",
     commanded="#0072b2",
-    reported="#c25e00",
+    reported="#b45700",
     stopping="#c62f14",
     trace="#8a5a00",
-    fence="#8c95a0",
+    fence="#7f8893",
     keep_out="#c62f14",
     good="#00805c",
-    warn="#b35900",
+    warn="#a85400",
     bad="#c62f14",
-    curves=("#0072b2", "#c25e00", "#00805c", "#8a6d00", "#a8447f", "#c62f14", "#4a525c", "#4a4fc4"),
+    curves=("#0072b2", "#b45700", "#00805c", "#8a6d00", "#a8447f", "#c62f14", "#4a525c", "#4a4fc4"),
     axes=("#c62f14", "#00805c", "#1f5fd0", "#1c2127"),
 )
 
@@ -109,6 +109,27 @@ LAMPS = {
     Mode.ESTOP: ("#c62f14", "#ffffff", "✕"),
 }
 """Per mode the lamp's colour, its writing's colour, and a sign for who does not see colours."""
+
+
+DARK_INK, LIGHT_INK = "#16191d", "#ffffff"
+
+
+def brightness(colour: str) -> float:
+    """Relative luminance of ``#rrggbb``, from 0 to 1, as WCAG 2 has it."""
+    parts = [int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """From 1, the same, to 21, black on white; WCAG 2 asks for 4.5 between text and ground, and for 3 of lines."""
+    dark, bright = sorted((brightness(one), brightness(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def ink_on(colour: str) -> str:
+    """Dark or light, whichever is read better on this ground."""
+    return max((DARK_INK, LIGHT_INK), key=lambda ink: contrast(ink, colour))
 
 
 def apply(theme: Theme, app: QApplication) -> None:

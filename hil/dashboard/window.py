@@ -6,19 +6,21 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from PySide6.QtCore import QSettings, Qt, QTimer
-from PySide6.QtGui import QActionGroup, QCloseEvent, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
     QHBoxLayout,
     QLabel,
     QMainWindow,
+    QMenu,
     QVBoxLayout,
     QWidget,
 )
 
 from hil.dashboard.events import EventsView
 from hil.dashboard.header import Header
+from hil.dashboard.help import EVERYWHERE, KeysView
 from hil.dashboard.keys import StopKeys
 from hil.dashboard.live_view import LiveView
 from hil.dashboard.plots import PlotsView
@@ -28,6 +30,7 @@ from hil.dashboard.specification import SpecificationView
 from hil.dashboard.status import StatusView
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, THEMES, Theme, apply
+from hil.dashboard.tour import Tour
 from hil.dashboard.widgets import push
 
 LAYOUT_VERSION = 1
@@ -51,6 +54,7 @@ class View(NamedTuple):
         beside: name of the view under whose tab it is at first.
         apart: in a wide window it is to the right of that one instead. (Qt 6.11 draws two bars for a second group of
             tabs in one area, so there is only one.)
+        hidden: not shown before it is asked for.
     """
 
     name: str
@@ -59,6 +63,7 @@ class View(NamedTuple):
     area: Qt.DockWidgetArea = Qt.DockWidgetArea.BottomDockWidgetArea
     beside: str = ""
     apart: bool = False
+    hidden: bool = False
 
 
 VIEWS = (
@@ -67,6 +72,7 @@ VIEWS = (
     View("pose", "Tool", lambda session, theme: PoseView(session), beside="status", apart=True),
     View("robot", "Robot", lambda session, theme: SpecificationView(session), beside="status", apart=True),
     View("events", "Events", lambda session, theme: EventsView(session), beside="status"),
+    View("keys", "Keys", lambda session, theme: KeysView(), beside="status", hidden=True),
 )
 """All docks; a new view is one line here and one file beside this one."""
 
@@ -119,12 +125,14 @@ class Window(QMainWindow):
         self.setDockNestingEnabled(True)
         self.resize(*(size or _first_size()))
         self.header, self.banner = Header(session), Banner()
+        self.tour = Tour(self, self._place, settings, self.theme)
         top = QWidget()
         column = QVBoxLayout(top)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self.banner)
+        column.addWidget(self.tour)
         self._menu = self.menuBar()
         self.setMenuWidget(self._with_menu(top))
         self.live = LiveView(session, self.theme, opengl=opengl)
@@ -138,10 +146,12 @@ class Window(QMainWindow):
         for name in ("pose", "status"):
             self.docks[name].raise_()
         self._fill_menus()
+        self._tell_keys()
         self._first_layout = self.saveState(LAYOUT_VERSION)
         self._restore()
         self._keys = StopKeys(session.stop)
         application().installEventFilter(self._keys)
+        self._keys.escaped.connect(self.tour.leave)
         session.failed.connect(self.banner.say)
         session.arm_changed.connect(self._name)
         session.linked.connect(self._name)
@@ -168,27 +178,76 @@ class Window(QMainWindow):
             self.addDockWidget(view.area, dock, Qt.Orientation.Horizontal)
         else:
             self.tabifyDockWidget(self.docks[view.beside], dock)
+        dock.setVisible(not view.hidden)
         self.docks[view.name], self.views[view.name] = dock, widget
 
     def _fill_menus(self) -> None:
         arm = self._menu.addMenu(tr("&Arm"))
-        stop = arm.addAction(tr("Stop (Esc or Space)"))
+        stop = arm.addAction(tr("&Stop (Esc or Space)"))
         stop.triggered.connect(lambda: self.session.stop())
-        freeze = arm.addAction(tr("Freeze and latch (software emergency stop)"))
+        freeze = arm.addAction(tr("&Freeze and latch (software emergency stop)"))
         freeze.setShortcut(QKeySequence("Ctrl+Shift+E"))
         freeze.triggered.connect(lambda: self.session.stop(freeze=True))
         arm.addSeparator()
-        leave = arm.addAction(tr("Quit"))
+        leave = arm.addAction(tr("&Quit"))
         leave.setShortcut(QKeySequence.StandardKey.Quit)
         leave.triggered.connect(self.close)
         views = self._menu.addMenu(tr("&View"))
         for number, dock in enumerate(self.docks.values(), start=1):
-            action = dock.toggleViewAction()
-            action.setShortcut(QKeySequence(f"Ctrl+{number}"))
-            views.addAction(action)
+            self._view_action(views, dock, QKeySequence(f"Ctrl+{number}"))
         views.addSeparator()
-        views.addAction(tr("Layout as at first"), self.reset_layout)
+        views.addAction(tr("&Layout as at first"), self.reset_layout)
         self._theme_menu()
+        helping = self._menu.addMenu(tr("&Help"))
+        keys = helping.addAction(tr("All &keys"))
+        keys.setShortcut(QKeySequence("F1"))
+        keys.triggered.connect(lambda: self.bring(self.docks["keys"]))
+        helping.addAction(tr("&Tour of this window"), self.tour.begin)
+
+    def _view_action(self, menu: QMenu, dock: QDockWidget, keys: QKeySequence) -> None:
+        action = menu.addAction(dock.windowTitle())
+        action.setShortcut(keys)
+        action.setCheckable(True)
+        action.setChecked(not dock.isHidden())
+        dock.toggleViewAction().toggled.connect(action.setChecked)
+
+        def act() -> None:
+            if dock.isAncestorOf(self.focusWidget() or self):
+                dock.close()
+            else:
+                self.bring(dock)
+            action.setChecked(not dock.isHidden())
+
+        action.triggered.connect(act)
+
+    def bring(self, dock: QDockWidget) -> None:
+        """Show a dock, in front of those with which it shares its place, and give it the focus."""
+        dock.show()
+        dock.raise_()
+        view = dock.widget()
+        for widget in (view, *view.findChildren(QWidget)):
+            if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isEnabled() and widget.isVisibleTo(dock):
+                widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
+                return
+
+    def _tell_keys(self) -> None:
+        """Fill the page of keys: those that count everywhere, the menus', and what each view says of itself."""
+        actions = [action for action in self.findChildren(QAction) if not action.shortcut().isEmpty()]
+        menus = tuple((action.shortcut().toString(), action.text().replace("&", "")) for action in actions)
+        named = [
+            (tr("In the scene"), self.live),
+            *((dock.windowTitle(), dock.widget()) for dock in self.docks.values()),
+        ]
+        own = [(title, tuple((key, tr(what)) for key, what in getattr(view, "KEYS", ()))) for title, view in named]
+        everywhere = tuple((tr(key), tr(what)) for key, what in EVERYWHERE)
+        page = self.views["keys"]
+        assert isinstance(page, KeysView)
+        page.show_keys([(tr("Everywhere"), everywhere + menus), *own])
+
+    def _place(self, name: str) -> QWidget | None:
+        """What the tour speaks of."""
+        places = {"lamp": self.header.lamp, "stop": self.header.stop, "scene": self.live, "menu": self._menu}
+        return places.get(name) or self.docks.get(name)
 
     def _theme_menu(self) -> None:
         menu = self._menu.addMenu(tr("&Colours"))
@@ -205,7 +264,7 @@ class Window(QMainWindow):
         self.theme = theme
         self._settings.setValue("theme", theme.name)
         self._colour()
-        for widget in (self.live, *self.views.values()):
+        for widget in (self.tour, self.live, *self.views.values()):
             if hasattr(widget, "set_theme"):
                 widget.set_theme(theme)
 

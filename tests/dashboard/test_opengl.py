@@ -52,6 +52,8 @@ QTest.keyClick(scene, Qt.Key.Key_Escape)
 QTest.keyClick(scene, Qt.Key.Key_Space)
 assert len(link.stops) == 2, link.stops
 QTest.keyClick(scene, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+assert window.docks["plots"].isAncestorOf(window.focusWidget())
+QTest.keyClick(scene, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
 assert window.docks["plots"].isHidden()
 window.close()
 """
