@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from hil.service.wire import Welcome
     from hil.types import AxisJog, Mode, ToolJog
 
-READY_S = 20.0
 FIRST_PRESS_S = 0.8
 """A keyboard waits so long before it begins to repeat a key that is held down."""
 
@@ -132,22 +131,18 @@ class _Driving:
         self._held_key, self._held_until_s, self._key_seen_s = "", 0.0, 0.0
 
     def begin(self, *, wait: bool, camera: bool) -> None:
-        """Wait until the arm is there, and become its driver."""
+        """Become the arm's driver, as soon as it has come up."""
+        from hil.service.client import COMING_S
         from hil.service.remote import LONGEST_S
         from hil.types import Mode
 
         if camera:
             self.arm.begin(self.arm.channel.follow_pictures())
-        coming = {Mode.DISCONNECTED, Mode.CONNECTING, Mode.ENERGISING}
-        if not self.arm.welcome.real:
-            # The pose of a fake is confirmed by the lab itself, a moment after it has come up.
-            coming.add(Mode.UNKNOWN_POSE)
-        if self.mode in coming:
+        if self.mode in (Mode.DISCONNECTED, Mode.CONNECTING, Mode.ENERGISING):
             print("the arm is coming up", flush=True)
-        self.until(lambda: self.mode not in coming, READY_S)
         if wait:
             print("waiting for the arm; Ctrl-C leaves the queue", flush=True)
-        self.arm.claim(wait=wait, within_s=LONGEST_S if wait else READY_S)
+        self.arm.claim(wait=wait, within_s=LONGEST_S if wait else COMING_S)
 
     # -- doing -------------------------------------------------------------------------------------------
 

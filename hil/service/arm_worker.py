@@ -18,7 +18,6 @@ from hil.runtime.rtprio import answer_at_once
 from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, WorkerEnd
 from hil.types import (
     WRITING,
-    Confirm,
     EnergiseCommand,
     JointCommand,
     LimitHit,
@@ -46,7 +45,6 @@ class ArmSpec(Record, frozen=True):
     Attributes:
         url: real port, or None for a fake of the worker's own, in the park pose.
         journals: folder for the motion's journals.
-        vouched: whether the wiring confirms the pose, which it can for a fake that it has just made.
         slot: the loop's share of the machine.
         room: memory, and length of a journal's file.
     """
@@ -56,7 +54,6 @@ class ArmSpec(Record, frozen=True):
     journals: Path
     command: str
     address: str
-    vouched: bool
     slot: LoopSlot
     room: Room = Room()
 
@@ -192,7 +189,6 @@ class _Worker:
         self._heard_s = time.monotonic()
         self._alone = False
         self._reported_s, self._reported = 0.0, (Mode.DISCONNECTED, 0)
-        self._vouched = not spec.vouched
         self._leave = ""
 
     def serve(self, told: list[str]) -> str:
@@ -232,11 +228,6 @@ class _Worker:
             self._alone = True
             if self._reports.mode in _MOVING:
                 self._send(Stop(reason=f"no sign of life from the server for {SERVER_SILENT_S * 1e3:.0f} ms"))
-        if not self._vouched and self._reports.mode is Mode.UNKNOWN_POSE:
-            self._vouched = True
-            self._send(
-                Confirm(positions=self._spec.rig.park, by="the wiring, which placed its own fake in the park pose")
-            )
 
     def _send(self, request: Request) -> bool:
         """Put a request into the loop's mailbox; False if it was not taken."""

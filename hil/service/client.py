@@ -30,6 +30,9 @@ except ModuleNotFoundError:  # pragma: no cover - depends on what is installed
     raise MissingExtraError("clients of a lab", "service") from None
 
 ANSWER_S = 5.0
+COMING_S = 30.0
+"""An arm that comes up by itself is there by then."""
+
 PLANNED_S = 60.0
 OPEN_S = 10.0
 HELD_S = 0.2
@@ -482,8 +485,8 @@ class AsyncArm:
 
     # -- lease and dead-man ------------------------------------------------------------------------------
 
-    async def claim(self, *, wait: bool = False, within_s: float = ANSWER_S) -> None:
-        """Become the driver; returns once the lease is ours.
+    async def claim(self, *, wait: bool = False, within_s: float = COMING_S) -> None:
+        """Become the driver; returns once the lease is ours, which of an arm that comes up is when it is there.
 
         Args:
             wait: stand in the queue if the arm is taken.
@@ -491,16 +494,27 @@ class AsyncArm:
 
         Raises:
             RefusedByLabError: the arm is taken, or not for us.
+            InterlockError: it was promised, and cannot be had after all.
             LinkTimeout: it did not become ours in time.
         """
         self._wants_lease = True
         try:
             await self.request(wire.Claim, wait=wait)
-            if not await self.until(lambda: self.drives, within_s):
+            if not await self.until(lambda: self.drives or bool(self._declined), within_s):
                 raise LinkTimeout(f"{self.url}: the lease did not come within {within_s:g} s", port=self._access.url)
+            if self._declined:
+                raise InterlockError(f"{self.arm}: {self._declined}", ["lease"])
         except BaseException:
             self._wants_lease = False
             raise
+
+    @property
+    def _declined(self) -> str:
+        """Why the lease is neither ours nor on its way to us; empty while it may be."""
+        news = self.lease
+        if news is None or news.yours or news.place or news.lease.phase is wire.LeasePhase.CHANGING:
+            return ""
+        return news.reason or f"the lease is {news.lease.phase.value}"
 
     async def release(self, *, within_s: float = ANSWER_S) -> None:
         """Give the lease back; the arm holds."""

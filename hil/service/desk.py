@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from hil.service.audit import Deed
 from hil.service.bookings import Condition
 from hil.service.camera import Camera
 from hil.service.channel import Channel
+from hil.service.coming_up import ComingUp
 from hil.service.doors import Visitor
 from hil.service.gate import Facts, Gate, GateSettings, MotionFacts, Verdict
 from hil.service.lease import READY, ArmFacts, Effects, Lease, LeaseSettings, Party
@@ -47,6 +49,7 @@ from hil.types import (
 LOST_MODES = frozenset({Mode.FAULT, Mode.ESTOP})
 LOAD_EVERY_S = 1.0
 _PARKER = "the service, unattended"
+_WIRING = "the wiring, which placed its own fake in the park pose"
 
 
 class House(Protocol):
@@ -97,10 +100,12 @@ class Standing(Record, frozen=True):
 
     Attributes:
         real: whether it is no fake.
+        vouched: whether the wiring confirms the pose, which it can for a fake that its worker has just made.
         server: name of the lab, for displays.
     """
 
     real: bool
+    vouched: bool
     server: str
     lease: LeaseSettings
     gate: GateSettings
@@ -130,6 +135,7 @@ class ArmDesk:
         self.channels: dict[int, Channel] = {}
         self.process: Worker | None = None
         self._house = house
+        self._coming_up = ComingUp(standing.vouched)
         self._on_site: set[int] = set()
         self._jog_seq = 0
         self._jogging_by = 0
@@ -215,9 +221,15 @@ class ArmDesk:
             parked=self.parked,
             settled=self.process is None or self.process.settled,
             clean=not self._at_work,
+            coming=self._coming_up.under_way and not self._kept_still,
             reserved_for=user,
             until_s=until_s,
         )
+
+    @property
+    def _kept_still(self) -> bool:
+        """Whether somebody wants that nothing at all moves."""
+        return bool(self.lease.latched or self.lease.frozen or self._house.trouble)
 
     @property
     def _at_work(self) -> bool:
@@ -525,10 +537,17 @@ class ArmDesk:
         """Time has passed: every 50 ms or so."""
         if self.process is not None:
             self.process.beat()
+        self._vouch(now_s)
         self._apply(self.lease.observe(self.facts(now_s), now_s))
         if self.camera is not None and self.lease.phase is LeasePhase.HELD:
             self.camera.want()
             self._watch_picture(now_s)
+
+    def _vouch(self, now_s: float) -> None:
+        """Have the axes of a fake driven that the wiring has placed, as often as something breaks that off."""
+        if not self._kept_still and self._coming_up.due(now_s):
+            with contextlib.suppress(InterlockError):
+                self._send(Confirm(positions=self.rig.park, by=_WIRING))
 
     def look_round(self, now_s: float) -> None:
         """What has to be looked at every second: tokens that ended, and how the arm is for the calendar."""
@@ -571,6 +590,7 @@ class ArmDesk:
         """News from the worker."""
         now_s = time.monotonic()
         self.live.take(report, now_s)
+        self._coming_up.begun(report.mode)
         if report.mode not in (Mode.ARMED, Mode.STREAMING):
             self._armed_share = None
         for event in report.events:
@@ -580,6 +600,7 @@ class ArmDesk:
     def arm_lost(self, words: str) -> None:
         """The worker is gone."""
         self._armed_share = None
+        self._coming_up.lost()
         self.live.forget()
         self.tell(NoticeKind.ARM_LOST, f"{self.arm} is not there: {words}")
         self._house.note(Deed(who="", what="arm", verdict="lost", arm=self.arm, detail=words))

@@ -96,6 +96,7 @@ class ArmFacts(Record, frozen=True):
         clean: what the lab wants done between two users is done.
         reserved_for: the user who has booked this moment; empty for nobody.
         until_s: when the free time, or the booked slot, ends; None for no end in sight.
+        coming: the arm is coming up by itself, and needs nothing but a moment.
     """
 
     mode: Mode
@@ -104,6 +105,7 @@ class ArmFacts(Record, frozen=True):
     clean: bool = True
     reserved_for: str = ""
     until_s: float | None = None
+    coming: bool = False
 
     @property
     def standing(self) -> bool:
@@ -245,7 +247,7 @@ class Lease:
     # -- what people ask for ---------------------------------------------------------------------------------
 
     def claim(self, party: Party, now_s: float, facts: ArmFacts, *, wait: bool = False) -> Effects:
-        """Ask for the lease; it is granted by an `observe` from now on, once the arm stands.
+        """Ask for the lease; it is granted by an `observe` from now on, once the arm stands and has come up.
 
         Raises:
             InterlockError: it cannot be had now, and is not waited for.
@@ -467,7 +469,7 @@ class Lease:
     def _settle(self, now_s: float, facts: ArmFacts) -> Effects:
         """Hand the lease on, once the arm stands; for a newcomer, if it still may be had."""
         assert self.driver is not None
-        if not facts.standing:
+        if not facts.standing or facts.coming:
             return ()
         why_not = self._why_not(self.driver, facts) if self._newcomer else ""
         if why_not:
@@ -504,7 +506,7 @@ class Lease:
             return f"it is frozen by {self.frozen}"
         if facts.reserved_for not in ("", party.user) and privilege != "care":
             return "it is booked by somebody else now"
-        if privilege is not None or facts.fit:
+        if privilege is not None or facts.fit or facts.coming:
             return ""
         if facts.mode not in READY:
             return f"its mode is {facts.mode.value}; a teacher or maintainer has to see to it"
@@ -550,8 +552,9 @@ class Lease:
         slot_s = None if unlimited else now_s + self.settings.slot_s
         calendar_s = facts.until_s if booked or not unlimited else None
         self._set_end(_earliest(slot_s, calendar_s))
-        held = () if facts.standing else (Hold(reason=reason),)
-        return (*held, Changed(reason=reason))
+        # Held, an arm that comes up would not come up.
+        held = () if facts.standing or facts.coming else (Hold(reason=reason),)
+        return (*held, Changed(reason=f"{reason}, once the arm has come up" if facts.coming else reason))
 
     def _resume(self, party: Party) -> Effects:
         """The same user again, as a rule on another channel: the lease comes back, the motion does not."""

@@ -16,7 +16,7 @@ from hil.errors import CommandError, HilError, LinkError, RefusedError
 from hil.model.files import find
 from hil.service import wire
 from hil.service.asking import Access
-from hil.service.client import HELD_S, AsyncArm
+from hil.service.client import COMING_S, HELD_S, AsyncArm
 from hil.service.reaching import arm_path, reach_arm
 from hil.types import AxisJog, JogFrame, Mode, ToolJog
 from hil.units import DEG, MM
@@ -192,7 +192,7 @@ class RemoteArm:
 
     # -- lease -------------------------------------------------------------------------------------------
 
-    def claim(self, *, wait: bool = False, within_s: float = 5.0) -> None:
+    def claim(self, *, wait: bool = False, within_s: float = COMING_S) -> None:
         """Become the driver; with `wait` stand in the queue for up to `within_s`."""
         self._call(self.channel.claim(wait=wait, within_s=within_s))
 

@@ -132,7 +132,13 @@ class RunningLab:
             picture_last_s=max(0.2, pictures.oldest_s),
             picture_full_s=max(0.1, min(0.5, pictures.oldest_s / 2.0)),
         )
-        standing = Standing(real=plan.url is not None, server=self.settings.name, lease=self.settings.lease, gate=gate)
+        standing = Standing(
+            real=plan.url is not None,
+            vouched=plan.vouched,
+            server=self.settings.name,
+            lease=self.settings.lease,
+            gate=gate,
+        )
         desk = ArmDesk(self, plan.arm, plan.rig, standing, None, first_epoch)
         source = _camera(plan, desk)
         desk.camera = None if source is None else Camera(source)
@@ -152,7 +158,6 @@ class RunningLab:
                 journals=self.journals,
                 command=self._command,
                 address=self._address,
-                vouched=plan.vouched,
                 slot=self._slots.get(plan.arm, LoopSlot()),
                 room=room_of(plan.rig),
             )

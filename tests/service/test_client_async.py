@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from lab_server import Served, run, served
+from tokens_of_people import token
 
 from hil.errors import CommandError, InterlockError, LinkClosed, LinkError
 from hil.service import client as clients
@@ -17,6 +18,7 @@ from hil.service import wire
 from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
 from hil.service.lease import LeaseSettings
+from hil.service.rights import Role
 from hil.service.settings import Settings
 from hil.types import AxisJog, JogFrame, JogHold, JogStep, Mode, ToolJog
 
@@ -56,6 +58,33 @@ def test_a_step_is_asked_for_taken_and_followed_to_its_end(tmp_path: Path) -> No
             await arm.until(lambda: arm.telemetry is not None and arm.telemetry.commanded[0] == 0.05, 5.0)
             assert arm.trip_s is not None
             assert any("streaming -> idle" in words for words in arm.since(mark))
+
+    run(story)
+
+
+def test_a_claim_of_an_arm_that_comes_up_waits_until_it_is_there(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+            await lab.reach(Mode.ENERGISING)
+            await arm.claim()
+            mark = arm.mark
+            await arm.step(BASE)
+            assert await arm.settled(mark, 10.0) is Mode.IDLE
+
+    run(story)
+
+
+def test_a_claim_that_comes_to_nothing_meanwhile_says_why(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True, settings=PATIENT) as lab:
+            await lab.reach(Mode.ENERGISING)
+            dee, wu = (Access(url=lab.url, token=each) for each in (token("Dee"), token("Wu", Role.WATCH)))
+            async with AsyncArm(dee, "arm-1") as arm, AsyncArm(wu, "arm-1") as onlooker:
+                claiming = asyncio.create_task(arm.claim())
+                await arm.until(lambda: arm.lease is not None and arm.lease.lease.phase.value == "changing", 5.0)
+                await onlooker.stop("a hand is in the way")
+                with pytest.raises(InterlockError, match="has not got it: a stop is latched"):
+                    await claiming
 
     run(story)
 

@@ -138,6 +138,31 @@ def test_an_arm_in_trouble_goes_only_to_those_who_may_confirm_its_pose(mode: Mod
         assert lease.phase is (LeasePhase.CHANGING if moving else LeasePhase.HELD)
 
 
+def test_an_arm_that_is_coming_up_is_promised_and_handed_on_only_once_it_is_there() -> None:
+    for party in (ANN, TEACHER):
+        lease = _lease()
+        for mode in (Mode.DISCONNECTED, Mode.CONNECTING, Mode.UNKNOWN_POSE, Mode.ENERGISING):
+            coming = ArmFacts(mode=mode, parked=False, coming=True)
+            # Held, it would be limp again.
+            assert not _only(lease.claim(party, 0.0, coming), Hold)
+            lease.observe(coming, 0.1)
+            assert lease.phase is LeasePhase.CHANGING
+        lease.observe(PARKED, 20.0)
+        assert lease.is_driver(party.channel)
+
+
+def test_an_arm_that_has_not_come_up_after_all_goes_to_nobody_but_who_may_see_to_it() -> None:
+    limp = ArmFacts(mode=Mode.UNKNOWN_POSE, parked=False)
+    for party in (ANN, TEACHER):
+        lease = _lease()
+        lease.claim(party, 0.0, ArmFacts(mode=Mode.CONNECTING, parked=False, coming=True))
+        (*_, news) = lease.observe(limp, 1.0)
+        assert lease.is_driver(party.channel) is (party is TEACHER)
+        if party is ANN:
+            assert isinstance(news, Changed)
+            assert "has not got it: its mode is unknown_pose" in news.reason
+
+
 def test_who_stands_beside_an_arm_that_was_left_may_have_it_to_park_it() -> None:
     away = ArmFacts(mode=Mode.HOLDING, parked=False)
     with pytest.raises(InterlockError, match="not parked"):

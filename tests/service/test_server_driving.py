@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from lab_server import kinds, run, served
+from lab_server import PATIENCE_S, kinds, run, served
 
+from hil.service.arms import BEAT_S
+from hil.service.coming_up import AGAIN_S
 from hil.service.lease import LeaseSettings
 from hil.service.settings import Settings
 from hil.types import JogHold, Mode, Stop
@@ -37,6 +39,49 @@ def test_a_newcomer_lists_the_arms_joins_one_and_moves_it(tmp_path: Path) -> Non
             assert (await person.order("jog_step", move=STEP))["type"] == "accepted"
             await person.until(lambda: bool(person.frames) and person.frames[-1]["commanded"][0] == 0.05)
             assert {frame["lease"]["holder"] for frame in person.frames[-1:]} == {"Ada"}
+
+    run(story)
+
+
+def test_who_claims_an_arm_that_is_coming_up_gets_it_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.reach(Mode.ENERGISING)
+            person = await lab.join()
+            assert (await person.ask("claim"))["type"] == "accepted"
+            assert person.lease["phase"] == "changing"
+            await person.until(lambda: person.yours)
+            assert lab.lab.desks["arm-1"].mode is Mode.IDLE
+            assert kinds(lab.workers["arm-1"].sent) == ["Confirm"]
+
+    run(story)
+
+
+def test_an_arm_whose_coming_up_is_held_comes_up_afterwards(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.reach(Mode.ENERGISING)
+            lab.lab.desks["arm-1"].hold("the test")
+            await lab.reach(Mode.UNKNOWN_POSE)
+            await lab.ready()
+
+    run(story)
+
+
+def test_a_stop_while_the_arm_comes_up_latches_and_nothing_is_driven_until_it_is_reset(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.reach(Mode.ENERGISING)
+            person, worker = await lab.join(), lab.workers["arm-1"]
+            await person.ask("stop", reason="wait")
+            await lab.reach(Mode.UNKNOWN_POSE)
+            before, beats = list(worker.sent), worker.beats
+            async with asyncio.timeout(PATIENCE_S):
+                while worker.beats < beats + int(2.0 * AGAIN_S / BEAT_S):
+                    await asyncio.sleep(0.01)
+            assert worker.sent == before
+            assert (await person.order("reset"))["type"] == "accepted"
+            await lab.ready()
 
     run(story)
 

@@ -25,7 +25,7 @@ from hil.runtime.wiring import load_rig
 from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, ToWorker, decode_to_server, frame
 from hil.service.arm_worker import ArmSpec, run_arm
 from hil.service.arms import BEAT_S, ArmProcess
-from hil.types import ArmJog, AxisJog, JogStep, Mode, Stop
+from hil.types import ArmJog, AxisJog, Confirm, JogStep, Mode, Stop
 
 pytestmark = [pytest.mark.processes, pytest.mark.pty]
 
@@ -42,7 +42,11 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rig:
 
 
 def spec(rig: Rig, folder: Path) -> ArmSpec:
-    return ArmSpec(rig=rig, url=None, journals=folder, command="test", address="", vouched=True, slot=LoopSlot())
+    return ArmSpec(rig=rig, url=None, journals=folder, command="test", address="", slot=LoopSlot())
+
+
+def confirmed(rig: Rig) -> Confirm:
+    return Confirm(positions=rig.park, by="the test")
 
 
 class Server:
@@ -69,6 +73,11 @@ class Server:
                 for payload in self._frames.feed(self._end.recv(1 << 16)):
                     self._take(decode_to_server(payload))
 
+    def bring_up(self, rig: Rig) -> None:
+        self.until(lambda: self.mode is Mode.UNKNOWN_POSE, beating=True)
+        self.send(Ask(requests=(confirmed(rig),)))
+        self.until(lambda: self.mode is Mode.IDLE, beating=True)
+
     def _take(self, message: ArmReport | Ended) -> None:
         if isinstance(message, Ended):
             self.ended = message
@@ -87,7 +96,7 @@ def test_a_silent_server_is_a_lost_driver_and_one_that_is_gone_ends_the_worker(r
     theirs.close()
     server = Server(ours)
     try:
-        server.until(lambda: server.mode is Mode.IDLE, beating=True)
+        server.bring_up(rig)
         server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
         server.until(lambda: server.mode is Mode.STREAMING, beating=True)
         server.until(lambda: server.mode is Mode.HOLDING, beating=False)
@@ -116,8 +125,7 @@ def test_a_worker_that_is_killed_is_said_to_be_away_and_comes_back_with_an_unkno
 
     async def story() -> None:
         turn = asyncio.Semaphore(1)
-        unvouched = msgspec.structs.replace(spec(rig, tmp_path), vouched=False)
-        arm = ArmProcess(unvouched, on_report=reports.append, on_away=away.append, turn=turn)
+        arm = ArmProcess(spec(rig, tmp_path), on_report=reports.append, on_away=away.append, turn=turn)
         arm.start()
 
         async def until(mode: Mode) -> None:
@@ -165,7 +173,9 @@ def test_an_arm_is_settled_once_the_loop_has_taken_what_was_sent_and_the_mode_is
                     await asyncio.sleep(BEAT_S / 10.0)
 
         try:
-            await until(lambda: bool(modes) and modes[-1] is Mode.IDLE)
+            await until(lambda: bool(modes) and modes[-1] is Mode.UNKNOWN_POSE)
+            arm.send(confirmed(rig))
+            await until(lambda: modes[-1] is Mode.IDLE)
             for request, after in ((ArmJog(speed_share=0.3), Mode.ARMED), (Stop(reason="enough"), Mode.ARMED)):
                 before = modes[-1]
                 arm.send(request)
@@ -187,7 +197,7 @@ def test_what_an_arm_did_over_several_files_verifies_and_replays_to_the_same_byt
     theirs.close()
     server = Server(ours)
     try:
-        server.until(lambda: server.mode is Mode.IDLE, beating=True)
+        server.bring_up(rig)
         server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
         server.until(lambda: server.mode is Mode.STREAMING, beating=True)
         server.until(lambda: len(list((tmp_path / "journals").glob("*_part-*.mcap"))) > 1, beating=True)

@@ -27,7 +27,7 @@ from hil.service.revocation import HEADING, Revocations
 from hil.service.running import RunningLab
 from hil.service.settings import Settings
 from hil.service.tokens import TokenChecker
-from hil.types import Confirm, JogHold, Mode, Request
+from hil.types import JogHold, Mode, Request
 
 TOKEN_KEY = SigningKey(b"k" * 32)
 TICK_S = 0.002
@@ -86,14 +86,10 @@ class VirtualWorker:
 
     async def _run(self) -> None:
         bridge, clock = self._arm.bridge, self._arm.clock
-        vouched, taken = not self._spec.vouched, 0
         while True:
             if self.held_up:
                 await asyncio.sleep(TICK_S)
                 continue
-            if not vouched and bridge.mode is Mode.UNKNOWN_POSE:
-                vouched = True
-                self._requests.append(Confirm(positions=self._spec.rig.park, by="the wiring"))
             requests, self._requests, taken = self._requests, [], len(self.sent)
             now_s = clock.now_s()
             # The server stamps holds with the machine's clock; this arm lives by another.
