@@ -173,8 +173,13 @@ class Voice:
 
     async def answer(self) -> str:
         """Kind of the next answer, code included; ``closed`` at the end."""
+        # Telemetry is no answer, and comes for as long as somebody listens.
+        async with asyncio.timeout(ANSWER_S):
+            return await self._answer()
+
+    async def _answer(self) -> str:
         while True:
-            frame = await self.socket.receive(timeout=ANSWER_S)
+            frame = await self.socket.receive()
             if frame.type is not aiohttp.WSMsgType.TEXT:
                 return "closed"
             message = json.loads(frame.data)
