@@ -124,6 +124,22 @@ def scrolled() -> None:
     studio.save("curves-held")
 
 
+def tour() -> None:
+    """The tour, where it speaks of the scene."""
+    studio = Studio(SMALL, "dark")
+    studio.window.tour.begin()
+    while studio.window.tour.step.place != "scene":
+        studio.window.tour.go(1)
+    studio.save("tour")
+
+
+def keys() -> None:
+    """The page of all keys."""
+    studio = Studio(SMALL, "light")
+    studio.window.bring(studio.window.docks["keys"])
+    studio.save("keys")
+
+
 SCREENS: dict[str, Callable[[], None]] = {
     "live-dark": lambda: live("live-dark", SMALL, "dark"),
     "live-light": lambda: live("live-light", SMALL, "light"),
@@ -135,6 +151,8 @@ SCREENS: dict[str, Callable[[], None]] = {
     "refused": refused,
     "no-service": lost,
     "curves-held": scrolled,
+    "tour": tour,
+    "keys": keys,
 }
 
 
