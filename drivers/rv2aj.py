@@ -227,6 +227,10 @@ class Rv2ajDriver:
         self._watched = tuple(sorted(signals))
         self._words = {}
 
+    def throw_away(self) -> None:
+        """Forget the target that has not left yet; the arm ends the move that it was given before."""
+        self._target = self._waiting_s = None
+
     def stop(self, now_s: float) -> None:
         """Stop at the controller, keep the servos on, and throw away what was to come. Never raises.
 
@@ -612,7 +616,7 @@ class Rv2ajDriver:
             # A gap in which nothing new was wanted says nothing of the line.
             self._gaps_s.append(self._began_s - self._sent_s)
         self._sent, self._sent_s, self._told_s, self._busy_since_s = target, self._began_s, self._now_s, None
-        self._waiting_s = None if self._target == target else self._now_s
+        self._waiting_s = None if self._target in (None, target) else self._now_s
 
     def _tell_rate(self) -> None:
         """Once the arm rests where the last target was: how often it got one."""
@@ -638,7 +642,8 @@ class Rv2ajDriver:
         return True
 
     def _tell_segment(self, target: tuple[float, ...]) -> Talk[bool]:
-        if not (yield from self._tell(Ask(f"EXECJT={joint_constant(target)}", length=PLAIN_REPLY, spaced=False))):
+        named = yield from self._tell(Ask(f"EXECJT={joint_constant(target)}", length=PLAIN_REPLY, spaced=False))
+        if not named or self._target is None:
             return False
         heard = yield Ask("EXECMOV JT", length=PLAIN_REPLY, spaced=False)
         if heard is None or heard.reply is None:

@@ -210,6 +210,15 @@ class InputLink(Protocol):
         ...
 
 
+@runtime_checkable
+class WaitingLink(Protocol):
+    """An `ArmLink` that keeps the newest command until its controller can take it."""
+
+    def throw_away(self) -> None:
+        """Forget a command that has not left yet; the arm ends what it was given before."""
+        ...
+
+
 class ServoChannel(Record, frozen=True):
     """One output of a controller as a rig describes it.
 

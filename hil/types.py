@@ -251,6 +251,12 @@ class Disconnect(Record, frozen=True, tag="disconnect"):
     reason: str
 
 
+class EndStream(Record, frozen=True, tag="end_stream"):
+    """Send nothing that moves from now on, in this whole session: a process that answers for the motion is dead."""
+
+    reason: str
+
+
 class JogFrame(Enum):
     """In which frame directions of the tool are meant."""
 
@@ -333,7 +339,19 @@ def _refuse_non_finite(what: str, values: tuple[float, ...]) -> None:
 
 
 Request = (
-    Confirm | Load | Arm | Start | Stop | EmergencyStop | Reset | Disconnect | ArmJog | JogHold | JogRelease | JogStep
+    Confirm
+    | Load
+    | Arm
+    | Start
+    | Stop
+    | EmergencyStop
+    | Reset
+    | Disconnect
+    | EndStream
+    | ArmJog
+    | JogHold
+    | JogRelease
+    | JogStep
 )
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkOverrun
-from hil.link import ArmLink, InputLink
+from hil.link import ArmLink, InputLink, WaitingLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.stopping import stop_ramp, stop_time_s
@@ -33,6 +33,7 @@ from hil.types import (
     Confirm,
     Disconnect,
     EmergencyStop,
+    EndStream,
     EnergiseCommand,
     JogHold,
     JogRelease,
@@ -145,6 +146,7 @@ class Bridge:
         self._refused: tuple[Mode, str] | None = None
         self._overruns = 0
         self._leaving = False
+        self._abandoned = ""
         self._link_state = LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(rig.axes))
         self._events: list[str] = []
 
@@ -266,6 +268,8 @@ class Bridge:
             case Disconnect(reason=reason):
                 self._leaving = True
                 self._stop(now_s, reason)
+            case EndStream(reason=reason):
+                self._end_stream(reason)
             case Reset(by=by):
                 self._reset(now_s, by)
             case Confirm():
@@ -299,6 +303,7 @@ class Bridge:
             self._refused = (self.mode, words)
 
     def _confirm(self, request: Confirm, now_s: float) -> None:
+        self._refuse_if_abandoned()
         self._need(Mode.UNKNOWN_POSE, "confirm a pose")
         axes = self._rig.axes
         if len(request.positions) != len(axes):
@@ -375,6 +380,7 @@ class Bridge:
             raise InterlockError("this motion depends on inputs, and the controller shows none", ["inputs"])
 
     def _arm(self, digest: str, now_s: float) -> None:
+        self._refuse_if_abandoned()
         if self.mode not in (Mode.IDLE, Mode.HOLDING):
             raise InterlockError(f"arming needs the mode idle or holding; it is {self.mode.value}", ["mode"])
         self._check_start(digest, now_s)
@@ -425,6 +431,7 @@ class Bridge:
     # -- jogging -----------------------------------------------------------------------------------------
 
     def _arm_jog(self, share: float, now_s: float) -> None:
+        self._refuse_if_abandoned()
         again = self.mode is Mode.ARMED and self._jog_share is not None
         if self.mode not in (Mode.IDLE, Mode.HOLDING) and not again:
             raise InterlockError(f"arming needs the mode idle or holding; it is {self.mode.value}", ["mode"])
@@ -629,6 +636,21 @@ class Bridge:
         position, velocity, acceleration = self._motion_state()
         self._source = StopSource(stop_ramp(self._rig, position, velocity, acceleration))
 
+    def _end_stream(self, reason: str) -> None:
+        """Send nothing more: the controller ends the look-ahead that it has, as when this process dies."""
+        if self._abandoned:
+            return
+        self._abandoned = reason
+        self._source = self._energise = self._confirmed = None
+        if isinstance(self._link, WaitingLink):
+            self._link.throw_away()
+        self._follow(Event.ABANDONED, f"stop: {reason}; nothing that moves is sent any more in this session")
+
+    def _refuse_if_abandoned(self) -> None:
+        """Nothing leads to the first move or to ARMED once the stream has been ended."""
+        if self._abandoned:
+            raise InterlockError(f"no more motion in this session: {self._abandoned}. Start again", ["a new session"])
+
     def _motion_state(self) -> tuple[Positions, Positions, Positions]:
         """Position, velocity and acceleration of the newest samples sent, per axis."""
         period_s = self._rig.period_s
@@ -670,7 +692,7 @@ class Bridge:
 
     def _follow(self, event: Event, words: str) -> None:
         after = follow(self.mode, event)
-        if after is not self.mode or event is Event.STOP:
+        if after is not self.mode or event in (Event.STOP, Event.ABANDONED):
             self._events.append(f"{self.mode.value} -> {after.value}: {words}")
         self.mode = after
 

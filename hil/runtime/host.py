@@ -93,7 +93,7 @@ class Host:
         self._stack = contextlib.ExitStack()
         self._loop: BaseProcess | None = None
         self._recorder: BaseProcess | None = None
-        self._stopping = self._lost = False
+        self._lost = False
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -126,11 +126,13 @@ class Host:
         self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
         session = wiring.session_record(self.rig, url=url, fake=self._url is None)
         spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=session, slot=self._slot)
-        told = (ring_path, self.journal, session, None, self._room.part_bytes)
-        self._recorder = spawn.Process(target=record, args=told, name="hil-recorder")
-        self._recorder.start()
-        self._loop = spawn.Process(target=run_loop, args=(spec,), name="hil-loop")
-        self._loop.start()
+        seen, held = spawn.Pipe(duplex=False)
+        with seen, held:  # the recorder alone may hold that end: the loop sees its death by the pipe's
+            told = (ring_path, self.journal, session, None, self._room.part_bytes, held)
+            self._recorder = spawn.Process(target=record, args=told, name="hil-recorder")
+            self._recorder.start()
+            self._loop = spawn.Process(target=run_loop, args=(spec, seen), name="hil-loop")
+            self._loop.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -259,9 +261,6 @@ class Host:
     def poll(self) -> None:
         """Give a sign of life and take what the loop has published."""
         self._mailbox.beat(time.monotonic())
-        if self._recorder is not None and not self._recorder.is_alive() and not self._stopping and self.alive:
-            self._stopping = True
-            self.send(Stop(reason="the recorder has ended: no motion without a journal"))
         for record_bytes in self._reader.read():
             tick = _decode_tick(record_bytes)
             self.last = tick

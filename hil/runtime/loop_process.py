@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections import deque
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ from hil.runtime import wiring
 from hil.runtime.journal import SessionRecord
 from hil.runtime.mailbox import MailboxReader
 from hil.runtime.pacing import Watch, run_paced
+from hil.runtime.processes import has_ended, parent_ended
 from hil.runtime.ring import RECORDER_SLOT, RingWriter
 from hil.runtime.rtprio import prepare_realtime
 from hil.types import Disconnect, Record, Request, TickRecord
@@ -45,8 +46,13 @@ class LoopSpec(Record, frozen=True):
     slot: LoopSlot = LoopSlot()
 
 
-def run_loop(spec: LoopSpec) -> None:
-    """Connect, tick until told to leave, close the ring."""
+def run_loop(spec: LoopSpec, recorder: Connection) -> None:
+    """Connect, tick until told to leave, close the ring.
+
+    Args:
+        spec: what to run.
+        recorder: end of a pipe whose other end the recorder alone holds.
+    """
     # Ctrl-C and a closed terminal reach the whole group: the owner decides what they mean, or is gone, which is seen.
     for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
         if hasattr(signal, name):
@@ -55,11 +61,10 @@ def run_loop(spec: LoopSpec) -> None:
     signal.signal(
         signal.SIGTERM, lambda number, frame: terminated.append(Disconnect(reason="terminated by the system"))
     )
-    parent_pid = os.getppid()
     ring = RingWriter.attach(spec.ring)
     mailbox = MailboxReader(spec.mailbox)
-    _await_recorder(ring)
-    watch = Watch(parent_pid, mailbox.age_s, ring.reader_age_s)
+    _await_recorder(ring, recorder)
+    watch = Watch(parent_ended, lambda: has_ended(recorder), mailbox.age_s, ring.reader_age_s)
     bridge = wiring.serial_bridge(spec.session, spec.rig)
     encode = msgspec.msgpack.Encoder().encode
     newest: deque[TickRecord] = deque(maxlen=1)
@@ -91,8 +96,8 @@ def run_loop(spec: LoopSpec) -> None:
     ring.close("the session ended")
 
 
-def _await_recorder(ring: RingWriter) -> None:
+def _await_recorder(ring: RingWriter, recorder: Connection) -> None:
     """Nothing is sent before somebody keeps the journal; a recorder that never comes is noticed by the watch."""
     deadline_s = time.monotonic() + RECORDER_START_S
-    while ring.slot(RECORDER_SLOT) is None and time.monotonic() < deadline_s:
+    while ring.slot(RECORDER_SLOT) is None and not has_ended(recorder) and time.monotonic() < deadline_s:
         time.sleep(0.005)

@@ -22,6 +22,7 @@ class Event(Enum):
     DONE = "done"
     STOP = "stop"
     STOPPED = "stopped"
+    ABANDONED = "abandoned"
     FAULT = "fault"
     ESTOP = "estop"
     RESET = "reset"
@@ -48,6 +49,13 @@ _LISTED = {
     (Mode.FAULT, Event.RECONNECT): Mode.CONNECTING,
     (Mode.ESTOP, Event.RECONNECT): Mode.CONNECTING,
 }
+# Who answered for the motion is dead: no ramp is sent any more, the controller ends what it was given.
+_ABANDONED = {
+    (Mode.ENERGISING, Event.ABANDONED): Mode.UNKNOWN_POSE,
+    (Mode.ARMED, Event.ABANDONED): Mode.HOLDING,
+    (Mode.STREAMING, Event.ABANDONED): Mode.HOLDING,
+    (Mode.STOPPING, Event.ABANDONED): Mode.HOLDING,
+}
 _FAULTS: dict[tuple[Mode, Event], Mode] = {
     (mode, Event.FAULT): Mode.FAULT for mode in Mode if mode not in (Mode.ESTOP, Mode.DISCONNECTED)
 }
@@ -61,7 +69,9 @@ _LEAVING: dict[tuple[Mode, Event], Mode] = {
     if mode not in (Mode.ENERGISING, Mode.STREAMING, Mode.STOPPING)
 }
 
-TRANSITIONS: Mapping[tuple[Mode, Event], Mode] = MappingProxyType({**_LISTED, **_FAULTS, **_ESTOPS, **_LEAVING})
+TRANSITIONS: Mapping[tuple[Mode, Event], Mode] = MappingProxyType(
+    {**_LISTED, **_ABANDONED, **_FAULTS, **_ESTOPS, **_LEAVING}
+)
 
 
 def follow(mode: Mode, event: Event) -> Mode:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from hil.clock import Clock
-from hil.types import Disconnect, Request, Stop
+from hil.types import Disconnect, EndStream, Request, Stop
 
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
@@ -35,40 +34,57 @@ class Ticker(Protocol[R_co]):
 class Watch:
     """Asks every tick whether those who answer for the motion are still there.
 
+    Who is dead can stop nothing and keep nothing: the stream ends. Who is only silent may be alive, see and stop: the
+    motion is stopped within its limits.
+
     Args:
-        parent_pid: the owner's process, or None where the owner is this process.
+        owner_dead: whether the owner's process has ended.
+        recorder_dead: the same for the recorder.
         owner_age_s: seconds since the owner's last sign of life, given the time now.
         recorder_age_s: the same for the recorder.
     """
 
     def __init__(
         self,
-        parent_pid: int | None,
+        owner_dead: Callable[[], bool],
+        recorder_dead: Callable[[], bool],
         owner_age_s: Callable[[float], float],
         recorder_age_s: Callable[[float], float],
     ) -> None:
-        self._parent_pid = parent_pid
+        self._owner_dead, self._recorder_dead = owner_dead, recorder_dead
         self._owner_age_s, self._recorder_age_s = owner_age_s, recorder_age_s
-        self._leaving = False
+        self._orphaned = self._unrecorded = self._leaving = False
         self._next_stop_s = -math.inf
 
     def requests(self, now_s: float) -> tuple[Request, ...]:
         """Requests in the name of whoever went away, recorded like any other.
 
-        A lost owner is said once: the session is over. A lost recorder stops whatever moves, again and again, for
-        the owner may be about to start something.
+        A death and a lost owner are said once: the stream, or the session, is over. A silent recorder stops whatever
+        moves, again and again, for the owner may be about to start something.
         """
+        return (*self._deaths(), *self._silences(now_s))
+
+    def _deaths(self) -> tuple[Request, ...]:
+        if not self._orphaned and self._owner_dead():
+            self._orphaned = self._leaving = True
+            reason = "the program that asked for the motion has ended"
+            return (EndStream(reason=reason), Disconnect(reason=reason))
+        if not (self._orphaned or self._unrecorded) and self._recorder_dead():
+            self._unrecorded = True
+            return (EndStream(reason="the recorder has ended: no motion without a journal"),)
+        return ()
+
+    def _silences(self, now_s: float) -> tuple[Request, ...]:
         if self._leaving:
             return ()
-        if self._parent_pid is not None and os.getppid() != self._parent_pid:
-            self._leaving = True
-            return (Disconnect(reason="the program that asked for the motion has ended"),)
         if (age_s := self._owner_age_s(now_s)) > OWNER_SILENT_S:
             self._leaving = True
             return (Disconnect(reason=f"no sign of life from the asking program for {age_s * 1e3:.0f} ms"),)
-        if self._recorder_age_s(now_s) > RECORDER_SILENT_S and now_s >= self._next_stop_s:
+        if self._unrecorded or now_s < self._next_stop_s:
+            return ()
+        if self._recorder_age_s(now_s) > RECORDER_SILENT_S:
             self._next_stop_s = now_s + RECORDER_SILENT_S
-            return (Stop(reason="the recorder is gone: no motion without a journal"),)
+            return (Stop(reason="no sign of life from the recorder: no motion without a journal"),)
         return ()
 
 

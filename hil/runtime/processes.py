@@ -1,13 +1,33 @@
-"""Is a process still there? Asked of the loop by its recorder, and of an owner by the next one."""
+"""Is a process still there? Asked of one's parent, of a sibling, and of any process by its number."""
 
 from __future__ import annotations
 
 import os
 import sys
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 _QUERY_LIMITED_INFORMATION = 0x1000
 _STILL_ACTIVE = 259
+
+
+def has_ended(life_line: Connection) -> bool:
+    """True once the process that alone holds the other end of this pipe is gone; neither ever writes to it.
+
+    The system closes that end with the process, however it ends, and before its parent could know: a killed child stays
+    in the process table until its parent asks, and only Linux shows to others that it is dead.
+    """
+    try:
+        return life_line.poll()
+    except OSError:
+        return True  # how Windows says it
+
+
+def parent_ended() -> bool:
+    """True once the process that started this one with `multiprocessing` is gone, reaped or not."""
+    parent = parent_process()
+    return parent is not None and not parent.is_alive()
 
 
 def process_alive(pid: int) -> bool:

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
@@ -138,6 +139,7 @@ def record(
     session: SessionRecord,
     clock: Clock | None = None,
     part_bytes: int | None = None,
+    life_line: Connection | None = None,
 ) -> None:
     """Main function of the recorder's process.
 
@@ -147,6 +149,7 @@ def record(
         session: first record of the journal.
         clock: the clock that the loop runs on; the machine's own if None.
         part_bytes: length at which the session goes on in another file, and the full one is packed; None for one file.
+        life_line: held until this process ends, which the loop sees at the other end.
 
     Raises:
         SystemExit: the ring or the journal cannot be used; with one line that says why.

@@ -17,9 +17,11 @@ from hil.motion.planning import plan_joint_move
 from hil.types import (
     WRITING,
     Arm,
+    ArmJog,
     Confirm,
     Disconnect,
     EmergencyStop,
+    EndStream,
     EnergiseCommand,
     JointCommand,
     Load,
@@ -464,6 +466,98 @@ def test_a_sample_that_the_guard_refuses_stops_the_motion_and_is_not_sent(sessio
     assert max(record.sample or 0 for record in moves(s.records)) == 29
     assert any(record.hits for record in s.records)
     assert all(largest_step_us(s, i, begin_s) <= allowed_step_us(s.rig, i) for i in range(6))
+
+
+# -- an end of the stream ----------------------------------------------------------------------------------
+
+
+def test_an_end_of_the_stream_sends_nothing_more_and_the_board_ends_the_look_ahead_it_has(session: Make) -> None:
+    s = session().to(Mode.STREAMING)
+    begin_s = s.clock.now_s()
+    s.tick(EndStream(reason="test"))
+    assert s.mode is Mode.HOLDING
+    count = len(moves(s.records))
+    s.run(2.0)
+    assert len(moves(s.records)) == count
+    line_s = 48 * 10 / s.settings.baud
+    assert max(t for t, _, _ in s.pulses) <= begin_s + s.rig.look_ahead_s + FRAME_S + line_s
+    last = next(record.sent for record in reversed(s.records) if isinstance(record.sent, JointCommand))
+    assert [s.pulse_us(i) for i in range(6)] == [s.settings.pulse_us(i, at) for i, at in enumerate(last.positions)]
+    assert said(s, "streaming -> holding: stop: test; nothing that moves is sent any more in this session")
+
+
+def test_an_end_of_the_stream_cuts_a_stop_short(session: Make) -> None:
+    s = session().to(Mode.STREAMING)
+    s.tick(Stop(reason="test"))
+    s.tick()
+    assert s.mode is Mode.STOPPING
+    s.tick(EndStream(reason="test"))
+    assert s.mode is Mode.HOLDING
+    assert s.last.sent is None
+    count = len(moves(s.records))
+    s.run(1.0)
+    assert len(moves(s.records)) == count
+
+
+def test_whatever_else_comes_with_the_end_of_the_stream_nothing_is_sent_in_that_tick(session: Make) -> None:
+    for others in ([Stop(reason="test")], [Disconnect(reason="test")], [Start(digest=swing().digest)]):
+        for requests in ([*others, EndStream(reason="test")], [EndStream(reason="test"), *others]):
+            s = session().to(Mode.ARMED if isinstance(others[0], Start) else Mode.STREAMING)
+            s.tick(*requests)
+            assert s.last.sent is None
+            assert s.mode is (Mode.DISCONNECTED if isinstance(others[0], Disconnect) else Mode.HOLDING)
+
+
+def test_no_axis_is_driven_for_the_first_time_after_the_end_of_the_stream(session: Make) -> None:
+    s = session().to(Mode.ENERGISING)
+    s.tick()
+    s.tick(EndStream(reason="test"))
+    assert s.mode is Mode.UNKNOWN_POSE
+    count = len(s.bench.first_moves)
+    s.run(2.0, s.confirm())
+    assert s.mode is Mode.UNKNOWN_POSE
+    assert len(s.bench.first_moves) == count
+    assert said(s, "refused", "no more motion in this session: test")
+
+
+def test_a_confirmation_that_still_waits_for_a_report_is_thrown_away_by_the_end_of_the_stream(session: Make) -> None:
+    s = session().to(Mode.UNKNOWN_POSE)
+    s.tick(s.confirm(), EndStream(reason="test"))
+    s.run(2.0)
+    assert s.mode is Mode.UNKNOWN_POSE
+    assert not s.bench.first_moves
+
+
+@pytest.mark.parametrize("mode", [Mode.IDLE, Mode.ARMED, Mode.STREAMING])
+def test_after_the_end_of_the_stream_nothing_is_armed_and_leaving_is_possible(session: Make, mode: Mode) -> None:
+    s = session().to(mode)
+    s.tick(EndStream(reason="test"))
+    resting = s.mode
+    count = len(moves(s.records))
+    here = next((r.wanted.positions for r in reversed(s.records) if isinstance(r.wanted, JointCommand)), s.rig.park)
+    back = plan_joint_move(s.rig, here, ELSEWHERE)
+    s.tick(load(back, certified(s.rig, back)), Arm(digest=back.digest), Start(digest=back.digest))
+    s.tick(ArmJog(speed_share=0.5))
+    s.run(1.0, EndStream(reason="again"))
+    assert s.mode is resting
+    assert len(moves(s.records)) == count
+    assert said(s, "refused", "no more motion in this session: test")
+    s.tick(Disconnect(reason="test"))
+    assert s.mode is Mode.DISCONNECTED
+    assert not moves(s.records[-1:])
+
+
+def test_a_fault_after_the_end_of_the_stream_is_reset_and_still_nothing_is_driven(session: Make) -> None:
+    s = session().to(Mode.STREAMING)
+    s.tick(EndStream(reason="test"))
+    s.unplug()
+    s.until(Mode.FAULT, within_s=0.2)
+    s.plug_in()
+    s.until(Mode.UNKNOWN_POSE, Reset(by="the test"))
+    count = len(moves(s.records))
+    s.run(2.0, s.confirm())
+    assert s.mode is Mode.UNKNOWN_POSE
+    assert len(moves(s.records)) == count
 
 
 # -- software stop and faults ------------------------------------------------------------------------------

@@ -44,6 +44,14 @@ def test_a_moving_arm_is_stopped_before_the_line_is_let_go(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
+def test_once_those_who_answer_for_it_are_dead_nothing_that_moves_is_sent_any_more(mode: Mode) -> None:
+    after = follow(mode, Event.ABANDONED)
+    assert after not in WRITING | {Mode.ARMED}
+    known = {Mode.ENERGISING: Mode.UNKNOWN_POSE, **dict.fromkeys([Mode.ARMED, *MOVING[1:]], Mode.HOLDING)}
+    assert after is known.get(mode, mode)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
 def test_a_stop_never_leads_to_more_motion(mode: Mode) -> None:
     after = follow(mode, Event.STOP)
     assert after is mode or after in (Mode.UNKNOWN_POSE, Mode.HOLDING, Mode.STOPPING)

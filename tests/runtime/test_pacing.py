@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 
 import pytest
@@ -13,7 +12,7 @@ from virtual_session import Session, certified, load, swing
 
 from hil.clock import VirtualClock
 from hil.runtime.pacing import Watch, run_paced
-from hil.types import Arm, Disconnect, Mode, Request, Start, Stop, TickRecord
+from hil.types import Arm, Disconnect, EndStream, Mode, Request, Start, Stop, TickRecord
 
 PERIOD_S = 0.02
 
@@ -136,54 +135,108 @@ def test_a_whole_session_runs_under_the_paced_loop() -> None:
 # -- the watch ---------------------------------------------------------------------------------------------
 
 
-def watch(owner_age_s: float = 0.0, recorder_age_s: float = 0.0, parent_pid: int | None = None) -> Watch:
-    return Watch(parent_pid, lambda now_s: owner_age_s, lambda now_s: recorder_age_s)
+class Others:
+    """Owner and recorder, as the watch sees them: dead, or silent for so long."""
+
+    def __init__(self, owner_age_s: float = 0.0, recorder_age_s: float = 0.0) -> None:
+        self.owner_dead = self.recorder_dead = False
+        self.owner_age_s, self.recorder_age_s = owner_age_s, recorder_age_s
+        self.watch = Watch(
+            lambda: self.owner_dead,
+            lambda: self.recorder_dead,
+            lambda now_s: self.owner_age_s,
+            lambda now_s: self.recorder_age_s,
+        )
+
+
+def kinds(requests: tuple[Request, ...]) -> list[type[Request]]:
+    return [type(request) for request in requests]
 
 
 def test_while_everybody_is_there_the_watch_asks_for_nothing() -> None:
-    assert watch(0.24, 0.99, os.getppid()).requests(1.0) == ()
+    assert Others(0.24, 0.99).watch.requests(1.0) == ()
 
 
-def test_an_owner_that_ended_means_leave() -> None:
-    (request,) = watch(parent_pid=-1).requests(1.0)
-    assert request == Disconnect(reason="the program that asked for the motion has ended")
+def test_a_dead_owner_ends_the_stream_at_once_and_the_session() -> None:
+    others = Others()
+    others.owner_dead = True
+    reason = "the program that asked for the motion has ended"
+    assert others.watch.requests(1.0) == (EndStream(reason=reason), Disconnect(reason=reason))
+
+
+def test_a_dead_recorder_ends_the_stream_at_once_and_leaves_the_session_to_the_owner() -> None:
+    others = Others()
+    others.recorder_dead = True
+    assert others.watch.requests(1.0) == (EndStream(reason="the recorder has ended: no motion without a journal"),)
 
 
 @pytest.mark.parametrize("age_s", [0.26, 10.0, math.inf])
-def test_an_owner_without_a_sign_of_life_means_leave(age_s: float) -> None:
-    (request,) = watch(owner_age_s=age_s).requests(1.0)
+def test_an_owner_that_is_only_silent_may_be_alive_and_gets_a_controlled_stop(age_s: float) -> None:
+    (request,) = Others(owner_age_s=age_s).watch.requests(1.0)
     assert isinstance(request, Disconnect)
     assert "no sign of life from the asking program" in request.reason
 
 
 @pytest.mark.parametrize("age_s", [1.1, math.inf])
-def test_a_recorder_that_is_gone_means_stop(age_s: float) -> None:
-    (request,) = watch(recorder_age_s=age_s).requests(1.0)
-    assert request == Stop(reason="the recorder is gone: no motion without a journal")
+def test_a_recorder_that_is_only_silent_may_be_alive_and_gets_a_controlled_stop(age_s: float) -> None:
+    (request,) = Others(recorder_age_s=age_s).watch.requests(1.0)
+    assert request == Stop(reason="no sign of life from the recorder: no motion without a journal")
 
 
-def test_a_lost_owner_is_said_once() -> None:
-    silent = watch(owner_age_s=5.0)
-    assert silent.requests(1.0)
-    assert silent.requests(1.02) == ()
+def test_every_death_and_a_lost_owner_are_said_once() -> None:
+    others = Others()
+    others.recorder_dead = True
+    assert kinds(others.watch.requests(1.0)) == [EndStream]
+    others.recorder_age_s = 5.0
+    assert others.watch.requests(7.0) == ()
+    others.owner_dead = True
+    assert kinds(others.watch.requests(7.02)) == [EndStream, Disconnect]
+    others.owner_age_s = 5.0
+    assert others.watch.requests(9.0) == ()
+    silent = Others(owner_age_s=5.0)
+    assert silent.watch.requests(1.0)
+    assert silent.watch.requests(1.02) == ()
 
 
-def test_an_owner_that_falls_silent_after_the_recorder_died_still_means_leave() -> None:
-    ages = {"owner": 0.0, "recorder": 5.0}
-    both = Watch(None, lambda now_s: ages["owner"], lambda now_s: ages["recorder"])
-    (first,) = both.requests(1.0)
-    assert isinstance(first, Stop)
-    ages["owner"] = 5.0
-    (second,) = both.requests(2.0)
-    assert isinstance(second, Disconnect)
-    assert both.requests(3.0) == ()
+@pytest.mark.parametrize("who", ["owner_dead", "recorder_dead"])
+def test_a_stop_for_a_silent_owner_is_cut_short_when_somebody_turns_out_to_be_dead(who: str) -> None:
+    others = Others(owner_age_s=0.3)
+    assert kinds(others.watch.requests(1.0)) == [Disconnect]
+    setattr(others, who, True)
+    assert kinds(others.watch.requests(1.02))[0] is EndStream
 
 
-def test_a_recorder_that_stays_away_is_said_again_every_second() -> None:
+def test_an_owner_that_falls_silent_after_the_recorder_did_still_means_leave() -> None:
+    others = Others(recorder_age_s=5.0)
+    assert kinds(others.watch.requests(1.0)) == [Stop]
+    others.owner_age_s = 5.0
+    assert kinds(others.watch.requests(2.0)) == [Disconnect]
+    assert others.watch.requests(3.0) == ()
+
+
+def test_a_recorder_that_stays_silent_is_said_again_every_second() -> None:
     """Somebody may be about to start something."""
-    silent = watch(recorder_age_s=5.0)
+    silent = Others(recorder_age_s=5.0).watch
     asked = [bool(silent.requests(1.0 + 0.02 * tick)) for tick in range(101)]
     assert sum(asked) == 3
+
+
+@pytest.mark.parametrize("who", ["owner_dead", "recorder_dead"])
+def test_under_the_paced_loop_no_line_leaves_from_the_tick_on_that_sees_a_death(who: str) -> None:
+    session, others, motion = Session().to(Mode.ARMED), Others(), swing()
+    records: list[TickRecord] = []
+    dead_from = 40
+
+    def take(now_s: float) -> tuple[Request, ...]:
+        setattr(others, who, len(records) >= dead_from)
+        asked: tuple[Request, ...] = () if records else (Start(digest=motion.digest),)
+        leave: tuple[Request, ...] = (Disconnect(reason="done"),) if len(records) == 100 else ()
+        return asked + others.watch.requests(now_s) + leave
+
+    run_paced(session.bridge, session.clock, session.rig.period_s, take, records.append)
+    assert [record.tick for record in records if record.sent is not None][-1] == records[dead_from - 1].tick
+    assert all(b"#" not in record.written for record in records[dead_from:])
+    assert records[dead_from].mode is (Mode.DISCONNECTED if who == "owner_dead" else Mode.HOLDING)
 
 
 def test_loops_that_share_a_core_begin_their_ticks_in_turn() -> None:

@@ -133,7 +133,7 @@ def test_old_firmware_that_has_restarted_is_not_driven_by_the_freeze_that_answer
 
 def test_whoever_watches_for_a_lost_recorder_goes_on_watching_for_a_lost_owner() -> None:
     owner_age_s, recorder_age_s = [0.0], [RECORDER_SILENT_S + 0.1]
-    watch = Watch(None, lambda now_s: owner_age_s[0], lambda now_s: recorder_age_s[0])
+    watch = Watch(lambda: False, lambda: False, lambda now_s: owner_age_s[0], lambda now_s: recorder_age_s[0])
     assert [type(request) for request in watch.requests(10.0)] == [Stop]
     assert watch.requests(10.02) == ()
     assert [type(request) for request in watch.requests(10.0 + RECORDER_SILENT_S)] == [Stop]
