@@ -30,6 +30,7 @@ from hil.service.uploads import Verdict as Preview
 from hil.service.watching import Audience
 from hil.service.wire import Code, LeaseNews, LeasePhase, Notice, NoticeKind
 from hil.types import (
+    WRITING,
     Arm,
     ArmJog,
     Confirm,
@@ -46,6 +47,7 @@ from hil.types import (
     Stop,
 )
 
+_MOVING = (Confirm, JogHold, JogStep, Start)
 LOST_MODES = frozenset({Mode.FAULT, Mode.ESTOP})
 LOAD_EVERY_S = 1.0
 _PARKER = "the service, unattended"
@@ -140,6 +142,7 @@ class ArmDesk:
         self._jog_seq = 0
         self._jogging_by = 0
         self._armed_share: float | None = None
+        self._set_going = False
         self._planning: asyncio.Task[None] | None = None
         self._loaded_s = float("-inf")
         self._picture_said = False
@@ -397,6 +400,7 @@ class ArmDesk:
         if self.process is None:
             raise InterlockError(f"{self.arm} is not there", ["the arm"])
         self.process.send(*requests)
+        self._set_going = self._set_going or any(isinstance(request, _MOVING) for request in requests)
 
     # -- moves that are planned here ---------------------------------------------------------------------
 
@@ -481,6 +485,10 @@ class ArmDesk:
             match effect:
                 case leases.Hold(reason=reason):
                     self._halt(Stop(reason=reason))
+                case leases.LetGo(reason=reason):
+                    # One that comes in after the motion must not disarm the next.
+                    if self.mode in WRITING or self._set_going:
+                        self._halt(Stop(reason=reason))
                 case leases.Freeze(reason=reason):
                     self._halt(EmergencyStop(reason=reason))
                 case leases.Cut(channel=number, reason=reason):
@@ -591,6 +599,8 @@ class ArmDesk:
         now_s = time.monotonic()
         self.live.take(report, now_s)
         self._coming_up.begun(report.mode)
+        if self.process is not None and self.process.settled and report.mode not in WRITING:
+            self._set_going = False
         if report.mode not in (Mode.ARMED, Mode.STREAMING):
             self._armed_share = None
         for event in report.events:

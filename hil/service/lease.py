@@ -124,6 +124,12 @@ class Hold(Record, frozen=True):
     reason: str
 
 
+class LetGo(Record, frozen=True):
+    """The dead-man was released: stop what moves, or is about to. What stands may stay armed."""
+
+    reason: str
+
+
 class Freeze(Record, frozen=True):
     """Freeze the controller now, and latch."""
 
@@ -167,7 +173,7 @@ class EndBooking(Record, frozen=True):
     user: str
 
 
-Effect = Hold | Freeze | Cut | Tell | Changed | Park | EndBooking
+Effect = Hold | LetGo | Freeze | Cut | Tell | Changed | Park | EndBooking
 Effects = tuple[Effect, ...]
 
 
@@ -283,7 +289,7 @@ class Lease:
         before, self._held = self._held, held and fresh and not self._let_go_first
         if before and not self._held:
             text = "the dead-man was released"
-            return (Hold(reason=text), Tell(channel=party.channel, kind=NoticeKind.DEADMAN_RELEASED, text=text))
+            return (LetGo(reason=text), Tell(channel=party.channel, kind=NoticeKind.DEADMAN_RELEASED, text=text))
         return ()
 
     def renew(self, party: Party, epoch: int, minutes: float, now_s: float, facts: ArmFacts) -> Effects:

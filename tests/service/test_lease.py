@@ -18,6 +18,7 @@ from hil.service.lease import (
     Hold,
     Lease,
     LeaseSettings,
+    LetGo,
     Park,
     Party,
     Tell,
@@ -267,13 +268,13 @@ def test_letting_go_stops() -> None:
     lease = _driven()
     _hold_deadman(lease, ANN, 0.0)
     effects = lease.beat(ANN, lease.epoch, False, 0.1, 0.1)
-    assert _only(effects, Hold)[0].reason == "the dead-man was released"
+    assert _only(effects, LetGo)[0].reason == "the dead-man was released"
 
 
 def test_a_dead_man_that_was_held_long_ago_is_not_held() -> None:
     lease = _driven()
     _hold_deadman(lease, ANN, 1.0)
-    assert _only(lease.beat(ANN, lease.epoch, True, 0.4, 1.1), Hold)
+    assert _only(lease.beat(ANN, lease.epoch, True, 0.4, 1.1), LetGo)
     assert not lease.held(1.1)
 
 

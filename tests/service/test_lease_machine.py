@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hil.errors import InterlockError
-from hil.service.lease import ArmFacts, Cut, Effects, Freeze, Hold, Lease, LeaseSettings, Park, Party
+from hil.service.lease import ArmFacts, Cut, Effects, Freeze, Hold, Lease, LeaseSettings, LetGo, Park, Party
 from hil.service.rights import Action, Role, may
 from hil.service.wire import LeasePhase
 from hil.types import Mode
@@ -84,6 +84,10 @@ class LeaseMachine(RuleBasedStateMachine):
         for effect in effects:
             if isinstance(effect, Hold):
                 self.arm.box.append(("stop", 0))
+            elif isinstance(effect, LetGo):
+                # As the desk does: what stands, with nothing on its way, is left as it is.
+                if self.arm.moving or self.arm.box:
+                    self.arm.box.append(("stop", 0))
             elif isinstance(effect, Freeze):
                 self.arm.box.append(("freeze", 0))
             elif isinstance(effect, Park):

@@ -250,6 +250,46 @@ def test_a_planned_move_goes_only_while_the_dead_man_is_held(tmp_path: Path) -> 
     run(story)
 
 
+def test_a_dead_man_that_is_let_go_after_the_move_does_not_disarm_the_next(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person, worker = await lab.join(), lab.workers["arm-1"]
+            await person.drive()
+            assert (await person.order("go", to="home", speed_share=1.0))["type"] == "accepted"
+            await lab.reach(Mode.STREAMING)
+            await lab.reach(Mode.IDLE)
+            worker.held_up = True
+            assert (await person.order("arm_jog", speed_share=0.5))["type"] == "accepted"
+            person.held = False
+            assert not (await person.beat())["held"]
+            worker.held_up = False
+            await lab.reach(Mode.ARMED)
+            assert (await person.order("jog_step", move=STEP))["type"] == "accepted"
+            await person.until(lambda: any("idle: the motion is done" in each["text"] for each in person.notices[-1:]))
+            assert "Stop" not in kinds(worker.sent)
+
+    run(story)
+
+
+def test_a_dead_man_that_is_let_go_stops_a_motion_that_the_loop_has_not_even_begun(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person, worker = await lab.join(), lab.workers["arm-1"]
+            await person.drive()
+            worker.held_up = True
+            assert (await person.order("go", to="home", speed_share=1.0))["type"] == "accepted"
+            assert lab.lab.desks["arm-1"].mode is Mode.IDLE
+            person.held = False
+            assert not (await person.beat())["held"]
+            assert kinds(worker.sent)[-2:] == ["Start", "Stop"]
+            worker.held_up = False
+            await lab.reach(Mode.HOLDING)
+
+    run(story)
+
+
 def test_holds_are_stamped_here_and_slowed_to_what_is_allowed(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
