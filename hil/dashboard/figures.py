@@ -93,21 +93,22 @@ class Body:
             vertices[-count:] -= shift
         return vertices
 
-    def normals(self, vertices: Floats) -> Floats:
-        """Of all faces, outwards, of unit length, shape (F, 3)."""
-        a, b, c = (vertices[self.faces[:, corner]] for corner in range(3))
-        normals = np.cross(b - a, c - a)
-        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-        result: Floats = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0.0)
-        return result
-
     def outline(self, vertices: Floats, eye_m: Floats) -> Floats:
         """Edges between what the eye sees and what it does not, shape (S, 2, 3)."""
-        normals = self.normals(vertices)
+        normals = face_normals(vertices, self.faces)
         facing = np.einsum("fi,fi->f", normals, eye_m - vertices[self.faces[:, 0]]) > 0.0
         rim = facing[self._sides[:, 0]] != facing[self._sides[:, 1]]
         lines: Floats = vertices[self.edges[rim]]
         return lines
+
+
+def face_normals(vertices: Floats, faces: Ints) -> Floats:
+    """Of faces (F, 3), outwards, of unit length, shape (F, 3)."""
+    a, b, c = (vertices[faces[:, corner]] for corner in range(3))
+    normals = np.cross(b - a, c - a)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    result: Floats = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0.0)
+    return result
 
 
 def _size_m(meshes: tuple[LinkMesh, ...], arm: ShownArm) -> float:

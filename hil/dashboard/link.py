@@ -82,6 +82,20 @@ class FarArm(Protocol):
     async def confirm(self) -> None:
         """Vouch that the limp arm is in its park pose."""
 
+    async def preview(
+        self, text: str, *, name: str, language: str, points: str, start: tuple[float, ...] | None
+    ) -> wire.Previewed:
+        """Have a task or program planned and checked."""
+
+    async def timeline(self, name: str) -> wire.Timeline:
+        """What was previewed, over time."""
+
+    async def arm_motion(self, digest: str) -> None:
+        """Arm for a previewed motion."""
+
+    async def grip(self) -> None:
+        """Wait until the server counts the dead-man as held."""
+
     async def settled(self, mark: int, within_s: float) -> Mode:
         """Wait until what was asked for at `mark` has ended."""
 

@@ -115,7 +115,8 @@ class LiveView(QWidget):
         session = self._session
         frame = session.newest
         ghost = session.ghost
-        key = (session.frames, session.live, ghost)
+        figure = session.figure
+        key = (session.frames, session.live, ghost, figure)
         if frame is None or key == self._drawn or not self.isVisible():
             return
         self._drawn = key
@@ -125,6 +126,9 @@ class LiveView(QWidget):
                 commanded=self._pose(frame.commanded if ghost is None else ghost.positions),
                 reported=self._pose(frame.reported),
                 stopping=self._pose(session.resting_place() or ()),
+                previewed=None if figure is None else self._pose(figure.positions),
+                failing=frozenset() if figure is None else figure.failing,
+                way=None if figure is None else figure.way,
             )
         )
         self._write_legend(frame)
@@ -145,12 +149,14 @@ class LiveView(QWidget):
         label, meaning = ("", tr("nothing reported")) if source is None else map(tr, SOURCES[source])
         known = f"<b>{label}</b> ({meaning})" if label else meaning
         ghost = tr("commanded") if self._session.ghost is None else f"<b>{self._session.ghost.words}</b>"
-        parts = (
+        parts: tuple[tuple[str, str, str], ...] = (
             (theme.simulated, "■", tr("solid: simulated")),
             (theme.commanded, "▒", tr("ghost: ") + ghost),
             (theme.reported, "▢", tr("outline: reported, ") + known),
             (theme.stopping, "┅", tr("dashes: would stop there if released now")),
         )
+        if (figure := self._session.figure) is not None:
+            parts += ((theme.previewed, "◧", f"<b>{figure.words}</b>"),)
         old = "" if frame is None or self._session.live else f"<b>{tr('NOT LIVE: as it was when last heard of.')}</b> "
         text = old + " &nbsp; ".join(
             f'<span style="color:{colour}">{sign}</span> {words}' for colour, sign, words in parts

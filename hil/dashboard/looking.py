@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -15,10 +16,22 @@ from hil.dashboard.arm import ShownArm
 from hil.dashboard.camera import FIELD_RAD, VIEWS, Camera
 from hil.dashboard.figures import FRAME_LENGTH, Body, Trace, box_lines, dashed, frame_lines, grid_lines, round_step_m
 from hil.dashboard.theme import Theme
+from hil.model.link_shapes import LinkMesh, capsule_meshes
 
 Floats = npt.NDArray[np.float64]
 
-LAYERS = ("simulated", "commanded", "reported", "stop", "trace", "fences", "world frame", "tool frame", "DH frames")
+LAYERS = (
+    "simulated",
+    "commanded",
+    "reported",
+    "stop",
+    "previewed",
+    "trace",
+    "fences",
+    "world frame",
+    "tool frame",
+    "DH frames",
+)
 SHOWN_AT_FIRST = frozenset(LAYERS) - {"DH frames"}
 
 ORBIT_RAD = math.radians(0.4)
@@ -39,12 +52,21 @@ class Pose(NamedTuple):
 
 
 class SceneState(NamedTuple):
-    """What is known of the arm now; None for what is not."""
+    """What is known of the arm now; None for what is not.
+
+    Attributes:
+        previewed: where a motion that is looked at has the arm.
+        failing: joints, or bodies by the names of the rig's shapes, that fail there.
+        way: of the tool in that motion, as lines (S, 2, 3); the same object as long as it is the same way.
+    """
 
     simulated: Pose | None = None
     commanded: Pose | None = None
     reported: Pose | None = None
     stopping: Pose | None = None
+    previewed: Pose | None = None
+    failing: frozenset[str] = frozenset()
+    way: Floats | None = None
 
 
 class Scene(Protocol):
@@ -87,6 +109,7 @@ class Stage:
         self.keep_in = nothing if fences is None or fences.keep_in is None else box_lines(fences.keep_in)
         keep_out = [] if fences is None else [box_lines(box) for box in fences.keep_out]
         self.keep_out = np.concatenate(keep_out) if keep_out else nothing
+        self.suspects = dict(_suspects(arm, self.body))
 
     def first_camera(self, aspect: float) -> Camera:
         """From which all of the arm is seen in a picture so many times as wide as high."""
@@ -121,6 +144,15 @@ class Stage:
         return frame_lines(
             np.array(frames).reshape(-1, 4, 4), FRAME_LENGTH * 2.0 * self.body.size_m, labels, camera.axes()
         )
+
+
+def _suspects(arm: ShownArm, body: Body) -> Iterator[tuple[str, LinkMesh]]:
+    """By name whatever can fail: joints, shown by the link that they move, and bodies as they are checked."""
+    for index, axis in enumerate(arm.axes):
+        yield axis.name, body.meshes[min(index + 1, arm.model.dof)]
+    if arm.rig is not None:
+        for shape, mesh in zip(arm.rig.shapes, capsule_meshes(arm.rig.shapes), strict=True):
+            yield shape.name, mesh
 
 
 def _numbers(origins: Floats) -> list[str]:

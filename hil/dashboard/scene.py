@@ -31,6 +31,7 @@ from hil.dashboard.theme import DARK, Theme  # noqa: E402
 
 Floats = npt.NDArray[np.float64]
 GHOST_ALPHA = 0.35
+PREVIEW_ALPHA = 0.5
 WIDE = 2.0
 
 SOLID = {GL.GL_DEPTH_TEST: True, GL.GL_BLEND: False, GL.GL_CULL_FACE: True, GL.GL_POLYGON_OFFSET_FILL: False}
@@ -89,6 +90,9 @@ class GlScene(Hands, GLViewMixin, QOpenGLWindow):  # type: ignore[misc]  # pyqtg
         self._state = SceneState()
         self._solid: list[Any] = []
         self._ghost: list[Any] = []
+        self._previewed: list[Any] = []
+        self._failing: dict[str, Any] = {}
+        self._way: Floats | None = None
         self._lines: dict[str, Any] = {}
         self._trace_version = -1
         self._shader = ShaderProgram(None, [VertexShader(VERTEX), FragmentShader(FRAGMENT)])
@@ -155,6 +159,7 @@ class GlScene(Hands, GLViewMixin, QOpenGLWindow):  # type: ignore[misc]  # pyqtg
         self.fit_again()
         self._place(self._solid, state.simulated, "simulated")
         self._place(self._ghost, state.commanded, "commanded")
+        self._place_preview(state)
         self._draw_lines()
         self.update()
 
@@ -174,7 +179,10 @@ class GlScene(Hands, GLViewMixin, QOpenGLWindow):  # type: ignore[misc]  # pyqtg
         self._line("stop", theme.stopping, _NOTHING, WIDE)
         # What can be seen through comes last, over all that is behind it.
         self._ghost = [self._mesh(mesh, theme.commanded, GHOST_ALPHA) for mesh in stage.body.meshes]
+        self._line("previewed", theme.previewed, _NOTHING, WIDE)
         self._line("frames", theme.text, _NOTHING, WIDE, on_top=True)
+        # Most windows never show a preview: what it needs is made when it is.
+        self._previewed, self._failing, self._way = [], {}, None
         self._trace_version = -1
         self.show_state(self._state)
 
@@ -213,11 +221,31 @@ class GlScene(Hands, GLViewMixin, QOpenGLWindow):  # type: ignore[misc]  # pyqtg
                 frame = self._stage.body.frame_of(number, *pose)
                 item.setTransform(QMatrix4x4(*frame.ravel().tolist()))
 
+    def _place_preview(self, state: SceneState) -> None:
+        stage, pose = self._stage, state.previewed
+        if stage is None or (pose is None and not self._previewed):
+            return
+        if not self._previewed:
+            theme = self._theme
+            self._previewed = [self._mesh(mesh, theme.previewed, PREVIEW_ALPHA) for mesh in stage.body.meshes]
+            self._failing = {name: self._mesh(mesh, theme.bad, 1.0) for name, mesh in stage.suspects.items()}
+        self._place(self._previewed, pose, "previewed")
+        for name, item in self._failing.items():
+            shown = pose is not None and name in state.failing and "previewed" in self.layers
+            item.setVisible(shown)
+            if shown and pose is not None:
+                item.setTransform(QMatrix4x4(*pose.frames[stage.suspects[name].link].ravel().tolist()))
+
     def _draw_lines(self) -> None:
         if self._stage is None or not self._lines:
             return
         stage, state, lines = self._stage, self._state, self._lines
         self._set("reported", None if state.reported is None else stage.outline(state.reported, self.camera))
+        way = None if state.previewed is None or "previewed" not in self.layers else state.way
+        lines["previewed"].setVisible(way is not None)
+        if way is not None and way is not self._way:
+            self._way = way
+            lines["previewed"].setData(pos=_flat(way))
         self._set("stop", None if state.stopping is None else stage.dashes(state.stopping, self.camera))
         ends, axes = stage.frame_lines(state, self.layers, self.camera)
         lines["frames"].setData(pos=_flat(ends), color=np.repeat(_palette(self._theme)[axes], 2, axis=0))

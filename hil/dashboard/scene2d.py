@@ -10,14 +10,16 @@ from PySide6.QtWidgets import QWidget
 
 from hil.dashboard.arm import ShownArm
 from hil.dashboard.camera import Camera
-from hil.dashboard.figures import Trace
+from hil.dashboard.figures import Trace, face_normals
 from hil.dashboard.looking import SHOWN_AT_FIRST, Hands, Pose, SceneState, Stage
 from hil.dashboard.theme import DARK, Theme
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 SHADES = 24
 DARKEST = 0.45
 GHOST_ALPHA = 90
+PREVIEW_ALPHA = 120
 
 
 class PaintedScene(Hands, QWidget):
@@ -79,9 +81,11 @@ class PaintedScene(Hands, QWidget):
             self._draw(painter, stage.trace.lines(), theme.trace, 1.0)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if state.commanded is not None and "commanded" in layers:
-            self._fill(painter, stage, state.commanded, theme.commanded, GHOST_ALPHA)
+            self._fill_arm(painter, stage, state.commanded, theme.commanded, GHOST_ALPHA)
         if state.simulated is not None and "simulated" in layers:
-            self._fill(painter, stage, state.simulated, theme.simulated, 255)
+            self._fill_arm(painter, stage, state.simulated, theme.simulated, 255)
+        if state.previewed is not None and "previewed" in layers:
+            self._paint_preview(painter, stage, state.previewed)
         if state.reported is not None and "reported" in layers:
             self._draw(painter, stage.outline(state.reported, self.camera), theme.reported, 1.6)
         if state.stopping is not None and "stop" in layers:
@@ -97,20 +101,32 @@ class PaintedScene(Hands, QWidget):
         places, _ = self.camera.project(ends, self.width(), self.height())
         painter.drawLines([QLineF(*line) for line in places.reshape(-1, 4).tolist()])
 
-    def _fill(self, painter: QPainter, stage: Stage, pose: Pose, colour: str, alpha: int) -> None:
-        body = stage.body
-        vertices = body.placed(*pose)
-        normals = body.normals(vertices)
-        first = vertices[body.faces[:, 0]]
+    def _paint_preview(self, painter: QPainter, stage: Stage, pose: Pose) -> None:
+        theme, state = self._theme, self._state
+        if state.way is not None:
+            self._draw(painter, state.way, theme.previewed, 1.6)
+        self._fill_arm(painter, stage, pose, theme.previewed, PREVIEW_ALPHA)
+        self._draw(painter, stage.outline(pose, self.camera), theme.previewed, 1.0)
+        for name in sorted(state.failing & stage.suspects.keys()):
+            mesh = stage.suspects[name]
+            frame = pose.frames[mesh.link]
+            self._fill(painter, mesh.vertices @ frame[:3, :3].T + frame[:3, 3], mesh.faces, theme.bad, 255)
+
+    def _fill_arm(self, painter: QPainter, stage: Stage, pose: Pose, colour: str, alpha: int) -> None:
+        self._fill(painter, stage.body.placed(*pose), stage.body.faces, colour, alpha)
+
+    def _fill(self, painter: QPainter, vertices: Floats, faces: Ints, colour: str, alpha: int) -> None:
+        normals = face_normals(vertices, faces)
+        first = vertices[faces[:, 0]]
         seen = np.flatnonzero(np.einsum("fi,fi->f", normals, self.camera.eye_m() - first) > 0.0)
         places, depths = self.camera.project(vertices, self.width(), self.height())
-        order = seen[np.argsort(-depths[body.faces[seen]].mean(axis=1))]
+        order = seen[np.argsort(-depths[faces[seen]].mean(axis=1))]
         light = self.camera.axes()[2] + 0.5 * self.camera.axes()[1] - 0.3 * self.camera.axes()[0]
         bright = np.clip(normals[order] @ (light / np.linalg.norm(light)), 0.0, 1.0)
         shades = np.rint(bright * (SHADES - 1)).astype(int).tolist()
         brushes = [_shade(colour, DARKEST + (1.0 - DARKEST) * k / (SHADES - 1), alpha) for k in range(SHADES)]
         painter.setPen(Qt.PenStyle.NoPen)
-        for corners, shade in zip(places[body.faces[order]].tolist(), shades, strict=True):
+        for corners, shade in zip(places[faces[order]].tolist(), shades, strict=True):
             if alpha == 255:  # its own colour closes the seams between neighbours
                 painter.setPen(QPen(brushes[shade], 0.6))
             painter.setBrush(brushes[shade])

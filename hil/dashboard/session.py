@@ -6,6 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,23 @@ class Ghost(NamedTuple):
     words: str
 
 
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """One pose of a motion that is looked at, as an arm of its own in the scene.
+
+    Attributes:
+        positions: per axis, rad or m.
+        failing: joints and bodies that fail there.
+        way: of the tool in the whole motion, lines (S, 2, 3), metres.
+        words: what it is, for the legend.
+    """
+
+    positions: tuple[float, ...]
+    failing: frozenset[str]
+    way: Floats
+    words: str
+
+
 class Session(QObject):
     """One arm that is looked at.
 
@@ -61,6 +79,7 @@ class Session(QObject):
         arm: None before the service has told.
         newest: None before the first frame.
         ghost: None to have the commanded pose drawn.
+        figure: None while no motion is looked at.
         parted: why there is no service; empty while there is one.
     """
 
@@ -79,6 +98,7 @@ class Session(QObject):
         self.lease: wire.LeaseNews | None = None
         self.newest: Telemetry | None = None
         self.ghost: Ghost | None = None
+        self.figure: Figure | None = None
         self.parted = tr("connecting")
         self.history = History(0)
         self.trace = Trace()

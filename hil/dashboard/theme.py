@@ -33,6 +33,7 @@ class Theme:
     commanded: str
     reported: str
     stopping: str
+    previewed: str
     trace: str
     fence: str
     keep_out: str
@@ -58,6 +59,7 @@ DARK = Theme(
     commanded="#56b4e9",
     reported="#f0a030",
     stopping="#ff6a4d",
+    previewed="#e08fbf",
     trace="#f0e442",
     fence="#7d8894",
     keep_out="#ff6a4d",
@@ -83,6 +85,7 @@ LIGHT = Theme(
     commanded="#0072b2",
     reported="#b45700",
     stopping="#c62f14",
+    previewed="#a8447f",
     trace="#8a5a00",
     fence="#7f8893",
     keep_out="#c62f14",

@@ -31,7 +31,7 @@ from hil.service.running import RunningLab
 from hil.service.settings import is_loopback
 from hil.service.skeleton import skeleton
 from hil.service.tokens import TokenError
-from hil.service.uploads import Job, Verdict
+from hil.service.uploads import Job, told
 from hil.service.wire import PICTURE_HEADER, ROOT, Code
 
 PAGE = Path(__file__).parent / "page"
@@ -400,7 +400,7 @@ class _Reception:
         verdict = await self._lab.uploads.preview(job)
         desk.shelf.keep(visitor.user, verdict)
         self._note(visitor, "upload", desk.arm, "done" if verdict.ok else "refused")
-        return _json(_previewed(desk.arm, verdict, visitor.name))
+        return _json(told(desk.arm, verdict, visitor.name))
 
     async def timeline(self, request: web.Request) -> web.StreamResponse:
         """What was previewed lately, over time; for whoever had it previewed."""
@@ -467,25 +467,6 @@ class _Reception:
 def _may_read(visitor: Visitor, entry: Entry) -> bool:
     arm = entry.data.arm if isinstance(entry.data, Deed) else ""
     return not arm or visitor.grant.covers(arm)
-
-
-def _previewed(arm: str, verdict: Verdict, name: str) -> wire.Previewed:
-    return wire.Previewed(
-        arm=arm,
-        ok=verdict.ok,
-        refusals=verdict.refusals,
-        digest=verdict.digest,
-        certificate=verdict.certificate,
-        certificate_digest=verdict.certificate_digest,
-        until_epoch_s=verdict.until_epoch_s,
-        made_for=name if verdict.ok else "",
-        start=verdict.start,
-        start_within=verdict.start_within,
-        duration_s=verdict.duration_s,
-        peak_share=verdict.peak_share,
-        timeline=verdict.timeline_name,
-        notes=(*((verdict.words,) if verdict.words else ()), *verdict.notes),
-    )
 
 
 def _name(host: str) -> str:

@@ -642,13 +642,21 @@ class AsyncArm:
         Raises:
             RefusedByLabError, InterlockError: it may not be.
         """
-        mark = self.mark
         await self.grip()
+        await self.arm_motion(digest)
+        await self.request(wire.Start, digest=digest)
+
+    async def arm_motion(self, digest: str) -> None:
+        """Arm for a previewed motion; nothing moves by it.
+
+        Raises:
+            RefusedByLabError, InterlockError: it may not be.
+        """
+        mark = self.mark
         await self.request(wire.ArmMotion, digest=digest)
         await self.until(lambda: self.mode is Mode.ARMED or bool(refusal_in(self.since(mark))), _BEGIN_S)
         if words := refusal_in(self.since(mark)):
             raise InterlockError(words)
-        await self.request(wire.Start, digest=digest)
 
     async def go(self, to: str, speed_share: float = 0.25) -> None:
         """A move to `home` or `park`, planned by the server; somebody keeps saying `hold`."""

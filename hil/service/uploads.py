@@ -25,7 +25,7 @@ from hil.runtime.recorder import PART_BYTES
 from hil.runtime.rtprio import go_after_others
 from hil.service.gate import BOX_SLACK_M, SLACK
 from hil.service.grants import WorkBox
-from hil.service.wire import encode
+from hil.service.wire import Previewed, encode
 from hil.types import Record, Refusal
 from hil.units import DEG, MM
 
@@ -270,6 +270,26 @@ class _Kept(Generic[T]):
     def find(self, key: tuple[str, str]) -> T | None:
         found = self._kept.get(key)
         return None if found is None else found[0]
+
+
+def told(arm: str, verdict: Verdict, name: str) -> Previewed:
+    """What became of an upload, for whoever sent it; `name` is theirs."""
+    return Previewed(
+        arm=arm,
+        ok=verdict.ok,
+        refusals=verdict.refusals,
+        digest=verdict.digest,
+        certificate=verdict.certificate,
+        certificate_digest=verdict.certificate_digest,
+        until_epoch_s=verdict.until_epoch_s,
+        made_for=name if verdict.ok else "",
+        start=verdict.start,
+        start_within=verdict.start_within,
+        duration_s=verdict.duration_s,
+        peak_share=verdict.peak_share,
+        timeline=verdict.timeline_name,
+        notes=(*((verdict.words,) if verdict.words else ()), *verdict.notes),
+    )
 
 
 # -- the process -----------------------------------------------------------------------------------------
