@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSettings, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QWidget
 
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
@@ -19,6 +19,7 @@ from hil.dashboard.widgets import dress, push
 SEEN = "tour_seen"
 """Setting that says that the tour has begun once."""
 
+LINES = 2
 FRAME = 3
 FOLLOW_EVERY_MS = 100
 
@@ -125,7 +126,6 @@ class Tour(QWidget):
         self.words = QLabel()
         self.words.setTextFormat(Qt.TextFormat.RichText)
         self.words.setWordWrap(True)
-        self.words.setMinimumHeight(2 * self.words.fontMetrics().lineSpacing())
         self._count = QLabel()
         self._back = push(tr("&Back"), lambda: self.go(-1))
         self.next = push(tr("&Next"), lambda: self.go(1))
@@ -137,7 +137,7 @@ class Tour(QWidget):
             row.addWidget(widget)
         for button in (self._back, self.next, self._leave):
             button.installEventFilter(self)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(LINES * self.words.fontMetrics().lineSpacing() + 2 * 6 + FRAME)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setObjectName("tour")
         self.set_theme(theme)
