@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections import deque
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from hil.runtime import wiring
 from hil.runtime.journal import SessionRecord
 from hil.runtime.mailbox import MailboxReader
 from hil.runtime.pacing import Watch, run_paced
-from hil.runtime.processes import has_ended, parent_ended
+from hil.runtime.processes import death_of, death_of_parent
 from hil.runtime.ring import RECORDER_SLOT, RingWriter
 from hil.runtime.rtprio import prepare_realtime
 from hil.types import Disconnect, Record, Request, TickRecord
@@ -63,8 +64,9 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
     )
     ring = RingWriter.attach(spec.ring)
     mailbox = MailboxReader(spec.mailbox)
-    _await_recorder(ring, recorder)
-    watch = Watch(parent_ended, lambda: has_ended(recorder), mailbox.age_s, ring.reader_age_s)
+    recorder_dead = death_of(recorder)
+    _await_recorder(ring, recorder_dead)
+    watch = Watch(death_of_parent(), recorder_dead, mailbox.age_s, ring.reader_age_s)
     bridge = wiring.serial_bridge(spec.session, spec.rig)
     encode = msgspec.msgpack.Encoder().encode
     newest: deque[TickRecord] = deque(maxlen=1)
@@ -96,8 +98,8 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
     ring.close("the session ended")
 
 
-def _await_recorder(ring: RingWriter, recorder: Connection) -> None:
+def _await_recorder(ring: RingWriter, recorder_dead: Callable[[], bool]) -> None:
     """Nothing is sent before somebody keeps the journal; a recorder that never comes is noticed by the watch."""
     deadline_s = time.monotonic() + RECORDER_START_S
-    while ring.slot(RECORDER_SLOT) is None and not has_ended(recorder) and time.monotonic() < deadline_s:
+    while ring.slot(RECORDER_SLOT) is None and not recorder_dead() and time.monotonic() < deadline_s:
         time.sleep(0.005)

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
+from collections.abc import Callable
 from multiprocessing import parent_process
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 _QUERY_LIMITED_INFORMATION = 0x1000
 _STILL_ACTIVE = 259
 
 
-def has_ended(life_line: Connection) -> bool:
-    """True once the process that alone holds the other end of this pipe is gone; neither ever writes to it.
+def death_of(life_line: Connection | int) -> Callable[[], bool]:
+    """A question cheap enough for every tick: is the process gone that alone holds the other end of this pipe?
 
-    The system closes that end with the process, however it ends, and before its parent could know: a killed child stays
-    in the process table until its parent asks, and only Linux shows to others that it is dead.
+    Nothing is ever written to it. The system closes that end with the process, however it ends, and before its parent
+    could know: a killed child stays in the process table until its parent asks, and only Linux shows to others that it
+    is dead.
+
+    Args:
+        life_line: this end, or the sentinel of a process.
     """
-    try:
-        return life_line.poll()
-    except OSError:
-        return True  # how Windows says it
+    if sys.platform == "win32":
+        return lambda: bool(wait([life_line], timeout=0))
+    poller = select.poll()
+    poller.register(life_line, select.POLLIN)
+    return lambda: bool(poller.poll(0))
 
 
-def parent_ended() -> bool:
-    """True once the process that started this one with `multiprocessing` is gone, reaped or not."""
+def death_of_parent() -> Callable[[], bool]:
+    """The same of the process that has started this one with `multiprocessing`."""
     parent = parent_process()
-    return parent is not None and not parent.is_alive()
+    return death_of(parent.sentinel) if parent is not None else lambda: False
 
 
 def process_alive(pid: int) -> bool:
