@@ -30,7 +30,7 @@ from hil.runtime.journal import Completeness, Verdict, read_journal, verify
 from hil.runtime.pacing import OWNER_SILENT_S, RECORDER_SILENT_S
 from hil.runtime.replay import replay
 from hil.runtime.ring import default_folder
-from hil.types import Confirm, Disconnect, Mode, Stop, TickRecord
+from hil.types import Confirm, Disconnect, EndStream, Mode, Request, Stop, TickRecord
 
 FRAME_S = 0.02
 LINE_S = 48 * 10 / 115200
@@ -134,6 +134,17 @@ class Lateness:
         """Measure no more."""
         self._over.set()
         self._thread.join()
+
+
+def allowed_step(facts: RigFacts, late_s: float) -> float:
+    """What a pulse may move in one frame of the board, as a part of the speed limit.
+
+    A board that gets a line every period goes to each in one look-ahead, and is on its way to a sample that lies one
+    look-ahead of motion away. Lines that come unevenly reach it up to one frame apart from where they belong, for it
+    looks at them once a frame, and as much as loop and fake were late; the way to the newest sample is longer by that,
+    and takes one look-ahead all the same.
+    """
+    return 1.0 + (FRAME_S + FAKE_LATE_S + 2.0 * late_s) / facts.look_ahead_s
 
 
 class Program:
@@ -350,29 +361,34 @@ def kill_round(target: str, setting: Setting, rng: random.Random, folder: Path, 
         _judge_exit(outcome, stage, code, -signal.SIGKILL if target == "owner" else 1, _SAYS[target])
         trace = stage.trace() if target == "fake" else stage.rest()
         _JUDGES[target](outcome, stage, trace, killed_s)
-        outcome.within("step per frame, of the limit", trace.worst_step(killed_s - 1.0), 1.25)
+        _judge_steps(outcome, stage, trace, killed_s)
         _judge_replay(outcome, stage.journal)
         if start_again and target != "fake":
             _judge_next_start(outcome, stage, trace)
     return outcome
 
 
+def _judge_steps(outcome: Outcome, stage: Scene, trace: Trace, blow_s: float) -> None:
+    since_s = blow_s - 1.0
+    allowed = allowed_step(stage.facts, stage.lateness.worst_s(since_s))
+    outcome.within("step per frame, of the limit", trace.worst_step(since_s), allowed)
+
+
 def _judge_loop_kill(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
-    pulse_s = trace.last_pulse_change_s(killed_s) - killed_s
-    bound_s = stage.facts.look_ahead_s + FRAME_S + LINE_S + stage.slack_s(killed_s)
-    outcome.within("last pulse after the kill, s", pulse_s, bound_s)
-    rest_s = trace.last_motion_s(killed_s) - killed_s
-    outcome.within("arm at rest after the kill, s", rest_s, bound_s + stage.settle_s)
+    _judge_end_of_stream(outcome, stage, trace, killed_s)
     _judge_journal(outcome, stage, Completeness.UNFINISHED, killed_s)
 
 
 def _judge_owner_kill(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
-    _judge_controlled_stop(outcome, stage, trace, killed_s, OWNER_SILENT_S, Disconnect)
+    _judge_end_of_stream(outcome, stage, trace, killed_s)
+    _judge_notice(outcome, stage, killed_s, 0.0, EndStream)
     _judge_journal(outcome, stage, Completeness.COMPLETE, killed_s)
+    late = [r.t_s for r in _ticks(stage.journal) if r.sent is not None and r.t_s >= _asked_s(stage, EndStream)]
+    outcome.hold(not late, f"{len(late)} commands were sent after the loop had seen that its owner is dead")
 
 
 def _judge_recorder_kill(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
-    _judge_controlled_stop(outcome, stage, trace, killed_s, RECORDER_SILENT_S, Stop)
+    _judge_end_of_stream(outcome, stage, trace, killed_s)
     _judge_journal(outcome, stage, Completeness.UNFINISHED, killed_s)
 
 
@@ -397,19 +413,39 @@ _SAYS = {
 TARGETS = tuple(_JUDGES)
 
 
-def _judge_controlled_stop(
-    outcome: Outcome, stage: Scene, trace: Trace, killed_s: float, silent_s: float, kind: type[Stop | Disconnect]
-) -> None:
-    """A stop within limits: how soon it was noticed (where the journal can still tell), and when nothing moved."""
-    asked = [r.t_s for r in _ticks(stage.journal) if any(isinstance(q, kind) for q in r.requests)]
-    notice_s = silent_s + stage.facts.period_s
-    if asked and asked[0] >= killed_s:
-        outcome.within("notice after the blow, s", asked[0] - killed_s, notice_s + stage.slack_s(killed_s))
+def _judge_end_of_stream(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
+    """One promise, whoever is dead: nothing more is sent, and the board ends the look-ahead that it has."""
     pulse_s = trace.last_pulse_change_s(killed_s) - killed_s
-    bound_s = notice_s + stage.stop_time_s + stage.slack_s(killed_s)
-    outcome.within("last pulse after the blow, s", pulse_s, bound_s)
+    bound_s = stage.facts.look_ahead_s + FRAME_S + LINE_S + stage.slack_s(killed_s)
+    outcome.within("last pulse after the kill, s", pulse_s, bound_s)
     rest_s = trace.last_motion_s(killed_s) - killed_s
-    outcome.within("arm at rest after the blow, s", rest_s, bound_s + stage.settle_s)
+    outcome.within("arm at rest after the kill, s", rest_s, bound_s + stage.settle_s)
+
+
+def _judge_controlled_stop(
+    outcome: Outcome, stage: Scene, trace: Trace, paused_s: float, silent_s: float, kind: type[Request]
+) -> None:
+    """A stop within limits, for somebody who may be alive: how soon it was noticed, and when nothing moved."""
+    notice_s = _judge_notice(outcome, stage, paused_s, silent_s, kind)
+    pulse_s = trace.last_pulse_change_s(paused_s) - paused_s
+    bound_s = notice_s + stage.stop_time_s + stage.slack_s(paused_s)
+    outcome.within("last pulse after the pause began, s", pulse_s, bound_s)
+    rest_s = trace.last_motion_s(paused_s) - paused_s
+    outcome.within("arm at rest after the pause began, s", rest_s, bound_s + stage.settle_s)
+
+
+def _judge_notice(outcome: Outcome, stage: Scene, since_s: float, silent_s: float, kind: type[Request]) -> float:
+    """The loop has to notice within a tick of the time that is allowed to be silent, which is returned with it."""
+    notice_s = silent_s + stage.facts.period_s
+    if (asked_s := _asked_s(stage, kind)) >= since_s:
+        outcome.within("notice after the blow, s", asked_s - since_s, notice_s + stage.slack_s(since_s))
+    return notice_s
+
+
+def _asked_s(stage: Scene, kind: type[Request]) -> float:
+    """When the loop took the first such request."""
+    asked = (r.t_s for r in _ticks(stage.journal) if any(isinstance(q, kind) for q in r.requests))
+    return next(asked, float("inf"))
 
 
 def _judge_exit(outcome: Outcome, stage: Scene, code: int, expected: int, words: str) -> None:
@@ -470,7 +506,7 @@ def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path,
         os.kill(pids[target], signal.SIGCONT)
         _judge_exit(outcome, stage, stage.owner.ends(15.0), 1, "stop: ")
         trace = stage.rest()
-        outcome.within("step per frame, of the limit", trace.worst_step(paused_s - 1.0), 1.25)
+        _judge_steps(outcome, stage, trace, paused_s)
         outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
         if target == "loop":
             rest_s = trace.last_pulse_change_s(paused_s) - paused_s
@@ -480,7 +516,7 @@ def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path,
             outcome.within("last pulse after the pause began or ended, s", late_s, bound_s)
         else:
             silent_s = OWNER_SILENT_S if target == "owner" else RECORDER_SILENT_S
-            kind: type[Stop | Disconnect] = Disconnect if target == "owner" else Stop
+            kind: type[Request] = Disconnect if target == "owner" else Stop
             _judge_controlled_stop(outcome, stage, trace, paused_s, silent_s, kind)
         _judge_journal(outcome, stage, Completeness.COMPLETE, paused_s)
         _judge_replay(outcome, stage.journal)
@@ -512,7 +548,7 @@ def polite_round(
         pulse_s = trace.last_pulse_change_s(asked_s) - asked_s
         bound_s = 0.1 + stage.facts.period_s + stage.stop_time_s + stage.slack_s(asked_s)
         outcome.within("last pulse after the signal, s", pulse_s, bound_s)
-        outcome.within("step per frame, of the limit", trace.worst_step(asked_s - 1.0), 1.25)
+        _judge_steps(outcome, stage, trace, asked_s)
         outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
         _judge_journal(outcome, stage, Completeness.COMPLETE, asked_s)
         _judge_replay(outcome, stage.journal)

@@ -29,6 +29,7 @@ from kill_rounds import (
     Outcome,
     Program,
     Trace,
+    allowed_step,
     await_that,
 )
 from soak_oracles import read_rig
@@ -298,6 +299,12 @@ class Lab:
         line_s = self.facts.look_ahead_s + FRAME_S + LINE_S + FAKE_LATE_S
         return notice_s + self.facts.period_s + self.stop_time_s + line_s + self.lateness.worst_s(since_s)
 
+    def judge_steps(self, outcome: Outcome, trace: Trace, blow_s: float) -> None:
+        """No pulse jumps, from a second before it on."""
+        since_s = blow_s - 1.0
+        allowed = allowed_step(self.facts, self.lateness.worst_s(since_s))
+        outcome.within("step per frame, of the limit", trace.worst_step(since_s), allowed)
+
     def close(self) -> None:
         """Clear up."""
         self.cable.close()
@@ -331,7 +338,7 @@ def _judge_stop(outcome: Outcome, stage: Lab, since_s: float, notice_s: float) -
     bound_s = stage.bound_s(since_s, notice_s)
     outcome.within("last pulse after it, s", trace.last_pulse_change_s(since_s) - since_s, bound_s)
     outcome.within("arm at rest after it, s", trace.last_motion_s(since_s) - since_s, bound_s + stage.facts.settle_s)
-    outcome.within("step per frame, of the limit", trace.worst_step(since_s - 1.0), 1.25)
+    stage.judge_steps(outcome, trace, since_s)
     outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
     return trace
 
@@ -388,7 +395,7 @@ def taken_over(stage: Lab, rng: random.Random) -> Outcome:
         outcome.within("last pulse of the student's axis, s", last_s - asked_s, bound_s)
         teachers_s = _last_change_s(trace, TEACHER_AXIS, asked_s)
         outcome.hold(teachers_s > last_s, "the last byte was not the teacher's")
-        outcome.within("step per frame, of the limit", trace.worst_step(asked_s - 1.0), 1.25)
+        stage.judge_steps(outcome, trace, asked_s)
     return outcome
 
 
