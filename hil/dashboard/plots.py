@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QImage, QPaintDevice, QPainter, QTransform
-from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtGui import QKeyEvent, QPainter, QTransform
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QHBoxLayout,
     QMenu,
     QScrollBar,
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from hil.dashboard.curves import DASHES, column_of, points_of, write_csv
+from hil.dashboard.export import fill_menu, kind_of, write_picture
 from hil.dashboard.readout import Readout
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
@@ -30,6 +31,7 @@ from hil.dashboard.theme import Theme, ink_on
 from hil.dashboard.widgets import push, toggle
 
 DRAW_EVERY_MS = 80
+PLOT_NAMES = ("position", "error", "speed")
 PLOTS = (("position", ("commanded", "simulated", "reported")), ("error", ("error",)), ("speed", ("speed",)))
 SPANS_S = {"10 s": 10.0, "30 s": 30.0, "2 min": 120.0, "10 min": 600.0, "1 h": 3600.0, "4 h": 14400.0}
 FIRST_SPAN = "30 s"
@@ -42,10 +44,8 @@ DASH_UNITS = 170
 SCROLL_STEPS_S = 0.1
 HEAD_ROOM = 0.06
 TICK_DENSITY = 2.0
-EXPORT_SCALE = 3
-"""Points of an exported picture for one on the screen."""
-
-FORMATS = {"png": "PNG (*.png)", "svg": "SVG (*.svg)", "csv": "CSV (*.csv)"}
+CURSOR_STEPS = 100
+"""Steps of the cursor by keys across a plot."""
 
 
 class Axis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
@@ -87,9 +87,34 @@ class Curve(pg.PlotCurveItem):  # type: ignore[misc]
 
 
 class Area(pg.GraphicsLayoutWidget):  # type: ignore[misc]
-    """Where the plots are; tells when the mouse has left."""
+    """Where the plots are; tells when the mouse has left, and which keys are pressed.
+
+    Signals:
+        left: the mouse has.
+        stepped: so many steps to the right.
+        ended: -1 for the left end, 1 for the right one.
+        zoomed: 1 for less time, -1 for more.
+    """
 
     left = Signal()
+    stepped = Signal(int)
+    ended = Signal(int)
+    zoomed = Signal(int)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Arrows, ends, plus and minus; anything else is somebody else's."""
+        keys, key = Qt.Key, event.key()
+        far = 10 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
+        if key in (keys.Key_Left, keys.Key_Right):
+            self.stepped.emit(far if key == keys.Key_Right else -far)
+        elif key in (keys.Key_Home, keys.Key_End):
+            self.ended.emit(1 if key == keys.Key_End else -1)
+        elif key in (keys.Key_Plus, keys.Key_Equal, keys.Key_Minus):
+            self.zoomed.emit(-1 if key == keys.Key_Minus else 1)
+        elif key == keys.Key_Backspace:
+            self.left.emit()
+        else:
+            event.ignore()
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """The mouse is elsewhere."""
@@ -100,7 +125,12 @@ class Area(pg.GraphicsLayoutWidget):  # type: ignore[misc]
 class PlotsView(QWidget):
     """The curves, their buttons, and the numbers under the cursor; drawn on a timer of its own."""
 
-    exported = Signal(str)
+    KEYS = (
+        ("Left, Right", "cursor in the plots; with Shift, ten times as far"),
+        ("Home, End", "cursor to the oldest and to the newest that is shown"),
+        ("+, -", "less and more time"),
+        ("Backspace", "no cursor"),
+    )
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -120,7 +150,12 @@ class PlotsView(QWidget):
         self._lines = [self._cursor_line(plot) for plot in self._plots.values()]
         self._area.scene().sigMouseMoved.connect(self._point)
         self._area.left.connect(lambda: self.point_at(None))
+        self._area.stepped.connect(self._step)
+        self._area.ended.connect(lambda side: self.point_at(self._seen[side > 0]))
+        self._area.zoomed.connect(lambda way: self._spans.setCurrentIndex(max(0, self._spans.currentIndex() - way)))
+        self._area.setAccessibleName(tr("Curves: arrows move the cursor"))
         self._scroll = QScrollBar(Qt.Orientation.Horizontal)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._scroll.setAccessibleName(tr("Scroll back through the session"))
         self._scroll.valueChanged.connect(self._scrolled)
         self._pause = toggle(
@@ -194,10 +229,8 @@ class PlotsView(QWidget):
         more = push(tr("Export"))
         more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
-        for kind in FORMATS:
-            menu.addAction(kind.upper()).triggered.connect(lambda _=False, kind=kind: self._ask_export(kind))
-        menu.addSeparator()
-        menu.addAction(tr("Clear curves and trace"), self.clear)
+        self._fill_export(menu)
+        menu.aboutToShow.connect(lambda: self._fill_export(menu))
         more.setMenu(menu)
         row.addWidget(more)
         return row
@@ -285,6 +318,19 @@ class PlotsView(QWidget):
             if time_s is not None:
                 line.setValue(time_s)
         self._show_numbers()
+
+    @property
+    def _seen(self) -> tuple[float, float]:
+        """From when to when curves are shown."""
+        begin_s, end_s = self._plots["position"].viewRange()[0]
+        newest_s = self._session.history.end_s
+        return begin_s, end_s if newest_s is None else min(end_s, newest_s)
+
+    def _step(self, steps: int) -> None:
+        """The cursor, by keys; at first it is where the newest is."""
+        begin_s, end_s = self._seen
+        at_s = end_s if self._cursor_s is None else self._cursor_s
+        self.point_at(min(max(at_s + steps * self._span_s / CURSOR_STEPS, begin_s), end_s))
 
     def clear(self) -> None:
         """Forget curves and trace; what comes is kept again."""
@@ -407,50 +453,60 @@ class PlotsView(QWidget):
 
     # -- export ------------------------------------------------------------------------------------------
 
-    def export(self, path: Path) -> None:
-        """Write what is shown as PNG, SVG or CSV, by the file's ending."""
-        kind = path.suffix.lower().removeprefix(".")
-        if kind == "csv":
-            self._export_csv(path)
-        elif kind == "svg":
-            drawing = QSvgGenerator()
-            drawing.setFileName(str(path))
-            drawing.setSize(self._area.size())
-            drawing.setViewBox(self._area.rect())
-            self._render(drawing)
-        else:
-            picture = QImage(EXPORT_SCALE * self._area.size(), QImage.Format.Format_RGB32)
-            self._render(picture)
-            if not picture.save(str(path)):
-                raise OSError(None, tr("the picture cannot be written"), str(path))
-        self.exported.emit(tr("written: {path}", path=path))
+    def export(self, path: Path, plots: Collection[str] = PLOT_NAMES) -> None:
+        """Write what is shown of these plots as PNG, SVG or CSV, by the file's ending.
 
-    def _render(self, device: QPaintDevice) -> None:
-        painter = QPainter(device)
-        self._area.render(painter)
-        painter.end()
+        Raises:
+            OSError: the file cannot be written.
+        """
+        if kind_of(path) == "csv":
+            self._export_csv(path, plots)
+            return
+        with self._only(plots):
+            write_picture(path, self._area.size(), self._area.render)
 
-    def _export_csv(self, path: Path) -> None:
+    @contextmanager
+    def _only(self, names: Collection[str]) -> Iterator[None]:
+        """These plots alone, of those that are shown, the last one with its times."""
+        shown = [name for name, plot in self._plots.items() if plot.isVisible()]
+        kept = [name for name in shown if name in names] or shown
+        for name in shown:
+            self._plots[name].setVisible(name in kept)
+            self._plots[name].getAxis("bottom").setStyle(showValues=name == kept[-1])
+        self._area.ci.layout.activate()
+        try:
+            yield
+        finally:
+            for name in shown:
+                self._plots[name].setVisible(True)
+                self._plots[name].getAxis("bottom").setStyle(showValues=name == shown[-1])
+            self._area.ci.layout.activate()
+
+    def _export_csv(self, path: Path, plots: Collection[str]) -> None:
         arm, history = self._session.arm, self._session.history
         if arm is None or history.end_s is None:
             return
         end_s = history.end_s if self._end_s is None else self._end_s
         columns = [
-            key
-            for key, curve in self._curves.items()
-            if curve.isVisible() and self._plots[_plot_of(key[0])].isVisible()
+            (quantity, axis)
+            for (quantity, axis), curve in self._curves.items()
+            if curve.isVisible() and _plot_of(quantity) in plots and self._plots[_plot_of(quantity)].isVisible()
         ]
         write_csv(path, arm, history, columns, (end_s - self._span_s, end_s))
 
-    def _ask_export(self, kind: str) -> None:
-        name, _ = QFileDialog.getSaveFileName(self, tr("Export"), f"curves.{kind}", FORMATS[kind])
-        if not name:
-            return
-        path = Path(name) if Path(name).suffix else Path(f"{name}.{kind}")
-        try:
-            self.export(path)
-        except OSError as error:
-            self._session.failed.emit(f"{path}: {error.strerror or error}")
+    def _fill_export(self, menu: QMenu) -> None:
+        """All that is shown, or one plot of it."""
+        for part in menu.findChildren(QMenu):
+            part.deleteLater()
+        menu.clear()
+        shown = [name for name, plot in self._plots.items() if plot.isVisible()]
+        fill_menu(menu.addMenu(tr("&All")), self._session, "curves", self.export, self)
+        for name in shown:
+            fill_menu(
+                menu.addMenu(tr(name)), self._session, name, lambda path, name=name: self.export(path, (name,)), self
+            )  # type: ignore[misc]
+        menu.addSeparator()
+        menu.addAction(tr("&Clear curves and trace"), self.clear)
 
 
 def _plot_of(quantity: str) -> str:

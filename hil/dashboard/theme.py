@@ -15,7 +15,7 @@ class Theme:
     """All colours, as #rrggbb.
 
     Attributes:
-        curves: per joint; the palette of Okabe and Ito, lightened or darkened to stand off the background.
+        curves: per joint; no two look alike to people who lack one kind of cones, and all stand off the background.
         axes: of frames: x, y, z, and their writing.
     """
 
@@ -66,7 +66,7 @@ DARK = Theme(
     good="#2fb58a",
     warn="#f0a030",
     bad="#ff6a4d",
-    curves=("#56b4e9", "#f0a030", "#2fb58a", "#f0e442", "#e08fbf", "#ff6a4d", "#b0b8c2", "#8ea2ff"),
+    curves=("#06e5ff", "#fa980c", "#43b284", "#f5ff13", "#bc79ad", "#e8693b", "#d4f9e5", "#7e85f4"),
     axes=("#ff7a5c", "#4fd0a0", "#6fa8ff", "#e8eaed"),
 )
 
@@ -92,7 +92,7 @@ LIGHT = Theme(
     good="#00805c",
     warn="#a85400",
     bad="#c62f14",
-    curves=("#0072b2", "#b45700", "#00805c", "#8a6d00", "#a8447f", "#c62f14", "#4a525c", "#4a4fc4"),
+    curves=("#0166e9", "#b45700", "#0c4150", "#421a00", "#c800a2", "#894d2e", "#5d736b", "#1600b6"),
     axes=("#c62f14", "#00805c", "#1f5fd0", "#1c2127"),
 )
 
