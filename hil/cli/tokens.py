@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import time
@@ -252,9 +253,8 @@ def forget(
     tokens = forget_tokens(loaded.issued, user=name, ended_before_s=now_s if ended else float("-inf"))
     slots = 0
     if loaded.bookings.is_file():
-        bookings = Bookings(loaded.bookings, loaded.settings.bookings)
-        slots = bookings.forget_before(now_s) if name is None else bookings.forget_user(name)
-        bookings.close()
+        with contextlib.closing(Bookings(loaded.bookings, loaded.settings.bookings)) as bookings:
+            slots = bookings.forget_before(now_s) if name is None else bookings.forget_user(name)
     print(f"{tokens} tokens and {slots} slots are forgotten")
 
 

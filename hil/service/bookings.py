@@ -120,17 +120,22 @@ class Bookings:
                 # Names of people are in it, so that nobody else reads it.
                 os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
             self._base = sqlite3.connect(self._path, isolation_level=None)
-            # A power failure may lose the last slot, never the file; and the service waits for no disk.
-            self._base.execute("PRAGMA journal_mode = WAL")
-            self._base.execute("PRAGMA synchronous = NORMAL")
-            self._base.execute("PRAGMA secure_delete = ON")
-            (version,) = self._base.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                self._base.executescript(_SCHEMA)
-            elif version != _VERSION:
-                raise ConfigError(
-                    self._path, "version", version, str(_VERSION), "Move the file away: a new one is made"
-                )
+            try:
+                self._prepare()
+            except BaseException:
+                self.close()
+                raise
+
+    def _prepare(self) -> None:
+        # A power failure may lose the last slot, never the file; and the service waits for no disk.
+        self._base.execute("PRAGMA journal_mode = WAL")
+        self._base.execute("PRAGMA synchronous = NORMAL")
+        self._base.execute("PRAGMA secure_delete = ON")
+        (version,) = self._base.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            self._base.executescript(_SCHEMA)
+        elif version != _VERSION:
+            raise ConfigError(self._path, "version", version, str(_VERSION), "Move the file away: a new one is made")
 
     def close(self) -> None:
         """Let go of the file."""

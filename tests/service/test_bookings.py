@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sqlite3
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,16 +23,15 @@ MINUTE_S = 60.0
 
 
 @pytest.fixture
-def bookings() -> Bookings:
-    made = Bookings(IN_MEMORY, BookingRules())
-    made.set_condition("a", Condition.READY)
-    return made
+def bookings() -> Iterator[Bookings]:
+    with contextlib.closing(Bookings(IN_MEMORY, BookingRules())) as made:
+        made.set_condition("a", Condition.READY)
+        yield made
 
 
-def test_an_arm_that_the_service_has_not_looked_at_is_not_lent() -> None:
-    bookings = Bookings(IN_MEMORY, BookingRules())
+def test_an_arm_that_the_service_has_not_looked_at_is_not_lent(bookings: Bookings) -> None:
     with pytest.raises(BookingError, match="not checked yet"):
-        bookings.book("a", "Ana", None, 10, NOW_S)
+        bookings.book("b", "Ana", None, 10, NOW_S)
 
 
 @pytest.mark.parametrize("condition", [Condition.FAULT, Condition.AWAY, Condition.UNCHECKED])
@@ -194,6 +195,9 @@ class Lab(RuleBasedStateMachine):
         self.bookings = Bookings(IN_MEMORY, BookingRules())
         self.ready = True
         self.bookings.set_condition("a", Condition.READY)
+
+    def teardown(self) -> None:
+        self.bookings.close()
 
     @rule(seconds=st.floats(0.1, 2000))
     def time_passes(self, seconds: float) -> None:
