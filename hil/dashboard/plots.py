@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -502,9 +503,7 @@ class PlotsView(QWidget):
         shown = [name for name, plot in self._plots.items() if plot.isVisible()]
         fill_menu(menu.addMenu(tr("&All")), self._session, "curves", self.export, self)
         for name in shown:
-            fill_menu(
-                menu.addMenu(tr(name)), self._session, name, lambda path, name=name: self.export(path, (name,)), self
-            )  # type: ignore[misc]
+            fill_menu(menu.addMenu(tr(name)), self._session, name, partial(self.export, plots=(name,)), self)
         menu.addSeparator()
         menu.addAction(tr("&Clear curves and trace"), self.clear)
 
