@@ -1,18 +1,26 @@
-"""A link with nothing behind it but a sweep of all joints: for tests, pictures and benchmarks of the window."""
+"""A link with nothing behind it but a sweep of all joints, and an arm to be driven: for tests, pictures, benchmarks."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from hil.dashboard.arm import ShownArm
-from hil.dashboard.link import Link
+from hil.dashboard.link import FarArm, Link
+from hil.errors import HilError, InterlockError, LinkClosed
+from hil.service import wire
+from hil.service.asking import RefusedByLabError
 from hil.service.rights import Role
 from hil.service.wire import (
     AxisInfo,
+    Code,
+    FromClient,
     LeaseBrief,
+    LeaseNews,
     LeasePhase,
     Rules,
     StopBudget,
@@ -20,11 +28,16 @@ from hil.service.wire import (
     Timing,
     Welcome,
 )
-from hil.types import Mode, StateSource
+from hil.types import AxisJog, Mode, StateSource, ToolJog
 
 LAG_S = 0.11
 START_S = 1000.0
 _TURN_S = 9.0
+_JOINT_TIME_S = 0.4
+"""For which each joint is driven alone, after a pose was confirmed."""
+
+READY = (Mode.IDLE, Mode.HOLDING)
+T = TypeVar("T")
 
 
 class PretendLink(Link):
@@ -35,6 +48,10 @@ class PretendLink(Link):
         mode: in which the arm pretends to be; it moves while it is STREAMING.
         reachable: False for a service that is gone.
         changes: fields of the telemetry that are not as made up here.
+        place: where the arm was jogged to, per axis; None while it sweeps.
+        lease: as everybody sees it; `lease_is` changes it and tells the window.
+        asked: names of the requests that moved something or were to.
+        grips: how often the dead-man was said to be held.
     """
 
     def __init__(self, arm: ShownArm, *, period_s: float = 0.02, source: StateSource = StateSource.ECHOED) -> None:
@@ -44,12 +61,23 @@ class PretendLink(Link):
         self.mode, self.reachable = Mode.STREAMING, True
         self.changes: dict[str, Any] = {}
         self.now_s = START_S
+        self.place: list[float] | None = None
+        self.role, self.on_site, self.picture_needed = Role.DRIVE, True, False
+        self.lease = LeaseBrief(phase=LeasePhase.HELD, epoch=7, holder="Ada", slot_left_s=742.0, waiting=1)
+        self.yours = False
+        self.asked: list[str] = []
+        self.grips = 0
+        self.hand = PretendArm(self)
+        self._work: list[tuple[Coroutine[Any, Any, Any], Callable[[Any], None]]] = []
         self._moved_s = 0.0
         self._frame = 0
 
     def begin(self) -> None:
         """Let the window in."""
-        self.joined.emit(welcome_of(self.arm, self.now_s, self.period_s), self.arm)
+        welcome = welcome_of(self.arm, self.now_s, self.period_s)
+        rules = msgspec.structs.replace(welcome.rules, picture_needed=self.picture_needed)
+        told = msgspec.structs.replace(welcome, role=self.role, on_site=self.on_site, rules=rules)
+        self.joined.emit(told, self.arm)
 
     def stop(self, reason: str, *, freeze: bool = False) -> bool:
         """Note it, and stop."""
@@ -58,6 +86,22 @@ class PretendLink(Link):
         self.stops.append(reason)
         self.mode = Mode.ESTOP if freeze else Mode.HOLDING
         return True
+
+    def ask(self, what: Callable[[FarArm], Coroutine[Any, Any, T]], then: Callable[[T | HilError], None]) -> None:
+        """Begin with it; it goes on as time does."""
+        self._work.append((what(self.hand), then))
+
+    def hold(self) -> None:
+        """Count it."""
+        self.grips += 1
+
+    def lease_is(
+        self, phase: LeasePhase, *, yours: bool = False, place: int = 0, reason: str = "", **brief: Any
+    ) -> None:
+        """The lease changes, and the window hears of it."""
+        self.lease = msgspec.structs.replace(self.lease, phase=phase, epoch=self.lease.epoch + 1, **brief)
+        self.yours = yours
+        self.heard.emit(LeaseNews(now_s=self.now_s, lease=self.lease, yours=yours, place=place, reason=reason))
 
     def lose(self, reason: str = "the channel was closed") -> None:
         """The service goes away."""
@@ -74,13 +118,41 @@ class PretendLink(Link):
         for _ in range(max(1, round(seconds / self.period_s))):
             self.now_s += self.period_s
             self._moved_s += self.period_s if self.mode is Mode.STREAMING else 0.0
+            self._go_on()
             if self.reachable:
                 self.put(self._telemetry())
 
+    def _go_on(self) -> None:
+        """Everything that was asked for comes one step further."""
+        work, self._work = self._work, []
+        for doing, then in work:
+            try:
+                doing.send(None)
+            except StopIteration as end:
+                then(end.value)
+            except HilError as error:
+                then(error)
+            else:
+                self._work.append((doing, then))
+
+    def standing(self) -> list[float]:
+        """Where the arm is, to be moved from there on."""
+        if self.place is None:
+            self.place = list(self._pose(self._moved_s))
+        return self.place
+
+    def close(self) -> None:
+        """Leave what was asked for undone."""
+        for doing, _ in self._work:
+            doing.close()
+        self._work.clear()
+
     def _telemetry(self) -> Telemetry:
         self._frame += 1
-        commanded = self._pose(self._moved_s)
-        simulated = self._pose(self._moved_s - LAG_S)
+        commanded, simulated, reported = (
+            self._pose(self._moved_s - lag_s) if self.place is None else tuple(self.place)
+            for lag_s in (0.0, LAG_S, 1.3 * LAG_S)
+        )
         moving = self.mode is Mode.STREAMING
         fields: dict[str, Any] = {
             "frame": self._frame,
@@ -90,7 +162,7 @@ class PretendLink(Link):
             "mode": self.mode,
             "commanded": commanded,
             "simulated": simulated,
-            "reported": tuple(round(q, 3) for q in self._pose(self._moved_s - 1.3 * LAG_S)),
+            "reported": tuple(round(q, 3) for q in reported),
             "source": self.source,
             "reported_s": 0.02,
             "tool_m": tuple(self.arm.robot.link_frames(commanded[: self.arm.robot.dof])[-1, :3, 3].tolist()),
@@ -98,7 +170,7 @@ class PretendLink(Link):
             "wire_share": 0.31,
             "timing": Timing(late_ms=0.3 + 0.2 * math.sin(self.now_s), work_ms=1.1, missed=0),
             "stop": _stop(moving),
-            "lease": LeaseBrief(phase=LeasePhase.HELD, epoch=7, holder="Ada", slot_left_s=742.0, waiting=1),
+            "lease": self.lease,
             "picture_age_s": 0.2,
             "progress": (self._moved_s / 60.0) % 1.0 if moving else None,
         }
@@ -113,6 +185,157 @@ class PretendLink(Link):
             middle = min(max(axis.home, axis.lower + reach), axis.upper - reach)
             pose.append(middle + reach * math.sin(angle))
         return tuple(pose)
+
+
+class _Moment:
+    """Waited for, it lets time go on."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+class PretendArm:
+    """Does at once what a lab would do, by the link's clock; as `hil.dashboard.link.FarArm`."""
+
+    def __init__(self, link: PretendLink) -> None:
+        self._link = link
+
+    @property
+    def mode(self) -> Mode:
+        """As the link pretends."""
+        return self._link.mode if self._link.reachable else Mode.DISCONNECTED
+
+    @property
+    def drives(self) -> bool:
+        """Whether the lease is the window's."""
+        return self._link.reachable and self._link.yours
+
+    @property
+    def mark(self) -> int:
+        """Nothing is said here."""
+        return 0
+
+    def hold(self) -> None:
+        """Count it."""
+        self._link.hold()
+
+    def let_go(self) -> None:
+        """Nothing remembers it here."""
+
+    async def until(self, reached: Callable[[], bool], within_s: float) -> bool:
+        """Wait for it."""
+        end_s = self._link.now_s + within_s
+        while not reached():
+            if self._link.now_s > end_s:
+                return False
+            await _Moment()
+        return True
+
+    async def claim(self, *, wait: bool = False, within_s: float = 5.0) -> None:
+        """Granted where nobody drives."""
+        link = self._link
+        if link.lease.phase is LeasePhase.FREE:
+            link.lease_is(LeasePhase.HELD, yours=True, holder="Ada", slot_left_s=1800.0, reason="Ada drives")
+        elif wait:
+            link.lease_is(link.lease.phase, place=link.lease.waiting + 1, waiting=link.lease.waiting + 1)
+            await self.until(lambda: self.drives, within_s)
+        else:
+            self._refuse(Code.LEASE, f"{link.lease.holder} drives it; wait for your turn")
+
+    async def release(self) -> None:
+        """Nobody drives."""
+        self._link.lease_is(LeasePhase.FREE, holder="", slot_left_s=None, reason="Ada has given the arm back")
+
+    async def take_over(self, reason: str = "", *, keep_booking: bool = False) -> None:
+        """Granted to whoever asks."""
+        self._link.asked.append(f"take over: {reason}, {'keep' if keep_booking else 'end'} the booking")
+        self._link.lease_is(LeasePhase.HELD, yours=True, holder="Ada")
+
+    async def free(self) -> None:
+        """At once."""
+
+    async def jog(self, move: Callable[[], AxisJog | ToolJog], pressed: Callable[[], bool], speed_share: float) -> None:
+        """Single axes move at these rates; the tool is pretended to."""
+        link = self._link
+        self._need_lease()
+        link.asked.append(f"jog at {100.0 * speed_share:.0f} %")
+        place = link.standing()
+        link.mode = Mode.STREAMING
+        while pressed() and self.drives and link.mode is Mode.STREAMING:
+            wanted = move()
+            link.asked.append(repr(wanted))
+            if isinstance(wanted, AxisJog):
+                self._shift(place, wanted, link.period_s)
+            await _Moment()
+        if link.mode is Mode.STREAMING:
+            link.mode = Mode.HOLDING
+
+    def _shift(self, place: list[float], move: AxisJog, part: float) -> None:
+        for index, (axis, amount) in enumerate(zip(self._link.arm.axes, move.amounts, strict=True)):
+            place[index] = min(max(place[index] + part * amount, axis.lower), axis.upper)
+
+    async def step(self, move: AxisJog | ToolJog, speed_share: float) -> None:
+        """At once."""
+        self._need_lease()
+        self._link.asked.append(repr(move))
+        if isinstance(move, AxisJog):
+            self._shift(self._link.standing(), move, 1.0)
+        self._link.mode = Mode.IDLE
+
+    async def go(self, to: str, speed_share: float) -> None:
+        """The arm is there a second later."""
+        link = self._link
+        self._need_lease()
+        link.asked.append(f"go {to}")
+        place = link.standing()
+        link.mode = Mode.STREAMING
+        if await self.until(lambda: link.mode is not Mode.STREAMING, 1.0):
+            return
+        place[:] = [getattr(axis, to) for axis in link.arm.axes]
+        link.mode = Mode.IDLE
+
+    async def confirm(self) -> None:
+        """Joint after joint is driven."""
+        link = self._link
+        self._need_lease()
+        link.asked.append("confirm")
+        link.mode, link.place = Mode.ENERGISING, [axis.park for axis in link.arm.axes]
+        for count in range(len(link.arm.axes) + 1):
+            known = link.place[:count] + [None] * (len(link.arm.axes) - count)
+            link.changes["commanded"] = tuple(known)
+            if await self.until(lambda: link.mode is not Mode.ENERGISING, _JOINT_TIME_S):
+                return
+        del link.changes["commanded"]
+        link.mode = Mode.IDLE
+
+    async def settled(self, mark: int, within_s: float) -> Mode:
+        """Once the arm stands."""
+        await self.until(lambda: self.mode not in (Mode.STREAMING, Mode.STOPPING, Mode.ENERGISING), within_s)
+        return self.mode
+
+    async def tell(self, kind: type[FromClient], **fields: Any) -> None:
+        """Note it."""
+        self._link.asked.append(kind.__name__)
+
+    async def request(self, kind: type[FromClient], **fields: Any) -> wire.Accepted:
+        """Note it; a reset leads to an unknown pose."""
+        self._link.asked.append(kind.__name__)
+        if kind is wire.Reset:
+            self._link.lease_is(self._link.lease.phase, yours=self._link.yours, latched="")
+            if self._link.mode in (Mode.FAULT, Mode.ESTOP):
+                self._link.mode = Mode.UNKNOWN_POSE
+        return wire.Accepted(to=0, now_s=self._link.now_s)
+
+    def _need_lease(self) -> None:
+        if not self._link.reachable:
+            raise LinkClosed("not connected", port="pretended")
+        if not self.drives:
+            self._refuse(Code.LEASE, "you do not drive this arm; claim it first")
+        if self._link.mode not in (*READY, Mode.UNKNOWN_POSE):
+            raise InterlockError(f"arming needs the mode idle or holding; it is {self._link.mode.value}", ["mode"])
+
+    def _refuse(self, code: Code, reason: str) -> None:
+        raise RefusedByLabError(wire.Refused(to=0, now_s=self._link.now_s, code=code, reason=reason))
 
 
 def welcome_of(arm: ShownArm, now_s: float, period_s: float) -> Welcome:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from hil.dashboard.drive import DriveView
 from hil.dashboard.events import EventsView
 from hil.dashboard.header import Header
 from hil.dashboard.help import EVERYWHERE, KeysView
@@ -68,6 +69,7 @@ class View(NamedTuple):
 
 VIEWS = (
     View("plots", "Curves", PlotsView, Qt.DockWidgetArea.RightDockWidgetArea),
+    View("drive", "Drive", DriveView, beside="plots", apart=True),
     View("status", "Status", StatusView, Qt.DockWidgetArea.BottomDockWidgetArea),
     View("pose", "Tool", lambda session, theme: PoseView(session), beside="status", apart=True),
     View("robot", "Robot", lambda session, theme: SpecificationView(session), beside="status", apart=True),

@@ -1,0 +1,54 @@
+"""Whether the person still looks: a window that loses its focus, goes out of sight or is blocked lets go of the arm."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from hil.dashboard.driving import Driving
+from hil.dashboard.texts import tr
+
+GONE = {
+    QEvent.Type.WindowDeactivate: "the window has lost the focus",
+    QEvent.Type.WindowBlocked: "a dialog has opened",
+    QEvent.Type.Hide: "the window is out of sight",
+    QEvent.Type.Close: "the window is closed",
+}
+
+
+class Eyes(QObject):
+    """Watches the window that a panel is in, and where the keys go."""
+
+    def __init__(self, driving: Driving, panel: QWidget) -> None:
+        super().__init__(panel)
+        self._driving, self._panel = driving, panel
+        self._window: QWidget | None = None
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._focus)
+        app.applicationStateChanged.connect(self._state)
+
+    def watch(self) -> None:
+        """The panel is seen, perhaps in another window than before: a dock can float."""
+        window = self._panel.window()
+        if window is self._window:
+            return
+        if self._window is not None:
+            self._window.removeEventFilter(self)
+        self._window = window
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Of the window; nothing is kept from it."""
+        why = GONE.get(event.type())
+        if why is not None and watched is self._window:
+            self._driving.drop(tr(why))
+        return False
+
+    def _focus(self, before: QWidget | None, now: QWidget | None) -> None:
+        if now is None or not (now is self._panel or self._panel.isAncestorOf(now)):
+            self._driving.drop(tr("the keys go elsewhere now"))
+
+    def _state(self, state: Qt.ApplicationState) -> None:
+        if state != Qt.ApplicationState.ApplicationActive:
+            self._driving.drop(tr("the window has lost the focus"))
