@@ -254,6 +254,27 @@ def test_a_stop_between_the_target_and_its_move_lets_no_move_out() -> None:
     assert bench.port.commands("EXECMOV") == []
 
 
+def test_what_is_thrown_away_between_the_target_and_its_move_lets_no_move_out_and_is_no_fault() -> None:
+    bench = Bench(way="segments").ready()
+    bench.move(5.0, *START[1:])
+    while not bench.port.commands("EXECJT"):
+        bench.tick()
+    bench.driver.throw_away()
+    bench.tick(400)
+    assert bench.port.commands("EXECMOV") == []
+
+
+def test_a_target_that_waits_can_be_thrown_away_and_the_move_before_it_is_ended(bench: Bench) -> None:
+    bench.move(2.0, *START[1:])
+    bench.tick(40)
+    bench.move(4.0, *START[1:])
+    bench.driver.throw_away()
+    state = bench.tick(400)
+    assert [joints[0] for _, joints in targets(bench)] == [2.0]
+    assert bench.port.joints(bench.now_s)[0] == 2.0
+    assert all(state.known)
+
+
 def test_a_stop_that_is_not_heeded_is_repeated_and_then_a_fault() -> None:
     bench = Bench(way="hot", send_period_ms=1000).ready()
     bench.port.answers["STOP"] = "QoK"

@@ -11,7 +11,19 @@ from virtual_session import Session, certified, load, lynx6, swing
 
 from hil.motion.planning import plan_joint_move
 from hil.testing.oracle import UnsafeBytes
-from hil.types import Arm, Confirm, Disconnect, EmergencyStop, JointCommand, Mode, Request, Reset, Start, Stop
+from hil.types import (
+    Arm,
+    Confirm,
+    Disconnect,
+    EmergencyStop,
+    EndStream,
+    JointCommand,
+    Mode,
+    Request,
+    Reset,
+    Start,
+    Stop,
+)
 
 M = Mode
 BY_REQUEST: dict[tuple[Mode, str], set[Mode]] = {
@@ -22,6 +34,8 @@ BY_REQUEST: dict[tuple[Mode, str], set[Mode]] = {
     (M.ENERGISING, "stop"): {M.UNKNOWN_POSE},
     (M.ARMED, "stop"): {M.HOLDING},
     (M.STREAMING, "stop"): {M.STOPPING, M.HOLDING},
+    **{(mode, "end_stream"): {M.HOLDING} for mode in (M.ARMED, M.STREAMING, M.STOPPING)},
+    (M.ENERGISING, "end_stream"): {M.UNKNOWN_POSE},
     (M.FAULT, "reset"): {M.UNKNOWN_POSE, M.CONNECTING, M.FAULT},
     (M.ESTOP, "reset"): {M.UNKNOWN_POSE, M.CONNECTING, M.FAULT},
     **{(mode, "estop"): {M.ESTOP} for mode in M if mode is not M.DISCONNECTED},
@@ -56,7 +70,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.oracle = UnsafeBytes(self.s.rig)
         self.judged = self.looked_at = 0
         self.disturbed = False
-        self.armable = False
+        self.ended = False
         self.since_moving_s = self.s.clock.now_s()
         self.s.tick()
 
@@ -169,6 +183,13 @@ class SessionMachine(RuleBasedStateMachine):
         self._do("reset", Reset(by="the machine"))
         assert not (was_latched and self.s.mode in MOVING)
 
+    @precondition(lambda self: len(self.s.records) > 300)
+    @rule()
+    def somebody_who_answers_for_it_dies(self) -> None:
+        self._do("end_stream", EndStream(reason="the machine"))
+        self.ended = True
+        assert self.s.mode not in MOVING | {M.ARMED}
+
     @rule()
     def leave_in_the_end(self) -> None:
         if len(self.s.records) > 600 and not self.s.bridge.finished:
@@ -223,6 +244,12 @@ class SessionMachine(RuleBasedStateMachine):
         assert not late
 
     @invariant()
+    def nothing_moves_again_after_the_end_of_the_stream(self) -> None:
+        if hasattr(self, "s") and self.ended:
+            assert self.s.mode not in MOVING | {M.ARMED}
+            assert self.s.last.sent is None
+
+    @invariant()
     def the_end_is_the_end(self) -> None:
         if hasattr(self, "s") and self.s.bridge.finished:
             assert self.s.mode is M.DISCONNECTED
@@ -242,7 +269,7 @@ class SessionMachine(RuleBasedStateMachine):
         assert self.s.mode in (M.UNKNOWN_POSE, M.IDLE, M.HOLDING), self.s.events[-3:]
         if self.s.mode is M.UNKNOWN_POSE:
             self.s.run(4.0, self.s.confirm())
-            assert self.s.mode is M.IDLE, self.s.events[-3:]
+            assert self.s.mode is (M.UNKNOWN_POSE if self.ended else M.IDLE), self.s.events[-3:]
 
 
 TestSession = SessionMachine.TestCase

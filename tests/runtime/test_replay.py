@@ -21,6 +21,7 @@ from hil.types import (
     Confirm,
     Disconnect,
     EmergencyStop,
+    EndStream,
     EnergiseCommand,
     JointCommand,
     Mode,
@@ -155,6 +156,20 @@ def software_stop(s: Session) -> None:
     s.until(Mode.UNKNOWN_POSE, Reset(by="the test"))
 
 
+def owner_dies(s: Session) -> None:
+    s.to(Mode.STREAMING)
+    s.tick(EndStream(reason="the owner is dead"), Disconnect(reason="the owner is dead"))
+    assert s.mode is Mode.DISCONNECTED
+
+
+def recorder_dies(s: Session) -> None:
+    s.to(Mode.STREAMING)
+    s.tick(Stop(reason="test"))
+    s.tick(EndStream(reason="the recorder is dead"))
+    s.run(0.3, load(swing(), certified(s.rig, swing())), Arm(digest=swing().digest), Start(digest=swing().digest))
+    s.tick(Disconnect(reason="test"))
+
+
 def gap(s: Session) -> None:
     s.to(Mode.STREAMING)
     s.tick(after_s=2.0)
@@ -178,6 +193,8 @@ def refusals(s: Session) -> None:
         deaf,
         brown_out,
         software_stop,
+        owner_dies,
+        recorder_dies,
         gap,
         refusals,
     ],
