@@ -159,12 +159,12 @@ class ArmDesk:
         self._note(channel.visitor, "join", "done", hello.client)
 
     def leave(self, channel: Channel) -> None:
-        """A channel is gone."""
+        """A channel is gone; said again once nothing more can come from it."""
+        self.audience.dismiss(channel.outbox)
+        self.gate.forget(channel.number)
         if self.channels.pop(channel.number, None) is None:
             return
-        self.audience.dismiss(channel.outbox)
         self._apply(self.lease.closed(channel.number, time.monotonic()))
-        self.gate.forget(channel.number)
         self._note(channel.visitor, "leave", "done")
 
     def take(self, channel: Channel, message: wire.ClientMessage) -> None:
@@ -176,11 +176,12 @@ class ArmDesk:
         if isinstance(message, wire.Stop | wire.EmergencyStop):
             self._stop(channel, party, message, now_s)
             return
-        if self._house.trouble and isinstance(message, wire.Command):
-            self._refuse(channel, message, Verdict(code=Code.UNAVAILABLE, reason=self._house.trouble))
-            return
+        if channel.number not in self.channels:
+            return  # it was told goodbye, and its line is about to be closed
         facts = self._gate_facts(message, visitor, now_s)
         verdict = self.gate.judge(message, party, visitor.grant, facts)
+        if self._house.trouble and isinstance(message, wire.Command):
+            verdict = Verdict(code=Code.UNAVAILABLE, reason=self._house.trouble)
         if not verdict.allowed:
             self._refuse(channel, message, verdict)
             return
@@ -295,6 +296,7 @@ class ArmDesk:
     # -- doing -------------------------------------------------------------------------------------------
 
     def _stop(self, channel: Channel, party: Party, message: wire.Stop | wire.EmergencyStop, now_s: float) -> None:
+        self.gate.use_up(channel.number, message.seq)
         freeze = isinstance(message, wire.EmergencyStop)
         act = self.lease.emergency_stop if freeze else self.lease.stop
         self._apply(act(party, message.reason, now_s))

@@ -196,7 +196,8 @@ class Gate:
         self._allowances: dict[int, Allowance] = {}
 
     def judge(self, message: ClientMessage, party: Party, grant: Grant, facts: Facts) -> Verdict:
-        """Whether a message may do what it says, now."""
+        """Whether a message may do what it says, now. Its number is used up, whatever becomes of it."""
+        newest = self.use_up(party.channel, message.seq)
         if isinstance(message, wire.Stop | wire.EmergencyStop):
             return Verdict()
         try:
@@ -207,7 +208,7 @@ class Gate:
             self._check_rate(party, facts)
             self._check_token(grant, facts)
             self._check_role(message, party, grant)
-            self._check_new(message, party)
+            _check_new(message, newest)
             if isinstance(message, wire.Command | wire.Beat | wire.Renew):
                 self._check_lease(message, party)
             if not isinstance(message, wire.Command):
@@ -232,6 +233,12 @@ class Gate:
         except _NoError as no:
             return no.verdict
         return Verdict(speed_share=speed_share)
+
+    def use_up(self, channel: int, seq: int) -> int:
+        """A number has come on a channel, and counts as used; gives the highest of those before it."""
+        newest = self._newest.get(channel, 0)
+        self._newest[channel] = max(newest, seq)
+        return newest
 
     def forget(self, channel: int) -> None:
         """A channel is gone; its number never comes again."""
@@ -268,12 +275,6 @@ class Gate:
     def _only_latched(self, party: Party, grant: Grant) -> bool:
         """A latched stop, unlike a fault, is reset by any driver who stands beside the arm."""
         return party.on_site and may(grant.role, Action.CLAIM)
-
-    def _check_new(self, message: ClientMessage, party: Party) -> None:
-        newest = self._newest.get(party.channel, 0)
-        if message.seq <= newest:
-            raise _NoError(Code.REPLAY, f"message {message.seq} comes after {newest}; allowed: {newest + 1} and above")
-        self._newest[party.channel] = message.seq
 
     def _check_lease(
         self, message: wire.Command | wire.Beat | wire.Renew | wire.Release | wire.JogRelease, party: Party
@@ -399,6 +400,11 @@ class Gate:
             raise _NoError(
                 Code.BOX, "the motion was not previewed against the box of the token; preview it again", "preview"
             )
+
+
+def _check_new(message: ClientMessage, newest: int) -> None:
+    if message.seq <= newest:
+        raise _NoError(Code.REPLAY, f"message {message.seq} comes after {newest}; allowed: {newest + 1} and above")
 
 
 class Allowance:

@@ -155,11 +155,38 @@ def test_the_same_number_never_passes_twice() -> None:
     assert desk.judge(desk.ask(wire.JogStep, move=STEP, seq=0)).code is Code.REPLAY
 
 
-def test_a_number_that_was_refused_is_used_up_as_well() -> None:
+@pytest.mark.parametrize(
+    ("grant", "facts", "code"),
+    [
+        (_grant(), {"mode": Mode.FAULT}, Code.MODE),
+        (_grant(Role.WATCH), {}, Code.ROLE),
+        (_grant(), {"revoked": True}, Code.TOKEN),
+        (_grant(arms=("rv2aj",)), {}, Code.ARM),
+    ],
+)
+def test_a_number_that_was_refused_is_used_up_as_well(grant: Grant, facts: dict[str, Any], code: Code) -> None:
     desk = Desk()
     step = desk.ask(wire.JogStep, move=STEP)
-    assert desk.judge(step, mode=Mode.FAULT).code is Code.MODE
+    assert desk.judge(step, grant, **facts).code is code
     assert desk.judge(step).code is Code.REPLAY
+
+
+def test_a_number_that_came_in_a_flood_is_used_up_as_well() -> None:
+    desk = Desk()
+    passed = [desk.judge(wire.Watch(seq=seq, rate_hz=1.0)).code for seq in range(1, 1001)]
+    assert passed[-1] is Code.RATE
+    desk.seq = 999
+    assert desk.step(now_s=NOW_S + 0.1).code is Code.REPLAY
+    assert desk.step(now_s=NOW_S + 0.1).allowed
+
+
+@pytest.mark.parametrize("kind", [wire.Stop, wire.EmergencyStop])
+def test_a_stop_s_number_is_used_up_and_one_without_a_number_uses_none(kind: type[wire.Stop]) -> None:
+    desk = Desk()
+    assert desk.judge(kind()).allowed
+    assert desk.step().allowed
+    assert desk.judge(kind(seq=5)).allowed
+    assert [desk.step().code for _ in range(5)] == [*[Code.REPLAY] * 4, None]
 
 
 def test_who_does_not_drive_moves_nothing() -> None:

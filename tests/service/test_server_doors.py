@@ -13,6 +13,7 @@ from lab_server import Served, run, served
 from tokens_of_people import grant, token
 
 from hil.runtime.wiring import load_rig
+from hil.service import wire
 from hil.service.audit_reading import query, verify
 from hil.service.keys import SigningKey
 from hil.service.revocation import revoke
@@ -207,6 +208,23 @@ def test_whoever_sends_nonsense_again_and_again_is_cut(tmp_path: Path) -> None:
             assert person.bye is not None
             assert person.bye["code"] == "malformed"
             await (await lab.join()).ask("watch", rate_hz=0.0)
+
+    run(story)
+
+
+def test_whoever_was_told_goodbye_is_heard_no_more_but_for_a_stop(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            await lab.join(token=token("Dee"))
+            desk = lab.lab.desks["arm-1"]
+            (channel,) = desk.channels.values()
+            desk.leave(channel)
+            for message in (wire.Watch(seq=90, rate_hz=10.0), wire.Claim(seq=91, wait=True)):
+                desk.take(channel, message)
+            assert (len(desk.audience), desk.lease.brief(0.0).waiting, desk.lease.driver) == (0, 0, None)
+            desk.take(channel, wire.Stop(reason="a hand is in the way"))
+            assert "a hand is in the way" in desk.lease.latched
 
     run(story)
 
