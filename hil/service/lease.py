@@ -512,13 +512,14 @@ class Lease:
             return f"it is frozen by {self.frozen}"
         if facts.reserved_for not in ("", party.user) and privilege != "care":
             return "it is booked by somebody else now"
-        if privilege is not None or facts.fit or facts.coming:
+        if privilege is not None or facts.coming:
             return ""
         if facts.mode not in READY:
             return f"its mode is {facts.mode.value}; a teacher or maintainer has to see to it"
         if not facts.parked:
             return "it is not parked yet; a teacher, or somebody beside it, has to park it"
-        return "it is not cleared up yet"
+        # What the loop has not taken yet is a matter of a moment, and judged when it has.
+        return "" if facts.clean else "it is not cleared up yet"
 
     def _privilege(self, party: Party, facts: ArmFacts) -> str | None:
         """What lets a party have an arm that is not fit for a new user.

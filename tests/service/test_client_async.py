@@ -17,17 +17,13 @@ from hil.service import client as clients
 from hil.service import wire
 from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
-from hil.service.lease import LeaseSettings
 from hil.service.rights import Role
-from hil.service.settings import Settings
 from hil.types import AxisJog, JogFrame, JogHold, JogStep, Mode, ToolJog
 
 pytestmark = pytest.mark.wall_clock
 
 BASE = AxisJog(amounts=(0.05, 0.0, 0.0, 0.0, 0.0, 0.0))
 TURNING = AxisJog(amounts=(0.2, 0.0, 0.0, 0.0, 0.0, 0.0))
-PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0))
-"""A machine that is busy with other tests must not look like a driver who has gone silent."""
 
 
 @contextlib.asynccontextmanager
@@ -49,7 +45,7 @@ def asked(lab: Served, kind: type) -> int:
 
 def test_a_step_is_asked_for_taken_and_followed_to_its_end(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             await arm.claim()
             mark = arm.mark
@@ -64,7 +60,7 @@ def test_a_step_is_asked_for_taken_and_followed_to_its_end(tmp_path: Path) -> No
 
 def test_a_claim_of_an_arm_that_comes_up_waits_until_it_is_there(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await lab.reach(Mode.ENERGISING)
             await arm.claim()
             mark = arm.mark
@@ -76,7 +72,7 @@ def test_a_claim_of_an_arm_that_comes_up_waits_until_it_is_there(tmp_path: Path)
 
 def test_a_claim_that_comes_to_nothing_meanwhile_says_why(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, keyed=True, settings=PATIENT) as lab:
+        async with served(tmp_path, keyed=True) as lab:
             await lab.reach(Mode.ENERGISING)
             dee, wu = (Access(url=lab.url, token=each) for each in (token("Dee"), token("Wu", Role.WATCH)))
             async with AsyncArm(dee, "arm-1") as arm, AsyncArm(wu, "arm-1") as onlooker:
@@ -91,7 +87,7 @@ def test_a_claim_that_comes_to_nothing_meanwhile_says_why(tmp_path: Path) -> Non
 
 def test_a_jog_goes_on_while_it_is_pressed_and_the_dead_man_goes_with_it(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             await arm.claim()
             mark, presses = arm.mark, iter(range(40))
@@ -106,7 +102,7 @@ def test_a_jog_goes_on_while_it_is_pressed_and_the_dead_man_goes_with_it(tmp_pat
 
 def test_what_the_lab_or_the_loop_refuses_is_said_in_their_words(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             with pytest.raises(RefusedByLabError, match="claim it first") as refused:
                 await arm.step(BASE)
@@ -124,7 +120,7 @@ def test_what_the_lab_or_the_loop_refuses_is_said_in_their_words(tmp_path: Path)
 
 def test_after_a_lost_line_the_lease_comes_back_and_the_motion_does_not(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             await arm.claim()
             epoch = arm.epoch
@@ -147,7 +143,7 @@ def test_after_a_lost_line_the_lease_comes_back_and_the_motion_does_not(tmp_path
 
 def test_whoever_waits_for_an_answer_is_told_that_the_line_is_lost(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             await arm.claim()
             waiting = asyncio.create_task(arm.request(wire.Watch, rate_hz=10.0, within_s=10.0))
@@ -164,7 +160,7 @@ def test_whoever_waits_for_an_answer_is_told_that_the_line_is_lost(tmp_path: Pat
 
 def test_a_driver_who_was_taken_over_does_not_fight_for_the_arm(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab, "Ada") as ada, at(lab, "Tess") as tess:
+        async with served(tmp_path) as lab, at(lab, "Ada") as ada, at(lab, "Tess") as tess:
             await lab.ready()
             await ada.claim()
             await tess.take_over("a lesson")
@@ -180,7 +176,7 @@ def test_a_driver_who_was_taken_over_does_not_fight_for_the_arm(tmp_path: Path) 
 
 def test_leaving_gives_the_lease_back(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab, "watcher") as other:
+        async with served(tmp_path) as lab, at(lab, "watcher") as other:
             await lab.ready()
             async with at(lab, "Ada") as ada:
                 await ada.claim()
@@ -191,7 +187,7 @@ def test_leaving_gives_the_lease_back(tmp_path: Path) -> None:
 
 def test_a_watcher_may_stop_and_it_latches(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             await arm.stop("a cable is caught")
             await arm.until(lambda: arm.lease is not None and "caught" in arm.lease.lease.latched, 5.0)
@@ -222,7 +218,7 @@ def test_a_lab_that_cannot_be_reached_is_one_line() -> None:
 
 def test_the_server_s_clock_is_never_reckoned_ahead(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await arm.until(lambda: arm.telemetry is not None, 5.0)
             # Server and client share a clock here.
             assert arm.now_s <= time.monotonic()
@@ -243,7 +239,7 @@ def test_words_are_kept_by_number_and_the_oldest_are_forgotten(monkeypatch: pyte
 
 def test_steps_never_need_the_dead_man(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, at(lab) as arm:
+        async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             await arm.claim()
             await arm.step(BASE)

@@ -13,20 +13,15 @@ import hil
 import hil.errors
 from hil.errors import CommandError, RefusedError
 from hil.service import wire
-from hil.service.lease import LeaseSettings
 from hil.service.remote import RemoteArm, _task_text
-from hil.service.settings import Settings
 from hil.types import Mode
-
-PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0))
-"""A machine that is busy with other tests must not look like a driver who has gone silent."""
 
 
 def with_arm(folder: Path, program: Callable[[RemoteArm], None]) -> None:
     """Run a program that waits beside the lab."""
 
     async def story() -> None:
-        async with served(folder, settings=PATIENT) as lab:
+        async with served(folder) as lab:
             await lab.ready()
 
             def whole() -> None:

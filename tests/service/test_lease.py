@@ -177,6 +177,18 @@ def test_who_stands_beside_an_arm_that_was_left_may_have_it_to_park_it() -> None
     assert not lease.must_park
 
 
+def test_who_claims_right_after_a_release_gets_the_arm_once_the_loop_has_taken_the_hold() -> None:
+    for after in (PARKED, ArmFacts(mode=Mode.HOLDING, parked=False)):
+        lease = _driven()
+        lease.release(ANN, lease.epoch, 0.1)
+        unsettled = ArmFacts(mode=Mode.IDLE, parked=True, settled=False)
+        lease.claim(BOB, 0.11, unsettled)
+        lease.observe(unsettled, 0.15)
+        assert lease.phase is LeasePhase.CHANGING
+        lease.observe(after, 0.2)
+        assert lease.is_driver(BOB.channel) is (after is PARKED)
+
+
 def test_an_arm_that_is_not_cleared_up_is_not_lent() -> None:
     with pytest.raises(InterlockError, match="cleared up"):
         _lease().claim(ANN, 0.0, ArmFacts(mode=Mode.IDLE, parked=True, clean=False))

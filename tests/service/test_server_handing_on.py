@@ -7,13 +7,13 @@ import json
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
-from lab_server import PATIENCE_S, Person, Served, kinds, run, served
+from lab_server import PATIENCE_S, PATIENT, Person, Served, kinds, run, served
 from tokens_of_people import token
 
 from hil.service.audit import Deed
 from hil.service.audit_reading import query
-from hil.service.lease import LeaseSettings
 from hil.service.rights import Role
 from hil.service.settings import Settings
 from hil.service.uploads import Job, Verdict
@@ -21,7 +21,7 @@ from hil.types import Mode
 
 pytestmark = pytest.mark.wall_clock
 
-UNATTENDED = Settings(lease=LeaseSettings(unattended_park=True))
+UNATTENDED = Settings(lease=msgspec.structs.replace(PATIENT.lease, unattended_park=True))
 
 
 async def left_at_home(lab: Served, user: str = "Ann") -> None:
@@ -148,7 +148,7 @@ def test_whoever_stands_beside_it_may_have_it_to_park_it_first(tmp_path: Path) -
     run(story)
 
 
-@pytest.mark.parametrize("settings", [Settings(), UNATTENDED])
+@pytest.mark.parametrize("settings", [PATIENT, UNATTENDED])
 def test_the_service_parks_it_with_nobody_there_only_if_the_settings_say_so(tmp_path: Path, settings: Settings) -> None:
     async def story() -> None:
         async with served(tmp_path, keyed=True, settings=settings) as lab:

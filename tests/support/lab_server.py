@@ -23,6 +23,7 @@ from hil.service.bookings import IN_MEMORY, Bookings
 from hil.service.demo import demo_arms
 from hil.service.doors import Door
 from hil.service.keys import SigningKey
+from hil.service.lease import LeaseSettings
 from hil.service.revocation import HEADING, Revocations
 from hil.service.running import RunningLab
 from hil.service.settings import Settings
@@ -30,6 +31,9 @@ from hil.service.tokens import TokenChecker
 from hil.types import JogHold, Mode, Request
 
 TOKEN_KEY = SigningKey(b"k" * 32)
+PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0))
+"""A machine that is busy with other tests must not look like a driver who has gone silent."""
+
 TICK_S = 0.002
 PATIENCE_S = 10.0
 
@@ -258,12 +262,11 @@ class Person:
 
 @contextlib.asynccontextmanager
 async def served(
-    folder: Path, *, arms: int = 1, keyed: bool = False, settings: Settings | None = None, trust_proxy: bool = False
+    folder: Path, *, arms: int = 1, keyed: bool = False, settings: Settings = PATIENT, trust_proxy: bool = False
 ) -> AsyncIterator[Served]:
     """A lab of virtual arms, its server on loopback."""
     (folder / "rigs").mkdir()
     (folder / "revoked.txt").write_text(HEADING)
-    settings = settings or Settings()
     workers: dict[str, VirtualWorker] = {}
 
     def make(spec: ArmSpec, **options: Any) -> VirtualWorker:
