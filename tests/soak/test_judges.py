@@ -8,7 +8,7 @@ import pytest
 from soak_oracles import ArmJudge, NoticeJudge, RecordJudge, SampleJudge, Violation, WireJudge, read_rig
 
 from hil.model.files import find
-from hil.types import Confirm, JointCommand, JointState, Mode, Start, StateSource, TickRecord
+from hil.types import Confirm, EndStream, JointCommand, JointState, Mode, Start, StateSource, TickRecord
 
 RIG = read_rig(find("rigs", "lynx6"))
 PARK = tuple(axis.park for axis in RIG.axes)
@@ -129,9 +129,18 @@ def test_motion_that_somebody_asked_for_passes() -> None:
     judge.judge(_record(1, Mode.STREAMING, requests=(Start(digest="x"),)))
 
 
+@pytest.mark.parametrize("mode", [Mode.STREAMING, Mode.STOPPING, Mode.ENERGISING, Mode.ARMED])
+def test_motion_after_the_end_of_the_stream_is_found(mode: Mode) -> None:
+    judge = RecordJudge(each_leaves=True)
+    judge.judge(_record(0, Mode.HOLDING, requests=(EndStream(reason="x"),)))
+    judge.judge(_record(1, Mode.HOLDING))
+    with pytest.raises(Violation, match="somebody who answers for the motion is dead"):
+        judge.judge(_record(2, mode))
+
+
 @pytest.mark.parametrize(("stops_after_s", "found"), [(0.7, False), (1.1, True)])
 def test_an_arm_that_goes_on_after_its_stop_time_is_found(stops_after_s: float, found: bool) -> None:
-    judge = ArmJudge(RIG, stop_time_s=0.64)
+    judge = ArmJudge(RIG, stop_time_s=0.64, end_time_s=0.085)
     judge.judge(_record(0), PARK, excused=False)
 
     def play() -> None:
@@ -147,8 +156,29 @@ def test_an_arm_that_goes_on_after_its_stop_time_is_found(stops_after_s: float, 
         assert judge.worst_rest_s["stopping"] == pytest.approx(stops_after_s, abs=0.03)
 
 
+@pytest.mark.parametrize(("ends_after_s", "found"), [(0.3, False), (0.4, True)])
+def test_an_arm_that_goes_on_as_after_a_stop_when_its_stream_has_ended_is_found(
+    ends_after_s: float, found: bool
+) -> None:
+    judge = ArmJudge(RIG, stop_time_s=0.64, end_time_s=0.085)
+    judge.judge(_record(0), PARK, excused=False)
+
+    def play() -> None:
+        for tick in range(1, 60):
+            ended = (EndStream(reason="x"),) if tick == 1 else ()
+            base = min(0.02 * (tick - 1), ends_after_s) * 0.5
+            judge.judge(_record(tick, Mode.HOLDING, requests=ended), (base, *PARK[1:]), excused=False)
+
+    if found:
+        with pytest.raises(Violation, match=r"base moved .* \(allowed 0.335 s\)"):
+            play()
+    else:
+        play()
+        assert judge.worst_rest_s["the end of the stream"] == pytest.approx(ends_after_s, abs=0.03)
+
+
 def test_an_arm_that_moves_by_itself_while_it_holds_is_found() -> None:
-    judge = ArmJudge(RIG, stop_time_s=0.64)
+    judge = ArmJudge(RIG, stop_time_s=0.64, end_time_s=0.085)
     judge.judge(_record(0, Mode.HOLDING), PARK, excused=False)
     judge.judge(_record(1, Mode.HOLDING), PARK, excused=False)
     with pytest.raises(Violation, match="wrist moved"):

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from calibrations import calibrate_as_it_is
-from soak_oracles import RigFacts, read_rig
+from soak_oracles import FRAME_S, RigFacts, read_rig
 
 from hil.model.files import find
 from hil.runtime import wiring
@@ -32,9 +32,6 @@ from hil.runtime.replay import replay
 from hil.runtime.ring import default_folder
 from hil.types import Confirm, Disconnect, EndStream, Mode, Request, Stop, TickRecord
 
-FRAME_S = 0.02
-LINE_S = 48 * 10 / 115200
-"""The longest move of a Lynx6 on its line."""
 FAKE_LATE_S = 0.01
 """What the fake's own loop may add to the time at which bytes reach its board, on a machine without load."""
 JOURNAL_S = 0.25
@@ -416,7 +413,7 @@ TARGETS = tuple(_JUDGES)
 def _judge_end_of_stream(outcome: Outcome, stage: Scene, trace: Trace, killed_s: float) -> None:
     """One promise, whoever is dead: nothing more is sent, and the board ends the look-ahead that it has."""
     pulse_s = trace.last_pulse_change_s(killed_s) - killed_s
-    bound_s = stage.facts.look_ahead_s + FRAME_S + LINE_S + stage.slack_s(killed_s)
+    bound_s = stage.facts.end_time_s + stage.slack_s(killed_s)
     outcome.within("last pulse after the kill, s", pulse_s, bound_s)
     rest_s = trace.last_motion_s(killed_s) - killed_s
     outcome.within("arm at rest after the kill, s", rest_s, bound_s + stage.settle_s)
@@ -510,7 +507,7 @@ def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path,
         outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
         if target == "loop":
             rest_s = trace.last_pulse_change_s(paused_s) - paused_s
-            bound_s = stage.facts.look_ahead_s + FRAME_S + LINE_S + stage.slack_s(paused_s)
+            bound_s = stage.facts.end_time_s + stage.slack_s(paused_s)
             # One line that was being written when the loop froze may still leave when it goes on.
             late_s = rest_s - pause_s if rest_s > pause_s else rest_s
             outcome.within("last pulse after the pause began or ended, s", late_s, bound_s)

@@ -23,8 +23,6 @@ from pathlib import Path
 from calibrations import calibrate_as_it_is
 from kill_rounds import (
     FAKE_LATE_S,
-    FRAME_S,
-    LINE_S,
     Lateness,
     Outcome,
     Program,
@@ -296,8 +294,8 @@ class Lab:
 
     def bound_s(self, since_s: float, notice_s: float) -> float:
         """Promised time until the last pulse changes."""
-        line_s = self.facts.look_ahead_s + FRAME_S + LINE_S + FAKE_LATE_S
-        return notice_s + self.facts.period_s + self.stop_time_s + line_s + self.lateness.worst_s(since_s)
+        end_s = self.facts.end_time_s + FAKE_LATE_S
+        return notice_s + self.facts.period_s + self.stop_time_s + end_s + self.lateness.worst_s(since_s)
 
     def judge_steps(self, outcome: Outcome, trace: Trace, blow_s: float) -> None:
         """No pulse jumps, from a second before it on."""

@@ -14,7 +14,7 @@ from soak_oracles import STILL, AxisFacts, FirstMoveJudge, RigFacts, Violation
 from hil.link import BytePort
 from hil.model.files import find
 from hil.runtime import wiring
-from hil.types import Mode, Start, TickRecord
+from hil.types import EndStream, Mode, Start, TickRecord
 from hil.units import DEG
 from sim.cr1 import Cr1, Cr1Settings, Power
 from sim.faults import BYTE_KINDS, Direction, Fault, FaultFile, FaultKind, FaultScript
@@ -119,6 +119,7 @@ class Cr1World:
     notice_s = NOTICE_S
     spread = SPREAD
     each_leaves = False
+    end_time_s = None
 
     def __init__(self, rng: random.Random, ticks: int, counts: Counter[str]) -> None:
         name = rng.choice(RIGS)
@@ -223,6 +224,7 @@ class Cr1Judge:
         self._last: tuple[float, ...] | None = None
         self._last_s = -math.inf
         self._mode = Mode.DISCONNECTED
+        self._ended = False
         self.counts: Counter[str] = Counter()
         self.worst_step = 0.0
 
@@ -238,6 +240,7 @@ class Cr1Judge:
                 self.counts["lines"] += 1
                 self._judge_line(record, line)
         self._mode = record.mode
+        self._ended |= any(isinstance(request, EndStream) for request in record.requests)
 
     def _judge_line(self, record: TickRecord, line: bytes) -> None:
         if line == b"1;1;EXECMOV JT":
@@ -261,6 +264,7 @@ class Cr1Judge:
 
     def _may_move(self, record: TickRecord, line: bytes) -> None:
         # What is due leaves before the tick changes its mode.
+        _hold(not self._ended, f"{line!r} left after the end of the stream")
         writing = (Mode.STREAMING, Mode.STOPPING)
         _hold(self._mode in writing or record.mode in writing, f"{line!r} left in mode {record.mode.value}")
 

@@ -47,6 +47,7 @@ from hil.runtime.ring import RECORDER_SLOT, RingReader, RingWriter, default_fold
 from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
 from hil.types import (
+    WRITING,
     Arm,
     Confirm,
     Disconnect,
@@ -194,6 +195,7 @@ class World(Protocol):
         notice_s: from each kind of trouble to the end of streaming, at most.
         spread: how far from home, in parts of the range, a person wants to go.
         each_leaves: a command that is sent is bytes in the same tick.
+        end_time_s: from the end of the stream to the last moving pulse; None where that is not shorter than a stop.
     """
 
     rig: Rig
@@ -202,6 +204,7 @@ class World(Protocol):
     notice_s: Mapping[str, float]
     spread: float
     each_leaves: bool
+    end_time_s: float | None
 
     @property
     def hung(self) -> bool:
@@ -229,6 +232,7 @@ class _World:
     def __init__(self, rng: random.Random, ticks: int, tally: Tally) -> None:
         self.rig, self.facts = wiring.load_rig(RIG), read_rig(find("rigs", RIG))
         duration_s = ticks * self.rig.period_s * 1.3
+        self.end_time_s: float | None = self.facts.end_time_s
         self._tally, facts = tally, self.facts
         self.firmware = rng.choice(_FIRMWARES)
         self.title = f"lives with firmware {self.firmware.value}"
@@ -480,7 +484,8 @@ class _Life:
 
     def arm_judge(self, stop_time_s: float) -> ArmJudge:
         """The arm's judge outlives sessions, as the arm does."""
-        self._arm = self._arm or ArmJudge(self._facts, stop_time_s)
+        end_time_s = self._world.end_time_s or stop_time_s
+        self._arm = self._arm or ArmJudge(self._facts, stop_time_s, end_time_s)
         return self._arm
 
     def run(self, folder: Path) -> None:
@@ -510,6 +515,7 @@ class _Session:
         self._clock, self._world, self._person = life.clock, life._world, life._person
         rig, facts = life._rig, life._facts
         self._rng = random.Random(life._rng.random())
+        self._deaths = random.Random(f"{self._tally.seed} {self._tally.sessions}")
         now_s = self._clock.now_s()
         self._record = SessionRecord(
             software_version=hil.__version__,
@@ -530,7 +536,13 @@ class _Session:
         self._outbox = MailboxWriter.create(folder / "mailbox", 1 << 20)
         self._mailbox = MailboxReader(folder / "mailbox")
         self._opened = (self._mailbox, self._outbox, reader, writer)
-        self._watch = Watch(None, self._mailbox.age_s, self._ring.reader_age_s)
+        self._owner_dead = self._recorder_dead = False
+        self._watch = Watch(
+            lambda: self._owner_dead,
+            lambda: self._recorder_dead,
+            self._mailbox.age_s,
+            self._ring.reader_age_s,
+        )
         self._encode = msgspec.msgpack.Encoder().encode
         self._wire, self._samples = self._world.wire_judge(), SampleJudge(facts)
         self._records, self._first = RecordJudge(each_leaves=self._world.each_leaves), FirstMoveJudge(facts)
@@ -539,14 +551,16 @@ class _Session:
         self._owner_away_s = self._recorder_away_s = self._last_drain_s = -math.inf
         self._leaving = False
         self._mode = Mode.DISCONNECTED
-        self._wire_bytes = 0
+        self._wire_bytes: list[int] = []
+        self._drained = 0
 
     def run(self) -> None:
         """Tick until the loop lets go of the line, then look at what the journal says."""
         try:
             run_paced(self._bridge, self._clock, self._life._rig.period_s, self._take, self._publish)
             self._ring.close("the session ended")
-            self._recorder.step(self._clock.now_s())
+            if not self._recorder_dead:
+                self._recorder.step(self._clock.now_s())
         finally:
             self._ring.close("a guarantee was broken")
             for each in self._opened:
@@ -556,13 +570,14 @@ class _Session:
 
     def _take(self, now_s: float) -> tuple[Request, ...]:
         self._others_live(now_s)
-        if now_s >= self._owner_away_s:
+        if now_s >= self._owner_away_s and not self._owner_dead:
             for request in self._requests(now_s):
                 self._outbox.send(request)
         return (*self._mailbox.take(), *self._watch.requests(now_s))
 
     def _requests(self, now_s: float) -> list[Request]:
-        if not self._leaving and (self._life.over or self._rng.random() < 0.0004):
+        tired = self._rng.random() < (0.02 if self._recorder_dead else 0.0004)
+        if not self._leaving and (self._life.over or tired):
             self._leaving = True
             return [Disconnect(reason="the session ends")]
         return [] if self._leaving else self._person.act(now_s)
@@ -576,16 +591,24 @@ class _Session:
         if rng.random() < 0.0004 and now_s > self._recorder_away_s:
             self._recorder_away_s = now_s + rng.uniform(0.2, 2.5)
             self._tally.counts["recorder held up"] += 1
-        if now_s >= self._owner_away_s:
+        moving = self._mode in WRITING
+        if self._deaths.random() < (0.0007 if moving else 0.0001) and not (self._owner_dead or self._recorder_dead):
+            who = self._deaths.choice(["owner", "recorder"])
+            setattr(self, f"_{who}_dead", True)
+            self._tally.counts[f"{who} killed"] += 1
+            self._tally.counts["killed while something moves"] += moving
+        if now_s >= self._owner_away_s and not self._owner_dead:
             self._outbox.beat(now_s)
+        if self._recorder_dead:
+            return
         if now_s >= self._recorder_away_s and now_s - self._last_drain_s >= DRAIN_S:
-            self._last_drain_s = now_s
+            self._last_drain_s, self._drained = now_s, len(self._wire_bytes)
             self._recorder.step(now_s)
 
     def _publish(self, record: TickRecord) -> None:
         self._ring.append(self._encode(record))
         self._world.advance(record.t_s)
-        self._wire_bytes += len(record.written)
+        self._wire_bytes.append(len(record.written))
         self._tally.ticks += 1
         self._note_troubles(record)
         self._note_mode(record)
@@ -640,10 +663,11 @@ class _Session:
 
     def _judge_journal(self) -> None:
         verdict = verify(self._journal)
-        if verdict.completeness is not Completeness.COMPLETE or verdict.lost:
+        expected = Completeness.UNFINISHED if self._recorder_dead else Completeness.COMPLETE
+        if verdict.completeness is not expected or verdict.lost or verdict.ticks < self._drained:
             raise Violation(f"the journal of session {self._tally.sessions} is {verdict.text}")
         again = replay(self._journal)
-        if not again.same or again.wire_bytes != self._wire_bytes:
+        if not again.same or again.wire_bytes != sum(self._wire_bytes[: verdict.ticks]):
             raise Violation(f"session {self._tally.sessions} does not replay: {again.first_difference}")
         self._tally.counts["journals verified and replayed"] += 1
         self._tally.counts["journal bytes"] += self._journal.stat().st_size

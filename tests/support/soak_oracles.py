@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hil.types import WRITING, Confirm, EnergiseCommand, JointCommand, Mode, Start, TickRecord
+from hil.types import WRITING, Confirm, EndStream, EnergiseCommand, JointCommand, Mode, Start, TickRecord
 
 STILL = 0.1
 """Degrees or millimetres: what counts as standing still."""
@@ -23,6 +23,10 @@ SETTLE_LAGS = 5.0
 """Servo lags after which less than one per cent of the way behind the pulse is left."""
 ECHO_US = 10.0
 """A board tells its pulses in steps of this."""
+FRAME_S = 0.02
+"""In which an SSC-32 looks at its lines and changes its pulses."""
+LINE_S = 48 * 10 / 115200
+"""The longest move of a Lynx6 on its line."""
 GAP_S = 0.03
 """Ticks further apart than this: the loop was held up."""
 
@@ -77,6 +81,11 @@ class RigFacts:
     def settle_s(self) -> float:
         """Time in which the servos arrive once the pulses stand still."""
         return SETTLE_LAGS * max(axis.lag_s for axis in self.axes)
+
+    @property
+    def end_time_s(self) -> float:
+        """From the end of the stream to a Lynx6's last moving pulse: look-ahead, one board frame, the line's time."""
+        return self.look_ahead_s + FRAME_S + LINE_S
 
 
 def read_rig(path: Path) -> RigFacts:
@@ -251,6 +260,7 @@ class RecordJudge:
         self._each_leaves = each_leaves
         self._next, self._mode, self._t_s = 0, Mode.DISCONNECTED, -math.inf
         self._confirmed_s = -math.inf
+        self._ended = False
 
     def judge(self, record: TickRecord) -> None:
         """Take one tick."""
@@ -259,6 +269,9 @@ class RecordJudge:
         _hold(not record.hits, f"the guard refused a sample of a certified motion or of its stop: {record.hits}")
         before, after = self._mode, record.mode
         kinds = {type(request) for request in record.requests}
+        self._ended |= EndStream in kinds
+        may = not self._ended or (record.sent is None and after not in WRITING | {Mode.ARMED})
+        _hold(may, f"{after.value}, and somebody who answers for the motion is dead")
         if Confirm in kinds:
             self._confirmed_s = record.t_s
         if after is Mode.ENERGISING and before is not after:
@@ -283,10 +296,11 @@ class ArmJudge:
     Args:
         rig: the facts.
         stop_time_s: what the product declares, from a stop to the last moving pulse.
+        end_time_s: the same from the end of the stream, after which nothing more is sent.
     """
 
-    def __init__(self, rig: RigFacts, stop_time_s: float) -> None:
-        self._rig, self._stop_time_s = rig, stop_time_s
+    def __init__(self, rig: RigFacts, stop_time_s: float, end_time_s: float) -> None:
+        self._rig, self._stop_time_s, self._end_time_s = rig, stop_time_s, end_time_s
         self._moving = False
         self._began_s = self._deadline_s = -math.inf
         self._way: list[tuple[float, tuple[float, ...]]] = []
@@ -312,6 +326,9 @@ class ArmJudge:
         if self._moving:
             self._moving = False
             self._began_s, self._deadline_s, self._why = now_s, now_s + self.allowed_s, record.mode.value
+        ended_s = now_s + self._end_time_s + self._rig.settle_s
+        if any(isinstance(request, EndStream) for request in record.requests) and ended_s < self._deadline_s:
+            self._why, self._began_s, self._deadline_s = "the end of the stream", now_s, ended_s
         if record.mode is Mode.STOPPING:
             self._deadline_s += gap_s  # a ramp goes on by samples sent: held up, it is late, and never jumps
         if excused:
@@ -331,7 +348,8 @@ class ArmJudge:
             _hold(
                 abs(there - now) <= axis.still,
                 f"{axis.name} moved by {abs(there - now):.5f} in mode {record.mode.value}, "
-                f"{now_s - self._began_s:.3f} s after it should have begun to stop (allowed {self.allowed_s:.3f} s)",
+                f"{now_s - self._began_s:.3f} s after it should have begun to stop "
+                f"(allowed {self._deadline_s - self._began_s:.3f} s)",
             )
 
     def _note_rest(self, rest: tuple[float, ...]) -> None:
