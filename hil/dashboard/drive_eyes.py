@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from hil.dashboard.driving import Driving
 from hil.dashboard.texts import tr
 
 GONE = {
@@ -16,12 +17,19 @@ GONE = {
 }
 
 
+class Hand(Protocol):
+    """What may hold something."""
+
+    def drop(self, why: str) -> None:
+        """Let go of it, for this reason."""
+
+
 class Eyes(QObject):
     """Watches the window that a panel is in, and where the keys go."""
 
-    def __init__(self, driving: Driving, panel: QWidget) -> None:
+    def __init__(self, hand: Hand, panel: QWidget) -> None:
         super().__init__(panel)
-        self._driving, self._panel = driving, panel
+        self._hand, self._panel = hand, panel
         self._window: QWidget | None = None
         app = QApplication.instance()
         assert isinstance(app, QApplication)
@@ -42,13 +50,13 @@ class Eyes(QObject):
         """Of the window; nothing is kept from it."""
         why = GONE.get(event.type())
         if why is not None and watched is self._window:
-            self._driving.drop(tr(why))
+            self._hand.drop(tr(why))
         return False
 
     def _focus(self, before: QWidget | None, now: QWidget | None) -> None:
         if now is None or not (now is self._panel or self._panel.isAncestorOf(now)):
-            self._driving.drop(tr("the keys go elsewhere now"))
+            self._hand.drop(tr("the keys go elsewhere now"))
 
     def _state(self, state: Qt.ApplicationState) -> None:
         if state != Qt.ApplicationState.ApplicationActive:
-            self._driving.drop(tr("the window has lost the focus"))
+            self._hand.drop(tr("the window has lost the focus"))

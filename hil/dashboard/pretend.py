@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
@@ -25,6 +25,7 @@ from hil.service.wire import (
     Rules,
     StopBudget,
     Telemetry,
+    Timeline,
     Timing,
     Welcome,
 )
@@ -32,9 +33,16 @@ from hil.types import AxisJog, Mode, StateSource, ToolJog
 
 LAG_S = 0.11
 START_S = 1000.0
+NOW_EPOCH_S = 1.8e9
 _TURN_S = 9.0
 _JOINT_TIME_S = 0.4
 """For which each joint is driven alone, after a pose was confirmed."""
+
+_GRIP_S = 0.25
+"""A dead-man that was not said to be held for longer is let go."""
+
+Previewer = Callable[[str, str, str, str, tuple[float, ...]], tuple[wire.Previewed, Timeline | None]]
+"""From text, name, language, points and start pose."""
 
 READY = (Mode.IDLE, Mode.HOLDING)
 T = TypeVar("T")
@@ -52,6 +60,8 @@ class PretendLink(Link):
         lease: as everybody sees it; `lease_is` changes it and tells the window.
         asked: names of the requests that moved something or were to.
         grips: how often the dead-man was said to be held.
+        previewer: makes the answer to an upload, and its timeline; None for a service that knows nothing of it.
+        armed: the motion that the arm waits for.
     """
 
     def __init__(self, arm: ShownArm, *, period_s: float = 0.02, source: StateSource = StateSource.ECHOED) -> None:
@@ -67,6 +77,10 @@ class PretendLink(Link):
         self.yours = False
         self.asked: list[str] = []
         self.grips = 0
+        self.previewer: Previewer | None = None
+        self.armed: Timeline | None = None
+        self._begun_s: float | None = None
+        self._gripped_s = -math.inf
         self.hand = PretendArm(self)
         self._work: list[tuple[Coroutine[Any, Any, Any], Callable[[Any], None]]] = []
         self._moved_s = 0.0
@@ -94,6 +108,31 @@ class PretendLink(Link):
     def hold(self) -> None:
         """Count it."""
         self.grips += 1
+        self._gripped_s = self.now_s
+
+    def start(self) -> None:
+        """The motion that it is armed for goes on while the dead-man is held."""
+        self.mode, self._begun_s = Mode.STREAMING, self.now_s
+
+    def _follow(self) -> None:
+        """One step of that motion."""
+        motion = self.armed
+        if self._begun_s is None or motion is None:
+            return
+        if self.mode is Mode.STREAMING and self.now_s - self._gripped_s > _GRIP_S:
+            self.mode = Mode.HOLDING
+        sample = (self.now_s - self._begun_s) / motion.period_s
+        if self.mode is Mode.STREAMING and sample >= motion.samples[-1]:
+            self.mode = Mode.IDLE
+        if self.mode is not Mode.STREAMING:
+            self._begun_s = None
+            self.changes.pop("progress", None)
+            if self.mode is not Mode.IDLE:
+                return
+        columns = zip(*motion.positions, strict=True)
+        self.place = [float(np.interp(sample, motion.samples, column)) for column in columns]
+        if self.mode is Mode.STREAMING:
+            self.changes["progress"] = sample / motion.samples[-1]
 
     def lease_is(
         self, phase: LeasePhase, *, yours: bool = False, place: int = 0, reason: str = "", **brief: Any
@@ -118,6 +157,7 @@ class PretendLink(Link):
         for _ in range(max(1, round(seconds / self.period_s))):
             self.now_s += self.period_s
             self._moved_s += self.period_s if self.mode is Mode.STREAMING else 0.0
+            self._follow()
             self._go_on()
             if self.reachable:
                 self.put(self._telemetry())
@@ -199,6 +239,7 @@ class PretendArm:
 
     def __init__(self, link: PretendLink) -> None:
         self._link = link
+        self._timeline: Timeline | None = None
 
     @property
     def mode(self) -> Mode:
@@ -308,6 +349,35 @@ class PretendArm:
         del link.changes["commanded"]
         link.mode = Mode.IDLE
 
+    async def preview(
+        self, text: str, *, name: str, language: str, points: str, start: tuple[float, ...] | None
+    ) -> wire.Previewed:
+        """By the link's previewer, from where the arm stands."""
+        link = self._link
+        link.asked.append(f"preview {name}")
+        if not link.reachable:
+            raise LinkClosed("not connected", port="pretended")
+        if link.previewer is None:
+            self._refuse(Code.UNAVAILABLE, "nothing can be previewed here")
+        told, self._timeline = link.previewer(text, name, language, points, start or tuple(link.standing()))
+        await _Moment()
+        return told
+
+    async def timeline(self, name: str) -> Timeline:
+        """Of what was previewed last."""
+        if self._timeline is None or self._timeline.name != name:
+            self._refuse(Code.ARM, "nothing of that name was previewed for you lately; preview it again")
+        return self._timeline
+
+    async def arm_motion(self, digest: str) -> None:
+        """At once."""
+        self._need_lease()
+        self._link.asked.append("ArmMotion")
+        self._link.mode, self._link.armed = Mode.ARMED, await self.timeline(digest)
+
+    async def grip(self) -> None:
+        """At once."""
+
     async def settled(self, mark: int, within_s: float) -> Mode:
         """Once the arm stands."""
         await self.until(lambda: self.mode not in (Mode.STREAMING, Mode.STOPPING, Mode.ENERGISING), within_s)
@@ -324,6 +394,8 @@ class PretendArm:
             self._link.lease_is(self._link.lease.phase, yours=self._link.yours, latched="")
             if self._link.mode in (Mode.FAULT, Mode.ESTOP):
                 self._link.mode = Mode.UNKNOWN_POSE
+        if kind is wire.Start:
+            self._link.start()
         return wire.Accepted(to=0, now_s=self._link.now_s)
 
     def _need_lease(self) -> None:
@@ -334,7 +406,7 @@ class PretendArm:
         if self._link.mode not in (*READY, Mode.UNKNOWN_POSE):
             raise InterlockError(f"arming needs the mode idle or holding; it is {self._link.mode.value}", ["mode"])
 
-    def _refuse(self, code: Code, reason: str) -> None:
+    def _refuse(self, code: Code, reason: str) -> NoReturn:
         raise RefusedByLabError(wire.Refused(to=0, now_s=self._link.now_s, code=code, reason=reason))
 
 
@@ -356,7 +428,7 @@ def welcome_of(arm: ShownArm, now_s: float, period_s: float) -> Welcome:
         speaks=1,
         server="pretended lab",
         now_s=now_s,
-        now_epoch_s=1.8e9,
+        now_epoch_s=NOW_EPOCH_S,
         arm=arm.model.id,
         title=arm.title,
         robot=arm.model.id,

@@ -26,6 +26,7 @@ from hil.dashboard.keys import StopKeys
 from hil.dashboard.live_view import LiveView
 from hil.dashboard.plots import PlotsView
 from hil.dashboard.pose import PoseView
+from hil.dashboard.preview import PreviewView
 from hil.dashboard.session import Session
 from hil.dashboard.specification import SpecificationView
 from hil.dashboard.status import StatusView
@@ -70,6 +71,7 @@ class View(NamedTuple):
 VIEWS = (
     View("plots", "Curves", PlotsView, Qt.DockWidgetArea.RightDockWidgetArea),
     View("drive", "Drive", DriveView, beside="plots", apart=True),
+    View("preview", "Preview", PreviewView, beside="plots"),
     View("status", "Status", StatusView, Qt.DockWidgetArea.BottomDockWidgetArea),
     View("pose", "Tool", lambda session, theme: PoseView(session), beside="status", apart=True),
     View("robot", "Robot", lambda session, theme: SpecificationView(session), beside="status", apart=True),

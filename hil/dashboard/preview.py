@@ -1,0 +1,335 @@
+"""The Preview view: a task or program, what the service says of it, every check over time, and sending it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFontDatabase, QKeyEvent, QPainter, QShowEvent
+from PySide6.QtWidgets import (
+    QDoubleSpinBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from hil.dashboard.export import fill_menu, kind_of, write_picture
+from hil.dashboard.preview_file import LANGUAGES, bundled, excerpt, row_of
+from hil.dashboard.preview_lanes import Lanes
+from hil.dashboard.preview_motion import rows_of
+from hil.dashboard.preview_send import SendPanel
+from hil.dashboard.preview_table import FaultTable
+from hil.dashboard.previewing import FASTEST, SLOWEST, Previewing
+from hil.dashboard.sending import Sending
+from hil.dashboard.session import Session
+from hil.dashboard.texts import tr
+from hil.dashboard.theme import Theme
+from hil.dashboard.widgets import dress, push
+from hil.service.wire import Previewed
+
+LOOK_EVERY_MS = 100
+
+
+class PreviewView(QWidget):
+    """All of it."""
+
+    KEYS = (
+        ("Left, Right", "in the timeline: a sample back, a sample on; with Shift ten"),
+        ("Home, End", "in the timeline: to its ends"),
+        ("P, Shift+P", "play, play backwards, or pause"),
+        ("R, held", "run the armed motion, as long as the key is down"),
+    )
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._session, self._theme = session, theme
+        self._folder = ""
+        self.previewing = Previewing(session)
+        self.sending = Sending(session, self.previewing)
+        self.verdict, self.place, self.moment = QLabel(), QLabel(), QLabel()
+        self.lanes, self.table = Lanes(theme), FaultTable(theme)
+        self.send = SendPanel(self.sending, self.previewing, theme, self)
+        self.setAcceptDrops(True)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._lay_out()
+        self.previewing.changed.connect(self._show)
+        self.previewing.moved.connect(self._show_moment)
+        self.lanes.looked.connect(self._looked)
+        self.lanes.stepped.connect(self.previewing.step)
+        self.table.picked.connect(self._looked)
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self.refresh)
+        self._timer.start(LOOK_EVERY_MS)
+        self.set_theme(theme)
+
+    # -- building ----------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        for label in (self.verdict, self.place):
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.verdict.setAccessibleName(tr("Verdict"))
+        self.place.setWordWrap(False)
+        self.place.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.place.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(6, 4, 6, 4)
+        column.setSpacing(4)
+        column.addLayout(self._file_row())
+        column.addWidget(self.verdict)
+        column.addWidget(self.place)
+        column.addWidget(self.lanes, 3)
+        column.addWidget(self._transport())
+        column.addWidget(self.moment)
+        column.addWidget(self.table, 2)
+        column.addStretch(0)
+        column.addWidget(self.send)
+
+    def _file_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(push(tr("Open..."), self._ask, tr("A task (.toml) or a MELFA-BASIC program (.mb4)")))
+        self.bundled = push(tr("Examples"), tip=tr("Tasks and programs that are there already"))
+        self.bundled.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self)
+        menu.aboutToShow.connect(lambda: self._fill(menu))
+        self.bundled.setMenu(menu)
+        row.addWidget(self.bundled)
+        self.again = push(
+            tr("Preview again"), self.previewing.again, tr("The file as it is now, from where the arm is")
+        )
+        row.addWidget(self.again)
+        row.addStretch(1)
+        self.export = push(tr("Export"), tip=tr("The timeline as a picture or as numbers"))
+        self.export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        written = QMenu(self)
+        fill_menu(written, self._session, "preview", self.write, self)
+        self.export.setMenu(written)
+        row.addWidget(self.export)
+        self.away = push(tr("Close"), self.previewing.close, tr("Nothing is previewed any more"))
+        row.addWidget(self.away)
+        return row
+
+    def _transport(self) -> QWidget:
+        """Play, backwards too, step, and how fast."""
+        self.transport = QWidget()
+        row = QHBoxLayout(self.transport)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(3)
+        look = self.previewing
+        self.back = push("◀", lambda: self._play(-1), tr("Play backwards (Shift+P)"))
+        self.on = push("▶", lambda: self._play(1), tr("Play (P)"))
+        for button, name in ((self.back, tr("Play backwards")), (self.on, tr("Play"))):
+            button.setCheckable(True)
+            button.setAccessibleName(name)
+        row.addWidget(push("|◀", lambda: look.look(0.0), tr("To the start")))
+        row.addWidget(push("-1", lambda: look.step(-1), tr("A sample back")))
+        row.addWidget(self.back)
+        row.addWidget(self.on)
+        row.addWidget(push("+1", lambda: look.step(1), tr("A sample on")))
+        row.addWidget(push("▶|", self._to_end, tr("To the end")))
+        self.speed = QDoubleSpinBox()
+        self.speed.setRange(SLOWEST, FASTEST)
+        self.speed.setSingleStep(0.1)
+        self.speed.setDecimals(1)
+        self.speed.setValue(1.0)
+        self.speed.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
+        self.speed.setSuffix(" x")
+        self.speed.setToolTip(tr("Times as fast as the arm"))
+        self.speed.setAccessibleName(tr("Times as fast as the arm"))
+        self.speed.valueChanged.connect(look.set_speed)
+        row.addWidget(self.speed)
+        row.addStretch(1)
+        self.moment.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        return self.transport
+
+    def _fill(self, menu: QMenu) -> None:
+        menu.clear()
+        before = ""
+        for name, path in bundled().items():
+            if before and path.suffix != before:
+                menu.addSeparator()
+            before = path.suffix
+            menu.addAction(name).triggered.connect(lambda _=False, path=path: self.previewing.open(path))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours from now on."""
+        self._theme = theme
+        self.lanes.set_theme(theme)
+        self.table.set_theme(theme)
+        self.send.set_theme(theme)
+        self._show()
+
+    # -- what people do ----------------------------------------------------------------------------------
+
+    def _ask(self) -> None:
+        kinds = " ".join(f"*{suffix}" for suffix in LANGUAGES)
+        chosen, _ = QFileDialog.getOpenFileName(
+            self, tr("Open a task or program"), self._folder, tr("Tasks and programs") + f" ({kinds})"
+        )
+        if chosen:
+            self._folder = str(Path(chosen).parent)
+            self.previewing.open(Path(chosen))
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
+        """A file may be dropped."""
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+        """The first file counts."""
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        if paths:
+            event.acceptProposedAction()
+            self.previewing.open(paths[0])
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """P plays, R runs while it is down."""
+        if event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier or event.isAutoRepeat():
+            super().keyPressEvent(event)
+        elif event.key() == Qt.Key.Key_P:
+            self._play(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        elif event.key() == Qt.Key.Key_R:
+            self.sending.press()
+        else:
+            super().keyPressEvent(event)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """R comes up."""
+        if event.key() == Qt.Key.Key_R and not event.isAutoRepeat():
+            self.sending.release()
+        else:
+            super().keyReleaseEvent(event)
+
+    def _play(self, way: int) -> None:
+        self.previewing.play(0 if self.previewing.playing == way else way)
+
+    def _to_end(self) -> None:
+        if self.previewing.motion is not None:
+            self.previewing.look(self.previewing.motion.duration_s)
+
+    def _looked(self, time_s: float) -> None:
+        self.previewing.play(0)
+        self.previewing.look(time_s)
+
+    def write(self, path: Path) -> None:
+        """The timeline as a picture, or as numbers for a name that ends so."""
+        motion = self.previewing.motion
+        if motion is None:
+            raise OSError(None, tr("nothing is previewed"), str(path))
+        if kind_of(path) == "csv":
+            motion.write_csv(path)
+            return
+
+        def draw(painter: QPainter) -> None:
+            size = self.lanes.whole
+            painter.setWindow(0, 0, size.width(), size.height())
+            painter.setFont(self.lanes.font())
+            self.lanes.draw(painter, size)
+
+        write_picture(path, self.lanes.whole, draw)
+
+    # -- what is shown -----------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        """What is open, and what became of it."""
+        look = self.previewing
+        motion, told = look.motion, look.previewed
+        words, colour = self._verdict()
+        self.verdict.setText(words)
+        dress(self.verdict, f"color: {colour}; font-weight: 600;")
+        place = self._place(words if told is None or told.ok else " ".join(told.notes))
+        self.place.setText(place)
+        self.place.setVisible(bool(place))
+        self.lanes.show_motion(motion)
+        rows = rows_of(motion, () if told is None else told.refusals)
+        self.table.show_rows(rows, look.time_s)
+        self.table.setVisible(bool(rows))
+        for widget in (self.lanes, self.transport, self.moment):
+            widget.setVisible(motion is not None)
+        for button in (self.again, self.away):
+            button.setEnabled(look.source is not None)
+        self.export.setEnabled(motion is not None)
+        self.send.setVisible(told is not None)
+        self._show_moment()
+
+    def _verdict(self) -> tuple[str, str]:
+        look, theme = self.previewing, self._theme
+        name = "" if look.source is None else look.source.path.name
+        told = look.previewed
+        if look.trouble:
+            return f"✕ {look.trouble}", theme.bad
+        if look.asked:
+            return tr("{name}: the service plans it and checks every sample...", name=name), theme.text
+        if told is None:
+            return tr(
+                "Open a task or a program, pick an example, or drop a file here. Nothing moves by it."
+            ), theme.faint
+        if told.ok:
+            return _passed(name, told), theme.good
+        return f"✕ {name}: " + self._refused(told), theme.bad
+
+    def _refused(self, told: Previewed) -> str:
+        motion = self.previewing.motion
+        if motion is not None and not motion.complete:
+            first = told.refusals[0] if told.refusals else None
+            why = " ".join(told.notes[:1]) if first is None else f"{first.place}: {first.subject}: {first.limit}"
+            return tr("cannot be planned to its end. {why}", why=why)
+        if motion is not None and told.refusals:
+            count = len(rows_of(motion, told.refusals))
+            return tr("refused, {count} reasons; the list below says where, and what would be allowed", count=count)
+        return " ".join((*told.notes, *(refusal.text for refusal in told.refusals)))
+
+    def _place(self, words: str) -> str:
+        """The lines of the file that a refusal of planning means."""
+        look = self.previewing
+        if look.source is None or look.previewed is None or look.previewed.ok:
+            return ""
+        motion = look.motion
+        if motion is not None and not motion.complete and look.previewed.refusals:
+            words = look.previewed.refusals[0].place
+        elif motion is not None:
+            return ""
+        row = row_of(look.source, words)
+        return "" if row is None else excerpt(look.source, row)
+
+    def _show_moment(self) -> None:
+        look = self.previewing
+        motion = look.motion
+        self.lanes.look(look.time_s)
+        self.back.setChecked(look.playing < 0)
+        self.on.setChecked(look.playing > 0)
+        if motion is None:
+            self.moment.setText("")
+            return
+        stage = motion.stage_at(look.time_s)
+        place = "" if stage is None else f" · {stage.place}" + (f" {stage.label}" if stage.label else "")
+        text = tr("{time:.2f} of {whole:.2f} s, sample {sample}", time=look.time_s, whole=motion.duration_s,
+                  sample=motion.sample_at(look.time_s))  # fmt: skip
+        self.moment.setText(text + place)
+        self.moment.setToolTip(text + place)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Seen again, perhaps in another window."""
+        super().showEvent(event)
+        self.send.watch()
+
+    def refresh(self) -> None:
+        """Say how it is now; while the motion runs the timeline goes along with it."""
+        progress, motion = self.sending.progress, self.previewing.motion
+        if progress is not None and motion is not None:
+            self.previewing.look(progress * motion.duration_s)
+        if self.isVisible():
+            self.send.refresh()
+
+
+def _passed(name: str, told: Previewed) -> str:
+    return tr(
+        "✓ {name} passes every check: {time:.1f} s, at most {share:.0f} % of the rig's speeds",
+        name=name, time=told.duration_s, share=100.0 * told.peak_share,
+    )  # fmt: skip
