@@ -92,7 +92,8 @@ def replay(path: Path) -> ReplayVerdict:
     if missing := [each for each in paths if not each.exists()]:
         raise JournalError(
             f"{path}: part {session.part} of a session is replayed with all parts before it; "
-            f"{missing[0].name} is not beside it"
+            f"{missing[0].name} is not beside it. Put a copy of it there; without one this file can still be "
+            "verified, plotted and exported, and only sessions that are whole can be replayed"
         )
     session = _session(paths[0]) if paths else session
     port = ReplayPort()

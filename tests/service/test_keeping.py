@@ -13,6 +13,7 @@ from lab_server import run, served
 
 from hil.model.files import state_dir
 from hil.runtime.host import Room
+from hil.runtime.journal import part_path
 from hil.runtime.mailbox import MailboxWriter
 from hil.runtime.ring import RingWriter
 from hil.runtime.wiring import load_rig
@@ -46,13 +47,48 @@ def test_old_journals_go_and_of_the_others_the_oldest_until_all_fit(tmp_path: Pa
     assert deeper.exists()
 
 
+def session(folder: Path, name: str, *days_ago: float) -> list[Path]:
+    first = folder / f"{name}.mcap"
+    return [journal(folder, part_path(first, part).name, days) for part, days in enumerate(days_ago)]
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.mcap"))
+
+
+def test_a_session_that_has_ended_stays_whole_or_goes_whole(tmp_path: Path) -> None:
+    session(tmp_path, "young", 9.0, 8.0, 2.0)
+    session(tmp_path, "old", 9.0, 8.0, 7.0)
+    delete_old(tmp_path, NOW_S - 5.0 * DAY_S, 100_000, NOW_S)
+    assert left(tmp_path) == ["young", "young_part-0001", "young_part-0002"]
+
+
+def test_for_room_sessions_that_have_ended_go_whole_the_oldest_first_before_one_that_goes_on(tmp_path: Path) -> None:
+    going_on = session(tmp_path, "now", 9.0, 8.0, 0.0)
+    session(tmp_path, "first", 7.0, 6.0)
+    second = session(tmp_path, "second", 6.5, 5.0)
+    delete_old(tmp_path, NOW_S - 30.0 * DAY_S, 5500, NOW_S)
+    assert left(tmp_path) == sorted(path.stem for path in (*going_on, *second))
+    delete_old(tmp_path, NOW_S - 30.0 * DAY_S, 4500, NOW_S)
+    assert left(tmp_path) == sorted(path.stem for path in going_on)
+
+
+@pytest.mark.parametrize(("oldest_days", "most_bytes"), [(30.0, 2500), (8.5, 100_000)])
+def test_a_session_that_goes_on_loses_its_oldest_files_if_nothing_else_helps(
+    tmp_path: Path, oldest_days: float, most_bytes: int
+) -> None:
+    session(tmp_path, "now", 9.0, 8.0, 0.0)
+    delete_old(tmp_path, NOW_S - oldest_days * DAY_S, most_bytes, NOW_S)
+    assert left(tmp_path) == ["now_part-0001", "now_part-0002"]
+
+
 def test_what_is_being_written_is_never_deleted_and_half_made_copies_are_once_they_are_old(tmp_path: Path) -> None:
     written = journal(tmp_path, "arm-0.mcap", 0.0, 10_000)
-    left, fresh = journal(tmp_path, "a.mcap.packing", 1.0), journal(tmp_path, "b.mcap.packing", 0.0)
+    half, fresh = journal(tmp_path, "a.mcap.packing", 1.0), journal(tmp_path, "b.mcap.packing", 0.0)
     delete_old(tmp_path, NOW_S - DAY_S, 1, NOW_S)
     assert written.exists()
     assert fresh.exists()
-    assert not left.exists()
+    assert not half.exists()
 
 
 def test_a_service_without_a_folder_never_touches_journals_of_single_runs(
