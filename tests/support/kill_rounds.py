@@ -525,7 +525,7 @@ def polite_round(
 ) -> Outcome:
     """SIGINT or SIGTERM for the owner, or for everything that was started: stop, hold, explain, leave.
 
-    A terminal that is closed (SIGHUP) kills the owner before it can explain; the rest stops all the same.
+    A terminal that is closed (SIGHUP) kills the owner before it can explain: the stream ends.
     """
     outcome = Outcome(f"{number.name} for {'everything that was started' if group else 'the owner'}")
     with scene(setting, folder) as stage:
@@ -542,9 +542,12 @@ def polite_round(
         outcome.hold(_TRACEBACK not in said, f"a traceback was printed: {said}")
         outcome.hold(number is signal.SIGHUP or said.strip() != "", "nothing was said on standard error")
         trace = stage.rest()
-        pulse_s = trace.last_pulse_change_s(asked_s) - asked_s
-        bound_s = 0.1 + stage.facts.period_s + stage.stop_time_s + stage.slack_s(asked_s)
-        outcome.within("last pulse after the signal, s", pulse_s, bound_s)
+        if number is signal.SIGHUP:
+            _judge_end_of_stream(outcome, stage, trace, asked_s)
+        else:
+            pulse_s = trace.last_pulse_change_s(asked_s) - asked_s
+            bound_s = 0.1 + stage.facts.period_s + stage.stop_time_s + stage.slack_s(asked_s)
+            outcome.within("last pulse after the signal, s", pulse_s, bound_s)
         _judge_steps(outcome, stage, trace, asked_s)
         outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
         _judge_journal(outcome, stage, Completeness.COMPLETE, asked_s)
