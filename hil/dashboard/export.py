@@ -36,18 +36,17 @@ def write_picture(path: Path, size: QSize, draw: Callable[[QPainter], None]) -> 
     Raises:
         OSError: the file cannot be written.
     """
+    path.open("wb").close()  # says why it cannot be, which Qt does not
     if kind_of(path) == "svg":
         drawing = QSvgGenerator()
         drawing.setFileName(str(path))
         drawing.setSize(size)
         drawing.setViewBox(QRect(0, 0, size.width(), size.height()))
-        painter = QPainter()
-        if not painter.begin(drawing):
-            raise OSError(None, tr("the drawing cannot be written"), str(path))
+        painter = QPainter(drawing)
         draw(painter)
         painter.end()
         return
-    picture = QImage(SCALE * size, QImage.Format.Format_RGB32)
+    picture = QImage(size * SCALE, QImage.Format.Format_RGB32)
     painter = QPainter(picture)
     draw(painter)
     painter.end()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from hil.dashboard.camera import VIEWS
@@ -16,6 +17,8 @@ from hil.dashboard.widgets import push
 from hil.service.wire import Telemetry
 
 FRAME_EVERY_MS = 33
+FRAME = 2
+"""Width of the frame around a scene that has the focus."""
 
 
 def make_scene(opengl: bool) -> Scene:
@@ -60,6 +63,9 @@ class LiveView(QWidget):
         layout.addWidget(widget, 1)
         layout.addWidget(self._legend)
         session.arm_changed.connect(self._show_arm)
+        app = QGuiApplication.instance()
+        assert isinstance(app, QGuiApplication)
+        app.focusObjectChanged.connect(self._frame_anew)
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.refresh)
         self._timer.start(FRAME_EVERY_MS)
@@ -109,6 +115,16 @@ class LiveView(QWidget):
         self.scene.set_theme(theme)
         self._drawn = None
         self._write_legend(self._session.newest)
+
+    def _frame_anew(self) -> None:
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """A frame around the scene while it has the focus."""
+        super().paintEvent(event)
+        if self.scene.widget.hasFocus():
+            around = self.scene.widget.geometry().adjusted(-FRAME, -FRAME, FRAME, FRAME)
+            QPainter(self).fillRect(around, QColor(self._theme.accent))
 
     def refresh(self) -> None:
         """Draw what is newest, if it is new."""

@@ -94,22 +94,26 @@ class Area(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         left: the mouse has.
         stepped: so many steps to the right.
         ended: -1 for the left end, 1 for the right one.
+        turned: so many pages to the right.
         zoomed: 1 for less time, -1 for more.
     """
 
     left = Signal()
     stepped = Signal(int)
     ended = Signal(int)
+    turned = Signal(int)
     zoomed = Signal(int)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Arrows, ends, plus and minus; anything else is somebody else's."""
+        """Arrows, ends, pages, plus and minus; anything else is somebody else's."""
         keys, key = Qt.Key, event.key()
         far = 10 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
         if key in (keys.Key_Left, keys.Key_Right):
             self.stepped.emit(far if key == keys.Key_Right else -far)
         elif key in (keys.Key_Home, keys.Key_End):
             self.ended.emit(1 if key == keys.Key_End else -1)
+        elif key in (keys.Key_PageUp, keys.Key_PageDown):
+            self.turned.emit(1 if key == keys.Key_PageDown else -1)
         elif key in (keys.Key_Plus, keys.Key_Equal, keys.Key_Minus):
             self.zoomed.emit(-1 if key == keys.Key_Minus else 1)
         elif key == keys.Key_Backspace:
@@ -129,6 +133,7 @@ class PlotsView(QWidget):
     KEYS = (
         ("Left, Right", "cursor in the plots; with Shift, ten times as far"),
         ("Home, End", "cursor to the oldest and to the newest that is shown"),
+        ("Page up, Page down", "back and forth through the session; at its end the curves run again"),
         ("+, -", "less and more time"),
         ("Backspace", "no cursor"),
     )
@@ -153,10 +158,10 @@ class PlotsView(QWidget):
         self._area.left.connect(lambda: self.point_at(None))
         self._area.stepped.connect(self._step)
         self._area.ended.connect(lambda side: self.point_at(self._seen[side > 0]))
-        self._area.zoomed.connect(lambda way: self._spans.setCurrentIndex(max(0, self._spans.currentIndex() - way)))
+        self._area.turned.connect(self._turn)
+        self._area.zoomed.connect(self._zoom)
         self._area.setAccessibleName(tr("Curves: arrows move the cursor"))
         self._scroll = QScrollBar(Qt.Orientation.Horizontal)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._scroll.setAccessibleName(tr("Scroll back through the session"))
         self._scroll.valueChanged.connect(self._scrolled)
         self._pause = toggle(
@@ -332,6 +337,14 @@ class PlotsView(QWidget):
         begin_s, end_s = self._seen
         at_s = end_s if self._cursor_s is None else self._cursor_s
         self.point_at(min(max(at_s + steps * self._span_s / CURSOR_STEPS, begin_s), end_s))
+
+    def _turn(self, pages: int) -> None:
+        """Back and forth, by keys."""
+        self._scroll.setValue(self._scroll.value() + pages * self._scroll.pageStep())
+
+    def _zoom(self, steps: int) -> None:
+        """Less time or more, by keys."""
+        self._spans.setCurrentIndex(min(max(self._spans.currentIndex() - steps, 0), len(SPANS_S) - 1))
 
     def clear(self) -> None:
         """Forget curves and trace; what comes is kept again."""

@@ -89,7 +89,7 @@ LIGHT = Theme(
     trace="#8a5a00",
     fence="#7f8893",
     keep_out="#c62f14",
-    good="#00805c",
+    good="#007d5a",
     warn="#a85400",
     bad="#c62f14",
     curves=("#0166e9", "#b45700", "#0c4150", "#421a00", "#c800a2", "#894d2e", "#5d736b", "#1600b6"),
@@ -175,6 +175,10 @@ def _style(theme: Theme) -> str:
     QPushButton:focus, QToolButton:focus {{ border: 2px solid {theme.accent}; padding: 1px 7px; }}
     QPushButton:checked, QToolButton:checked {{ background: {theme.accent}; color: {theme.window}; }}
     QPushButton:disabled, QToolButton:disabled {{ color: {theme.faint}; }}
+    QComboBox {{ background: {theme.panel}; border: 1px solid {theme.line}; border-radius: 3px; padding: 2px 7px; }}
+    QComboBox:focus {{ border: 2px solid {theme.accent}; padding: 1px 6px; }}
+    QTextBrowser, QPlainTextEdit {{ background: {theme.panel}; border: 2px solid {theme.panel}; }}
+    QTextBrowser:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
     QHeaderView::section {{ background: {theme.window}; color: {theme.faint}; border: none; padding: 2px 6px; }}
     QTableWidget {{ background: {theme.panel}; gridline-color: {theme.line}; border: none; }}
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from PySide6.QtCore import QSettings, Qt, QTimer
+from PySide6.QtCore import QChildEvent, QSettings, Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QMenu,
+    QTabBar,
     QVBoxLayout,
     QWidget,
 )
@@ -30,6 +31,7 @@ from hil.dashboard.preview import PreviewView
 from hil.dashboard.session import Session
 from hil.dashboard.specification import SpecificationView
 from hil.dashboard.status import StatusView
+from hil.dashboard.tab_order import is_behind, put_in_order
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, THEMES, Theme, apply
 from hil.dashboard.tour import Tour
@@ -157,8 +159,10 @@ class Window(QMainWindow):
         application().installEventFilter(self._keys)
         self._keys.escaped.connect(self.tour.leave)
         session.failed.connect(self.banner.say)
+        session.arm_changed.connect(self._put_in_order)
         session.arm_changed.connect(self._name)
         session.linked.connect(self._name)
+        self._put_in_order()
         self._name()
 
     def _with_menu(self, top: QWidget) -> QWidget:
@@ -182,7 +186,8 @@ class Window(QMainWindow):
             self.addDockWidget(view.area, dock, Qt.Orientation.Horizontal)
         else:
             self.tabifyDockWidget(self.docks[view.beside], dock)
-        dock.setVisible(not view.hidden)
+        if view.hidden:
+            dock.hide()
         self.docks[view.name], self.views[view.name] = dock, widget
 
     def _fill_menus(self) -> None:
@@ -297,6 +302,25 @@ class Window(QMainWindow):
         if welcome is not None:
             real = tr("REAL") if welcome.real else tr("FAKE")
             self.setWindowTitle(f"{welcome.arm} ({real}) - {welcome.server}")
+
+    def _put_in_order(self) -> None:
+        """The Tab key: STOP, the tour, the scene, the docks; again with another arm, which has other buttons."""
+        put_in_order([self.header, self.banner, self.tour, self.live, *self.docks.values()])
+
+    def focusNextPrevChild(self, forwards: bool) -> bool:  # noqa: N802 - Qt's name
+        """The Tab key, past docks that are behind others."""
+        first = self.focusWidget()
+        while super().focusNextPrevChild(forwards):
+            if self.focusWidget() is first or not is_behind(self.focusWidget()):
+                return True
+        return False
+
+    def childEvent(self, event: QChildEvent) -> None:  # noqa: N802 - Qt's name
+        """Tabs of docks take no focus: Qt 6.11 leaves unused ones behind, and Ctrl with a digit does more."""
+        tabs = event.child()
+        if event.polished() and isinstance(tabs, QTabBar):
+            tabs.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        super().childEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
         """Remember the layout, let go of the service."""
