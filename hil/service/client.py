@@ -279,8 +279,9 @@ class AsyncArm:
                 self._take(message)
         finally:
             beats.cancel()
-            with contextlib.suppress(asyncio.CancelledError, TimeoutError, ConnectionError):
-                await asyncio.wait_for(socket.close(), 1.0)
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                async with asyncio.timeout(1.0):
+                    await socket.close()
 
     def _lose(self, words: str) -> None:
         self.connected = self.held = False
@@ -349,10 +350,16 @@ class AsyncArm:
                 raise LinkClosed(f"{self.url}: {self.over}", port=self._access.url)
             if time.monotonic() > deadline_s:
                 return False
-            self._news.clear()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), _LOOK_S)
+            await self._look()
         return True
+
+    async def _look(self) -> None:
+        """Wait for news, and a moment at most."""
+        self._news.clear()
+        # `wait_for` of Python 3.11 may swallow that it was cancelled.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_S):
+                await self._news.wait()
 
     async def frames(self) -> AsyncIterator[wire.Telemetry]:
         """Telemetry as it comes, until the channel is closed for good; who is slow misses some."""
@@ -361,9 +368,7 @@ class AsyncArm:
             if self.telemetry is not None and self.telemetry is not seen:
                 seen = self.telemetry
                 yield seen
-            self._news.clear()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), _LOOK_S)
+            await self._look()
 
     def _take(self, message: wire.ServerMessage) -> None:
         now_s = time.monotonic()
@@ -473,7 +478,8 @@ class AsyncArm:
         self._answers[message.seq] = answer
         try:
             await self._send(message)
-            return await asyncio.wait_for(answer, within_s)
+            async with asyncio.timeout(within_s):
+                return await answer
         except TimeoutError:
             raise LinkTimeout(f"{self.url}: no answer within {within_s:g} s", port=self._access.url) from None
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -262,7 +263,13 @@ class Person:
 
 @contextlib.asynccontextmanager
 async def served(
-    folder: Path, *, arms: int = 1, keyed: bool = False, settings: Settings = PATIENT, trust_proxy: bool = False
+    folder: Path,
+    *,
+    arms: int = 1,
+    keyed: bool = False,
+    settings: Settings = PATIENT,
+    trust_proxy: bool = False,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Served]:
     """A lab of virtual arms, its server on loopback."""
     (folder / "rigs").mkdir()
@@ -285,12 +292,16 @@ async def served(
         say=said.append,
         make_arm=make,
     )
-    async with TestServer(application(lab, trust_proxy=trust_proxy)) as server, ClientSession() as session:
-        found = Served(lab, f"http://127.0.0.1:{server.port}", session, workers)
+    scheme = "http" if tls is None else "https"
+    server = TestServer(application(lab, trust_proxy=trust_proxy), scheme=scheme)
+    async with ClientSession() as session:
+        await server.start_server(ssl=tls)
+        found = Served(lab, f"{scheme}://127.0.0.1:{server.port}", session, workers)
         try:
             yield found
         finally:
             await found.empty()
+            await server.close()
 
 
 said: list[str] = []
