@@ -354,7 +354,7 @@ def kill_round(target: str, setting: Setting, rng: random.Random, folder: Path, 
         pids = stage.stream(rng)
         killed_s = time.monotonic()
         os.kill(pids[target], signal.SIGKILL)
-        code = stage.owner.ends(15.0)
+        code = stage.owner.ends(30.0)
         _judge_exit(outcome, stage, code, -signal.SIGKILL if target == "owner" else 1, _SAYS[target])
         trace = stage.trace() if target == "fake" else stage.rest()
         _JUDGES[target](outcome, stage, trace, killed_s)
@@ -473,7 +473,7 @@ def _judge_next_start(outcome: Outcome, stage: Scene, before: Trace) -> None:
     again = stage.start("next", journal)
     try:
         await_that(lambda: again.remember_family() != [] or again.process.poll() is not None, 20.0, "no next start")
-        again.ends(30.0)
+        again.ends(90.0)  # close to its start pose it runs the whole task
     finally:
         again.clear_up()
     ticks = list(_ticks(journal))
@@ -501,7 +501,7 @@ def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path,
         os.kill(pids[target], signal.SIGSTOP)
         time.sleep(pause_s)
         os.kill(pids[target], signal.SIGCONT)
-        _judge_exit(outcome, stage, stage.owner.ends(15.0), 1, "stop: ")
+        _judge_exit(outcome, stage, stage.owner.ends(30.0), 1, "stop: ")
         trace = stage.rest()
         _judge_steps(outcome, stage, trace, paused_s)
         outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
@@ -535,7 +535,7 @@ def polite_round(
             os.killpg(stage.owner.pid, number)
         else:
             os.kill(stage.owner.pid, number)
-        code = stage.owner.ends(15.0)
+        code = stage.owner.ends(30.0)
         expected = (-signal.SIGHUP,) if number is signal.SIGHUP else (1, 130)
         outcome.hold(code in expected, f"exit code {code}, expected {expected}")
         said = stage.owner.err.read_text()
