@@ -13,7 +13,7 @@ from lab_server import Served, run, served
 from tokens_of_people import token
 
 from hil.errors import CommandError, InterlockError, LinkClosed, LinkError
-from hil.service import client as clients
+from hil.service import client_channel as channels
 from hil.service import wire
 from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
@@ -227,7 +227,7 @@ def test_the_server_s_clock_is_never_reckoned_ahead(tmp_path: Path) -> None:
 
 
 def test_words_are_kept_by_number_and_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "_MOST_WORDS", 5)
+    monkeypatch.setattr(channels, "_MOST_WORDS", 5)
     arm = AsyncArm(Access(url="http://127.0.0.1:9"), "arm-1")
     for number in range(8):
         arm._say(f"word {number}")
