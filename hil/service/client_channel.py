@@ -45,6 +45,7 @@ PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 _LOOK_S = 0.05
 _SILENT_S = 20.0
+_FAREWELL_S = 0.2
 _MOST_WORDS = 10_000
 _CHANGE = re.compile(r"(\w+) -> (\w+): ")
 _FINAL = frozenset({Code.TOKEN, Code.VERSION, Code.ARM, Code.ROLE, Code.MALFORMED})
@@ -156,6 +157,9 @@ class ClientChannel:
             await asyncio.gather(self._task, return_exceptions=True)
         if self._http is not None:
             await self._http.close()
+            if self._access.url.startswith("https:"):
+                # A line with TLS is closed once the other end has said so; nobody tells when.
+                await asyncio.sleep(_FAREWELL_S)
 
     async def _dial(self) -> aiohttp.ClientWebSocketResponse:
         scheme, _, _, _ = address_of(self._access)
