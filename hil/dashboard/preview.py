@@ -51,7 +51,7 @@ class PreviewView(QWidget):
         self._folder = ""
         self.previewing = Previewing(session)
         self.sending = Sending(session, self.previewing)
-        self.verdict, self.place, self.moment = QLabel(), QLabel(), QLabel()
+        self.verdict, self.reason, self.place, self.moment = QLabel(), QLabel(), QLabel(), QLabel()
         self.lanes, self.table = Lanes(theme), FaultTable(theme)
         self.send = SendPanel(self.sending, self.previewing, theme, self)
         self.setAcceptDrops(True)
@@ -70,7 +70,7 @@ class PreviewView(QWidget):
     # -- building ----------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        for label in (self.verdict, self.place):
+        for label in (self.verdict, self.reason, self.place):
             label.setWordWrap(True)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.verdict.setAccessibleName(tr("Verdict"))
@@ -82,11 +82,12 @@ class PreviewView(QWidget):
         column.setSpacing(4)
         column.addLayout(self._file_row())
         column.addWidget(self.verdict)
+        column.addWidget(self.reason)
         column.addWidget(self.place)
-        column.addWidget(self.lanes, 3)
+        column.addWidget(self.lanes, 1)
         column.addWidget(self._transport())
         column.addWidget(self.moment)
-        column.addWidget(self.table, 2)
+        column.addWidget(self.table)
         column.addStretch(0)
         column.addWidget(self.send)
 
@@ -243,9 +244,9 @@ class PreviewView(QWidget):
         words, colour = self._verdict()
         self.verdict.setText(words)
         dress(self.verdict, f"color: {colour}; font-weight: 600;")
-        place = self._place(words if told is None or told.ok else " ".join(told.notes))
-        self.place.setText(place)
-        self.place.setVisible(bool(place))
+        for label, text in zip((self.reason, self.place), self._reason(), strict=True):
+            label.setText(text)
+            label.setVisible(bool(text))
         self.lanes.show_motion(motion)
         rows = rows_of(motion, () if told is None else told.refusals)
         self.table.show_rows(rows, look.time_s)
@@ -276,27 +277,24 @@ class PreviewView(QWidget):
 
     def _refused(self, told: Previewed) -> str:
         motion = self.previewing.motion
-        if motion is not None and not motion.complete:
-            first = told.refusals[0] if told.refusals else None
-            why = " ".join(told.notes[:1]) if first is None else f"{first.place}: {first.subject}: {first.limit}"
-            return tr("cannot be planned to its end. {why}", why=why)
-        if motion is not None and told.refusals:
+        if motion is not None and motion.complete and told.refusals:
             count = len(rows_of(motion, told.refusals))
             return tr("refused, {count} reasons; the list below says where, and what would be allowed", count=count)
-        return " ".join((*told.notes, *(refusal.text for refusal in told.refusals)))
+        return tr("cannot be planned to its end") if motion is not None else tr("cannot be planned")
 
-    def _place(self, words: str) -> str:
-        """The lines of the file that a refusal of planning means."""
+    def _reason(self) -> tuple[str, str]:
+        """Why nothing, or not all of it, could be planned, and the lines of the file that it is about."""
         look = self.previewing
-        if look.source is None or look.previewed is None or look.previewed.ok:
-            return ""
-        motion = look.motion
-        if motion is not None and not motion.complete and look.previewed.refusals:
-            words = look.previewed.refusals[0].place
-        elif motion is not None:
-            return ""
-        row = row_of(look.source, words)
-        return "" if row is None else excerpt(look.source, row)
+        told, motion = look.previewed, look.motion
+        if look.source is None or told is None or told.ok or (motion is not None and motion.complete and told.refusals):
+            return "", ""
+        refusal = told.refusals[0] if told.refusals else None
+        if refusal is None:
+            words = place = " ".join(told.notes)
+        else:
+            words, place = f"{refusal.place}: {refusal.subject}: {refusal.limit}. {refusal.advice}", refusal.place
+        row = row_of(look.source, place)
+        return words, "" if row is None else excerpt(look.source, row)
 
     def _show_moment(self) -> None:
         look = self.previewing

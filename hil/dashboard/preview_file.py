@@ -14,6 +14,8 @@ from hil.service.wire import MAX_UPLOAD_BYTES
 LANGUAGES: dict[str, Literal["task", "melfa"]] = {".toml": "task", ".mb4": "melfa"}
 POINTS = (".pos", ".POS")
 MOST_NAME = 64
+MOST_ROWS = 6
+"""Of a step that is shown."""
 
 
 class Source(NamedTuple):
@@ -98,8 +100,15 @@ def row_of(source: Source, words: str) -> int | None:
     return begins[int(step[1]) - 1] if step and 1 <= int(step[1]) <= len(begins) else None
 
 
-def excerpt(source: Source, row: int, around: int = 1) -> str:
-    """Some lines of the file, with a mark at one."""
+def excerpt(source: Source, row: int) -> str:
+    """Some lines of the file, with a mark at one; a step from its beginning to its end."""
     rows = source.text.splitlines()
-    shown = range(max(row - around, 1), min(row + around, len(rows)) + 1)
-    return "\n".join(f"{'▶' if each == row else ' '}{each:5d}  {rows[each - 1]}" for each in shown)
+    step = bool(_STEP_BEGINS.match(rows[row - 1]))
+    first = row if step else max(row - 1, 1)
+    last = min(row + (MOST_ROWS - 1 if step else 1), len(rows))
+    shown = []
+    for each in range(first, last + 1):
+        if step and each > row and not rows[each - 1].strip():
+            break
+        shown.append(f"{'▶' if each == row else ' '}{each:5d}  {rows[each - 1]}")
+    return "\n".join(shown)

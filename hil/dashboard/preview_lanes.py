@@ -32,6 +32,9 @@ ZERO = 0.7
 """Height of the zero line in a lane, from its top."""
 
 GAP = 8
+HIGHEST = 2
+"""Times as high as its writing needs it that a lane becomes where there is room."""
+
 TENS = 10
 ROUND_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
@@ -180,6 +183,7 @@ class Lanes(QAbstractScrollArea):
     def _plan(self, width: int) -> Plan:
         metrics = self.fontMetrics()
         lanes = () if self._motion is None else self._motion.lanes
+        least = metrics.height() + GAP
         left = max((metrics.horizontalAdvance(_title(lane)) for lane in lanes), default=0) + 2 * GAP
         told = [_number(value, lane.unit) for lane in lanes for value in (lane.least, lane.full)]
         numbers = max(map(metrics.horizontalAdvance, (*told, tr("there"), tr("least")))) + GAP
@@ -188,8 +192,8 @@ class Lanes(QAbstractScrollArea):
             left=left,
             right=max(width - 2 * numbers - GAP, left + 1),
             numbers=numbers,
-            lane=metrics.height() + GAP,
-            ruler=metrics.height() + GAP,
+            lane=max(least, min((self.viewport().height() - least) // max(len(lanes), 1), HIGHEST * least)),
+            ruler=least,
         )
 
     def _draw_lanes(self, painter: QPainter, plan: Plan, top: int, height: int) -> None:

@@ -17,6 +17,7 @@ from hil.types import Refusal
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+WAY_STEP_M = 2e-3
 LEAST_FULL = {"deg": 5.0, "mm": 20.0}
 """A lane is at least so high: otherwise one that is nowhere near its limit would look as if it were."""
 
@@ -85,7 +86,7 @@ class ShownMotion:
         self.lanes = sorted(map(_shown, timeline.lanes), key=lambda lane: (not lane.fails, _rank(lane.check)))
         self.complete = timeline.complete
         tool_m = arm.robot.link_frames(self.positions[:, : arm.robot.dof])[:, -1, :3, 3]
-        self.way: Floats = np.stack([tool_m[:-1], tool_m[1:]], axis=1)
+        self.way = _way(tool_m)
 
     @property
     def duration_s(self) -> float:
@@ -154,6 +155,15 @@ class ShownMotion:
             for row in np.stack(columns, axis=1).tolist():
                 rows.writerow(["" if value != value else f"{value:.9g}" for value in row])
         return len(self.times_s)
+
+
+def _way(tool_m: Floats) -> Floats:
+    """Lines (S, 2, 3) along points (K, 3), none of them too short to be drawn."""
+    steps = np.linalg.norm(np.diff(tool_m, axis=0), axis=1)
+    part = np.floor(np.concatenate([[0.0], np.cumsum(steps)]) / WAY_STEP_M)
+    kept = np.append(np.flatnonzero(np.diff(part, prepend=-1.0)), len(tool_m) - 1)
+    points = tool_m[kept]
+    return np.stack([points[:-1], points[1:]], axis=1)
 
 
 def _shown(lane: Lane) -> ShownLane:

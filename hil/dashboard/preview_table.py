@@ -8,6 +8,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QLabel,
+    QSizePolicy,
     QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
@@ -19,8 +20,9 @@ from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 
 COLUMNS = ("Time", "Sample", "Joint or body", "Margin", "Limit", "Nearest allowed", "Check", "Where")
-WIDE = COLUMNS.index("Limit")
 MARGIN = COLUMNS.index("Margin")
+MOST_SEEN = 6
+"""Lines that are seen without scrolling: the rest of the room is the timeline's."""
 
 
 class FaultTable(QWidget):
@@ -45,17 +47,17 @@ class FaultTable(QWidget):
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.setTabKeyNavigation(False)
         self.table.setWordWrap(False)
-        self.table.setMinimumHeight(70)
         head = self.table.horizontalHeader()
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
         self.advice = QLabel()
         self.advice.setWordWrap(True)
         self.advice.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(3)
-        column.addWidget(self.table, 1)
+        column.addWidget(self.table)
         column.addWidget(self.advice)
         self.table.currentCellChanged.connect(self._pick)
         self.table.cellClicked.connect(lambda row, column: self._pick(row))
@@ -81,9 +83,8 @@ class FaultTable(QWidget):
                 item.setToolTip(text)
                 self.table.setItem(number, column, item)
             self._colour(number)
-        # No more room than the lines need: the rest is the timeline's.
         frame = self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
-        self.table.setMaximumHeight(len(rows) * height + frame + 4)
+        self.table.setFixedHeight(min(len(rows), MOST_SEEN) * height + frame + 4)
         current = next((number for number, row in enumerate(rows) if row.time_s == time_s), -1)
         self.table.setCurrentCell(current, 0)
         self.table.blockSignals(False)

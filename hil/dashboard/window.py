@@ -149,7 +149,7 @@ class Window(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         for view in VIEWS:
             self._add(view)
-        for name in ("pose", "status"):
+        for name in ("plots", "drive", "pose", "status"):
             self.docks[name].raise_()
         self._fill_menus()
         self._tell_keys()

@@ -219,6 +219,7 @@ def test_lines_are_told_apart_without_colours(make_bench: Make) -> None:
 
 def test_any_plot_is_written_as_picture_and_numbers(make_bench: Make, tmp_path: Path) -> None:
     bench = make_bench()
+    bench.window.bring(bench.window.docks["plots"])
     bench.run(10.0)
     bench.draw()
     plots = bench.window.views["plots"]
