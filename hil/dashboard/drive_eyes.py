@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
 from hil.dashboard.texts import tr
 
@@ -31,6 +31,7 @@ class Eyes(QObject):
         super().__init__(panel)
         self._hand, self._panel = hand, panel
         self._window: QWidget | None = None
+        self._dock: QDockWidget | None = None
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.focusChanged.connect(self._focus)
@@ -38,6 +39,7 @@ class Eyes(QObject):
 
     def watch(self) -> None:
         """The panel is seen, perhaps in another window than before: a dock can float."""
+        self._watch_dock()
         window = self._panel.window()
         if window is self._window:
             return
@@ -45,6 +47,19 @@ class Eyes(QObject):
             self._window.removeEventFilter(self)
         self._window = window
         window.installEventFilter(self)
+
+    def _watch_dock(self) -> None:
+        """Qt does not hide what lies behind another tab; only the dock tells."""
+        above = self._panel.parentWidget()
+        while above is not None and not isinstance(above, QDockWidget):
+            above = above.parentWidget()
+        if above is not None and above is not self._dock:
+            self._dock = above
+            above.visibilityChanged.connect(self._seen)
+
+    def _seen(self, seen: bool) -> None:
+        if not seen:
+            self._hand.drop(tr("the panel is out of sight"))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Of the window; nothing is kept from it."""

@@ -209,11 +209,9 @@ class Driving(QObject):
         return self.press is not None and not self.press.ended
 
     def say(self, text: str) -> None:
-        """Something to read beside the controls; also among the events."""
-        if text != self.words:
-            self.words = text
-            self.session.note(text)
-            self.said.emit(text)
+        """Something to read beside the controls."""
+        self.words = text
+        self.said.emit(text)
 
     # -- settings ----------------------------------------------------------------------------------------
 
@@ -344,7 +342,7 @@ class Driving(QObject):
         if press is None or press.grip is None or press.ended:
             return
         if late:
-            self.drop(tr("the window was busy; press again"))
+            self.drop(tr("the window was busy: press again"))
             return
         press.grip.renew()
         self.session.link.hold()
@@ -485,7 +483,10 @@ class Driving(QObject):
             if self.press is press:
                 self.press = None
         elif not press.ended:
+            lapsed = not press.grip.held
             self._let_go(press)
+            if lapsed:
+                self.say(tr("the window was busy, the arm has stopped: let go and press again"))
         self._complain(result)
         self.changed.emit()
 
@@ -576,6 +577,7 @@ class Driving(QObject):
             return
         if notice.kind in TOLD_LOUDLY:
             self.session.failed.emit(text)
+            self.say(text)
         if notice.kind in ENDS_PRESSES:
             self._end(text)
 

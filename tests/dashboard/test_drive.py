@@ -1,0 +1,543 @@
+"""Driving from the window: it moves while a hand is on it, says what is missing, and lets go when nobody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from qt_ready import require_qt
+
+require_qt()
+
+import pytest  # noqa: E402
+from PySide6.QtCore import QEvent, QPoint, Qt  # noqa: E402
+from PySide6.QtGui import QKeyEvent  # noqa: E402
+from PySide6.QtTest import QTest  # noqa: E402
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit  # noqa: E402
+
+from hil.dashboard.arm import arm_of_model, arm_of_rig  # noqa: E402
+from hil.dashboard.driving import Direction  # noqa: E402
+from hil.model.loading import load_robot  # noqa: E402
+from hil.runtime.wiring import load_rig  # noqa: E402
+from hil.service import wire  # noqa: E402
+from hil.service.rights import Role  # noqa: E402
+from hil.service.wire import LeasePhase, NoticeKind  # noqa: E402
+from hil.types import JogFrame, Mode  # noqa: E402
+from hil.units import DEG  # noqa: E402
+
+Make = Callable[..., Any]
+LEFT = Qt.MouseButton.LeftButton
+BASE, SHOULDER = 0, 1
+
+
+class Driver:
+    """A person at the Drive view of a window."""
+
+    def __init__(self, bench: Any) -> None:
+        self.bench, self.link, self.session = bench, bench.link, bench.session
+        self.view = bench.window.views["drive"]
+        self.driving = self.view.driving
+
+    def run(self, seconds: float) -> None:
+        """Time goes on, and the window is as quick as it shall be."""
+        for _ in range(round(seconds / 0.02)):
+            self.bench.run(0.02)
+            self.driving.tick()
+        self.view.refresh()
+
+    def take_the_arm(self) -> None:
+        """Nobody drives, then we do."""
+        self.link.mode = Mode.IDLE
+        self.link.lease_is(LeasePhase.FREE, holder="", waiting=0, slot_left_s=None)
+        self.run(0.1)
+        self.view.lease.drive.click()
+        self.run(0.1)
+
+    def come_in_as(self, role: Role, **facts: Any) -> None:
+        """Log in as somebody else."""
+        self.link.role = role
+        for name, value in facts.items():
+            setattr(self.link, name, value)
+        self.link.come_back()
+        self.run(0.1)
+
+    def at(self, axis: int) -> float:
+        """Where an axis is."""
+        return float(self.session.newest.commanded[axis])
+
+    def moves(self) -> bool:
+        """Whether the arm moves now."""
+        before = self.session.newest.commanded
+        self.run(0.2)
+        return self.session.newest.commanded != before
+
+    @property
+    def missing(self) -> str:
+        """What the view says is missing."""
+        return str(self.view.checklist.missing.text()) if self.view.checklist.missing.isVisible() else ""
+
+    def shown(self) -> str:
+        """Everything that the view says."""
+        return " ".join(label.text() for label in self.view.findChildren(QLabel) if label.isVisible())
+
+
+@pytest.fixture
+def driver(make_bench: Make) -> Driver:
+    """Who may drive, and does."""
+    bench = make_bench()
+    bench.window.docks["drive"].raise_()
+    QApplication.processEvents()
+    driver = Driver(bench)
+    driver.take_the_arm()
+    assert driver.driving.drives
+    return driver
+
+
+# -- held -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_joint_moves_while_its_button_is_held_and_stops_when_it_is_let_go(driver: Driver) -> None:
+    plus, before = driver.view.joints.rows[BASE].plus, driver.at(BASE)
+    QTest.mousePress(plus, LEFT)
+    driver.run(0.5)
+    assert driver.at(BASE) > before
+    assert driver.link.grips > 3, "the dead-man is said to be held again and again"
+    QTest.mouseRelease(plus, LEFT)
+    driver.run(0.1)
+    assert not driver.moves()
+    assert driver.link.mode is Mode.HOLDING
+
+
+def test_a_pointer_that_leaves_the_button_lets_go_and_coming_back_is_no_new_wish(driver: Driver) -> None:
+    plus = driver.view.joints.rows[BASE].plus
+    QTest.mousePress(plus, LEFT)
+    driver.run(0.2)
+    QTest.mouseMove(plus, QPoint(-30, 5))
+    driver.run(0.1)
+    assert not driver.moves()
+    QTest.mouseMove(plus, plus.rect().center())
+    assert not driver.moves()
+    QTest.mouseRelease(plus, LEFT)
+
+
+@pytest.mark.parametrize(("key", "sign"), [(Qt.Key.Key_Plus, 1), (Qt.Key.Key_Left, -1)])
+def test_keys_move_the_selected_joint_while_they_are_down(key: Qt.Key, sign: int, driver: Driver) -> None:
+    QTest.keyClick(driver.view, Qt.Key.Key_2)
+    before = driver.at(SHOULDER)
+    QTest.keyPress(driver.view, key)
+    driver.run(0.4)
+    assert sign * (driver.at(SHOULDER) - before) > 0.0
+    QTest.keyRelease(driver.view, key)
+    driver.run(0.1)
+    assert not driver.moves()
+
+
+def test_a_key_that_repeats_itself_is_neither_a_press_nor_a_release(driver: Driver) -> None:
+    def repeat(kind: QEvent.Type) -> None:
+        event = QKeyEvent(kind, Qt.Key.Key_Plus, Qt.KeyboardModifier.NoModifier, "+", True)
+        QApplication.sendEvent(driver.view, event)
+
+    repeat(QEvent.Type.KeyPress)
+    assert not driver.moves(), "a repetition begins nothing"
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    driver.run(0.2)
+    repeat(QEvent.Type.KeyRelease)
+    repeat(QEvent.Type.KeyPress)
+    assert driver.moves(), "a repetition ends nothing"
+    QTest.keyRelease(driver.view, Qt.Key.Key_Plus)
+    driver.run(0.1)
+    assert not driver.moves()
+
+
+def test_keys_of_the_pad_lead_the_tool_in_the_frame_that_is_picked(driver: Driver) -> None:
+    QTest.keyClick(driver.view, Qt.Key.Key_Q)
+    QTest.keyPress(driver.view, Qt.Key.Key_W)
+    driver.run(0.2)
+    QTest.keyRelease(driver.view, Qt.Key.Key_W)
+    driver.run(0.1)
+    asked = [each for each in driver.link.asked if each.startswith("ToolJog")]
+    assert asked and all("JogFrame.TOOL" in each and "linear=(0.0625, 0.0, 0.0)" in each for each in asked)
+    assert driver.driving.frame is JogFrame.TOOL
+
+
+def test_dragging_a_slider_leads_the_axis_there_at_the_speed_allowed_and_never_jumps(driver: Driver) -> None:
+    bar, axis = driver.view.joints.rows[BASE].bar, driver.driving.arm.axes[BASE]
+    before = driver.at(BASE)
+    QTest.mousePress(bar, LEFT, pos=QPoint(round(bar.x_of(before + 20.0 * DEG)), 9))
+    target = driver.driving.targets[BASE]
+    for _ in range(10):
+        here = driver.at(BASE)
+        driver.run(0.02)
+        assert abs(driver.at(BASE) - here) <= 0.25 * axis.speed * 0.02 * 1.01
+    driver.run(6.0)
+    assert abs(driver.at(BASE) - target) < 0.1 * DEG
+    QTest.mouseRelease(bar, LEFT)
+    driver.run(0.1)
+    assert driver.link.mode is Mode.HOLDING
+
+
+def test_a_slider_that_is_let_go_of_stops_on_the_way(driver: Driver) -> None:
+    bar = driver.view.joints.rows[BASE].bar
+    QTest.mousePress(bar, LEFT, pos=QPoint(bar.width() - 1, 9))
+    driver.run(0.4)
+    QTest.mouseRelease(bar, LEFT)
+    driver.run(0.1)
+    assert not driver.moves()
+    assert driver.at(BASE) < driver.driving.targets[BASE]
+
+
+def test_a_slider_cannot_leave_the_limits(driver: Driver) -> None:
+    bar, axis = driver.view.joints.rows[BASE].bar, driver.driving.arm.axes[BASE]
+    QTest.mousePress(bar, LEFT, pos=QPoint(bar.width() // 2, 9))
+    QTest.mouseMove(bar, QPoint(bar.width() + 500, 9))
+    QTest.mouseRelease(bar, LEFT)
+    assert driver.driving.targets[BASE] <= axis.upper
+
+
+def test_a_typed_target_moves_nothing_until_go_is_held(driver: Driver) -> None:
+    row = driver.view.joints.rows[BASE]
+    row.field.setFocus()
+    QTest.keyClicks(row.field, "12.5")
+    QTest.keyClick(row.field, Qt.Key.Key_Return)
+    assert driver.driving.targets[BASE] == pytest.approx(12.5 * DEG)
+    assert not driver.moves()
+    QTest.mousePress(row.go, LEFT)
+    driver.run(8.0)
+    QTest.mouseRelease(row.go, LEFT)
+    assert driver.at(BASE) == pytest.approx(12.5 * DEG, abs=0.1 * DEG)
+
+
+@pytest.mark.parametrize(("typed", "said"), [("200", "allowed: -86.0 to 86.0 deg"), ("abc", "is no number")])
+def test_a_target_that_cannot_be_is_refused_with_joint_and_limit(typed: str, said: str, driver: Driver) -> None:
+    field = driver.view.joints.rows[BASE].field
+    QTest.keyClicks(field, typed)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert BASE not in driver.driving.targets
+    assert said in driver.view.words.text() and "base" in driver.view.words.text()
+
+
+def test_an_increment_is_one_step_a_press(driver: Driver) -> None:
+    for _ in range(3):
+        QTest.keyClick(driver.view, Qt.Key.Key_E)
+    assert driver.driving.increment == 2.0
+    before, plus = driver.at(BASE), driver.view.joints.rows[BASE].plus
+    QTest.mousePress(plus, LEFT)
+    driver.run(1.0)
+    QTest.mouseRelease(plus, LEFT)
+    driver.run(0.2)
+    assert driver.at(BASE) - before == pytest.approx(2.0 * DEG)
+
+
+def test_there_and_back_by_increments_ends_where_it_began(driver: Driver) -> None:
+    driver.driving.set_increment(10.0)
+    before = driver.at(BASE)
+    for sign in (1, -1):
+        driver.driving.press_axis("test", BASE, sign)
+        driver.run(0.2)
+    assert driver.at(BASE) == pytest.approx(before, abs=1e-9)
+
+
+def test_one_thing_at_a_time(driver: Driver) -> None:
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    driver.run(0.1)
+    QTest.keyPress(driver.view, Qt.Key.Key_W)
+    driver.run(0.1)
+    assert "one at a time" in driver.view.words.text()
+    assert not any(each.startswith("ToolJog") for each in driver.link.asked)
+    QTest.keyRelease(driver.view, Qt.Key.Key_W)
+    assert driver.moves(), "the first one goes on"
+    QTest.keyRelease(driver.view, Qt.Key.Key_Plus)
+
+
+def test_a_planned_move_goes_on_while_its_key_is_held(driver: Driver) -> None:
+    QTest.keyPress(driver.view, Qt.Key.Key_H)
+    driver.run(2.0)
+    assert driver.at(BASE) == driver.driving.arm.axes[BASE].home
+    QTest.keyRelease(driver.view, Qt.Key.Key_H)
+    assert "go home" in driver.link.asked
+
+
+# -- nobody looks -----------------------------------------------------------------------------------------------------
+
+
+def lose_the_focus(driver: Driver, qtbot: Any) -> None:
+    QApplication.sendEvent(driver.bench.window, QEvent(QEvent.Type.WindowDeactivate))
+
+
+def open_a_dialog(driver: Driver, qtbot: Any) -> None:
+    dialog = QDialog(driver.bench.window)
+    qtbot.addWidget(dialog)
+    dialog.open()
+
+
+def hide_the_dock(driver: Driver, qtbot: Any) -> None:
+    driver.bench.window.docks["drive"].close()
+
+
+def bring_another_dock(driver: Driver, qtbot: Any) -> None:
+    driver.bench.window.docks["plots"].raise_()
+    QApplication.processEvents()
+
+
+def minimise(driver: Driver, qtbot: Any) -> None:
+    driver.bench.window.showMinimized()
+    QApplication.processEvents()
+
+
+def lock_the_screen(driver: Driver, qtbot: Any) -> None:
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    app.applicationStateChanged.emit(Qt.ApplicationState.ApplicationInactive)
+
+
+def go_to_another_widget(driver: Driver, qtbot: Any) -> None:
+    driver.bench.window.activateWindow()
+    driver.view.setFocus()
+    QApplication.processEvents()
+    driver.bench.window.live.scene.widget.setFocus()
+    QApplication.processEvents()
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+@pytest.mark.parametrize(
+    "lose",
+    [lose_the_focus, open_a_dialog, hide_the_dock, bring_another_dock, minimise, lock_the_screen, go_to_another_widget],
+)
+def test_who_no_longer_looks_lets_go(lose: Callable[..., None], by_key: bool, driver: Driver, qtbot: Any) -> None:
+    if by_key:
+        QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    else:
+        QTest.mousePress(driver.view.joints.rows[BASE].plus, LEFT)
+    assert driver.moves()
+    lose(driver, qtbot)
+    driver.run(0.1)
+    assert not driver.moves()
+    assert driver.link.mode is Mode.HOLDING
+
+
+def test_a_window_that_hung_lets_go_and_does_not_go_on_by_itself(driver: Driver) -> None:
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    driver.run(0.3)
+    for _ in range(20):
+        driver.bench.run(0.05)
+    assert driver.link.mode is Mode.HOLDING
+    driver.run(0.3)
+    assert not driver.moves()
+    assert "busy" in driver.view.words.text()
+
+
+def test_a_lost_service_lets_go_and_nothing_goes_on_when_it_is_back(driver: Driver) -> None:
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    driver.run(0.2)
+    driver.link.lose()
+    driver.run(0.2)
+    assert "Service" in driver.missing
+    driver.link.come_back()
+    driver.run(0.2)
+    assert not driver.moves()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Escape, Qt.Key.Key_Space])
+def test_a_stop_ends_what_is_held(key: Qt.Key, driver: Driver) -> None:
+    QTest.mousePress(driver.view.joints.rows[BASE].plus, LEFT)
+    assert driver.moves()
+    QTest.keyClick(driver.view, key)
+    driver.run(0.1)
+    assert len(driver.link.stops) == 1
+    assert not driver.moves(), "the button is still down, and moves nothing"
+
+
+def test_esc_stops_from_every_field_of_the_view(driver: Driver) -> None:
+    fields = driver.view.findChildren(QLineEdit)
+    assert len(fields) >= 7
+    for count, field in enumerate(fields, start=1):
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+        assert len(driver.link.stops) == count
+
+
+# -- whose turn -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_missing_is_said_in_words(make_bench: Make) -> None:
+    bench = make_bench()
+    bench.window.docks["drive"].raise_()
+    driver = Driver(bench)
+    driver.run(0.1)
+    assert "driven by Ada" in driver.missing
+    driver.come_in_as(Role.WATCH)
+    assert "may look and stop" in driver.missing
+    driver.come_in_as(Role.DRIVE, on_site=False, picture_needed=True)
+    assert "camera" in driver.missing
+    driver.link.mode = Mode.UNKNOWN_POSE
+    driver.run(0.1)
+    assert "only teach or maintain may confirm" in driver.missing
+    driver.link.mode = Mode.FAULT
+    driver.run(0.1)
+    assert "only teach or maintain may reset" in driver.missing
+    driver.link.lease_is(LeasePhase.FREE, holder="", latched="stopped by Grace")
+    driver.run(0.1)
+    assert "stopped by Grace" in driver.missing
+    driver.link.changes["speed_share"] = 0.0
+    driver.run(0.1)
+    assert "stop budget" in driver.missing
+
+
+def test_nothing_is_missing_for_who_drives_an_arm_that_is_ready(driver: Driver) -> None:
+    assert driver.missing == ""
+    assert "Ready" in driver.view.checklist.headline.text()
+
+
+def test_pressing_without_the_lease_moves_nothing_and_says_why(make_bench: Make) -> None:
+    bench = make_bench()
+    driver = Driver(bench)
+    bench.link.mode = Mode.IDLE
+    driver.run(0.1)
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    driver.run(0.2)
+    assert not driver.moves()
+    assert "claim it first" in driver.view.words.text()
+
+
+def test_who_waits_sees_their_place_and_is_told_when_it_is_their_turn(make_bench: Make) -> None:
+    bench = make_bench()
+    bench.window.docks["drive"].raise_()
+    driver = Driver(bench)
+    driver.run(0.1)
+    driver.view.lease.wait.click()
+    driver.run(0.1)
+    assert "number 2 in the queue" in driver.view.lease.words.text()
+    driver.link.lease_is(LeasePhase.HELD, yours=True, holder="Ada", waiting=0)
+    driver.run(0.1)
+    assert "You drive" in driver.view.lease.words.text()
+    assert "your turn" in driver.view.words.text()
+
+
+def test_an_arm_that_is_taken_away_stops_at_once_and_the_window_says_who_has_it(driver: Driver) -> None:
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    assert driver.moves()
+    driver.link.lease_is(LeasePhase.CHANGING, holder="Grace", reason="Grace has taken over: demonstration")
+    driver.run(0.1)
+    assert not driver.moves()
+    banner = driver.bench.window.banner
+    assert banner.isVisible() and "Grace has taken over: demonstration" in banner.text.text()
+
+
+def test_the_end_of_the_slot_is_told_loudly(driver: Driver) -> None:
+    text = "the slot ends in 60 s; the arm will hold then: park it before"
+    driver.link.heard.emit(wire.Notice(now_s=0.0, kind=NoticeKind.SLOT_ENDS, text=text, left_s=60.0))
+    assert text in driver.bench.window.banner.text.text()
+    assert text in driver.view.words.text()
+
+
+def test_giving_back_leaves_the_arm_to_others(driver: Driver) -> None:
+    driver.view.lease.back.click()
+    driver.run(0.1)
+    assert not driver.driving.drives and "nobody drives" in driver.missing
+    assert not driver.bench.window.banner.isVisible(), "nothing went wrong"
+
+
+def test_only_a_teacher_is_offered_to_take_over_and_is_asked_first(make_bench: Make) -> None:
+    bench = make_bench()
+    bench.window.docks["drive"].raise_()
+    driver = Driver(bench)
+    driver.run(0.1)
+    assert not driver.view.lease.over.isVisible()
+    driver.come_in_as(Role.TEACH)
+    driver.view.lease.over.click()
+    driver.run(0.1)
+    assert not driver.driving.drives and "Take the arm from Ada?" in driver.shown()
+    QTest.keyClicks(driver.view.lease.reason, "demonstration")
+    driver.view.lease.yes.click()
+    driver.run(0.1)
+    assert driver.driving.drives
+    assert "take over: demonstration, keep the booking" in driver.link.asked
+
+
+# -- pose and fault ---------------------------------------------------------------------------------------------------
+
+
+def lie_limp(driver: Driver, role: Role = Role.TEACH) -> None:
+    driver.come_in_as(role)
+    driver.link.mode = Mode.UNKNOWN_POSE
+    driver.link.changes["commanded"] = (None,) * len(driver.driving.arm.axes)
+    driver.run(0.2)
+
+
+def test_the_wizard_shows_the_park_pose_and_drives_joint_by_joint_while_it_is_held(driver: Driver) -> None:
+    lie_limp(driver)
+    wizard, axes = driver.view.wizard, driver.driving.arm.axes
+    assert wizard.isVisible() and not driver.view.controls.isVisible()
+    assert driver.session.ghost.positions == tuple(axis.park for axis in axes)
+    assert "172.0" in wizard.table.text(), "the shoulder's park position"
+    QTest.mousePress(wizard.energise, LEFT)
+    driver.run(0.2)
+    QTest.mouseRelease(wizard.energise, LEFT)
+    assert driver.link.mode is Mode.UNKNOWN_POSE and "tick" in driver.view.words.text()
+    wizard.seen.setChecked(True)
+    QTest.mousePress(wizard.energise, LEFT)
+    seen = set()
+    for _ in range(40):
+        driver.run(0.1)
+        seen.add(wizard.table.text().count("driven"))
+    QTest.mouseRelease(wizard.energise, LEFT)
+    assert set(range(len(axes))) <= seen, "each joint on its own"
+    assert driver.link.mode is Mode.IDLE
+    assert driver.view.controls.isVisible() and driver.session.ghost is None
+
+
+def test_who_may_not_confirm_a_pose_is_told_who_may(driver: Driver) -> None:
+    lie_limp(driver, Role.DRIVE)
+    assert not driver.view.wizard.energise.isVisible()
+    assert "Only teach or maintain may confirm its pose" in driver.shown()
+
+
+def test_a_fault_shows_its_reason_and_is_reset_by_who_may(driver: Driver) -> None:
+    driver.come_in_as(Role.TEACH)
+    driver.link.mode = Mode.FAULT
+    text = "streaming -> fault: the controller has not answered for 0.5 s"
+    driver.link.heard.emit(wire.Notice(now_s=0.0, kind=NoticeKind.LOOP, text=text))
+    driver.run(0.2)
+    assert "has not answered for 0.5 s" in driver.view.fault.words.text()
+    driver.view.fault.reset.click()
+    driver.run(0.2)
+    assert driver.link.mode is Mode.UNKNOWN_POSE and driver.view.wizard.isVisible()
+
+
+def test_a_latched_stop_is_reset_from_the_list(driver: Driver) -> None:
+    driver.link.lease_is(LeasePhase.HELD, yours=True, latched="stopped by Grace")
+    driver.run(0.1)
+    (button,) = [each for each in driver.view.checklist.remedies.values() if each.isVisible()]
+    button.click()
+    driver.run(0.1)
+    assert driver.missing == ""
+
+
+# -- other arms -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arm", "turns", "reason"),
+    [
+        ("lynx6", {"pitch", "roll"}, "only with the base"),
+        ("lynx6-4axis", {"pitch"}, "no roll joint"),
+        ("rv2aj", {"pitch", "roll"}, "only with the base"),
+    ],
+)
+def test_what_an_arm_cannot_do_has_a_reason_instead_of_a_button(
+    arm: str, turns: set[str], reason: str, make_bench: Make
+) -> None:
+    bench = make_bench(arm_of_rig(load_rig(arm, calibrated=False)))
+    bench.window.docks["drive"].raise_()
+    driver = Driver(bench)
+    driver.run(0.1)
+    offered = {direction.value for direction, _ in driver.view.tool.buttons if direction.turns}
+    assert offered == turns
+    assert reason in driver.shown()
+    driver.view.tool.pressed("test", Qt.Key.Key_L)
+    assert "not possible" in driver.view.words.text()
+
+
+def test_an_arm_of_six_joints_turns_about_three_axes(make_bench: Make) -> None:
+    bench = make_bench(arm_of_model(load_robot("puma560")))
+    offered = {direction for direction, _ in bench.window.views["drive"].tool.buttons if direction.turns}
+    assert offered == {Direction.A, Direction.B, Direction.C}
