@@ -37,7 +37,7 @@ from hil.dashboard.theme import DARK, THEMES, Theme, apply
 from hil.dashboard.tour import Tour
 from hil.dashboard.widgets import push
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Raised when docks come or go: an older layout is then left alone."""
 
 BANNER_MS = 12_000
