@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 
-BENCHES = ("loop", "preview", "tick", "kinematics", "inverse", "peers", "dashboard")
+BENCHES = ("loop", "preview", "tick", "kinematics", "inverse", "peers", "dashboard", "lateness")
 
 
 def main() -> int:
@@ -16,12 +16,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("bench", choices=(*BENCHES, "all"))
     parser.add_argument("--quick", action="store_true", help="shorter runs, for a look; criteria count as in long ones")
+    parser.add_argument("--minutes", type=float, help="of lateness: length of each run")
     wanted = parser.parse_args()
+    only_lateness = {} if wanted.minutes is None else {"minutes": wanted.minutes}
+    if only_lateness and wanted.bench != "lateness":
+        parser.error("--minutes is for lateness")
     print(_machine())
     met = True
     for name in BENCHES if wanted.bench == "all" else (wanted.bench,):
         # Imported here: the loop's process imports this file again, and shall not carry the other benches along.
-        met = importlib.import_module(f"_bench_{name}").run(quick=wanted.quick) and met
+        met = importlib.import_module(f"_bench_{name}").run(quick=wanted.quick, **only_lateness) and met
         print(f"load of the machine after it: {_load()}\n")
     return 0 if met else 1
 

@@ -71,6 +71,7 @@ def _measure(seconds: float) -> bool:
         settings = QSettings(str(Path(folder) / "bench.ini"), QSettings.Format.IniFormat)
         window = Window(session, settings, opengl=True, size=SIZE)
     window.show()
+    window.bring(window.docks["plots"])
     link.begin()
     _load(session, len(QUANTITIES) * len(link.arm.axes))
     link.now_s += SESSION_S
