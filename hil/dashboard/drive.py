@@ -61,7 +61,7 @@ class Checklist(QWidget):
         """Look at everything anew."""
         driving, theme = self._driving, self._theme
         found = checks(driving)
-        bad = [check for check in found if not check.ok]
+        bad = [check for check in found if not check.ok and not driving.holding]
         self.headline.setText(self._headline(bad))
         dress(self.headline, f"color: {theme.warn if bad else theme.good}; font-weight: 700;")
         rows = (f'<span style="color:{theme.warn}">✗</span> <b>{check.name}:</b> {check.words}' for check in bad)
@@ -75,10 +75,10 @@ class Checklist(QWidget):
 
     def _headline(self, bad: list[Check]) -> str:
         press = self._driving.press
-        if bad:
-            return tr("The arm does not move yet; missing: {what}", what=", ".join(check.name for check in bad))
         if press is not None and not press.ended:
             return tr("▶ {name}: let go, and the arm stops", name=press.name)
+        if bad:
+            return tr("The arm does not move yet; missing: {what}", what=", ".join(check.name for check in bad))
         if press is not None:
             return tr("{name} has ended: let go", name=press.name)
         return tr("✓ Ready: hold a button or a key; the arm moves while you hold it")
@@ -86,6 +86,18 @@ class Checklist(QWidget):
 
 class DriveView(QScrollArea):
     """All of it. Keys work while it has the focus, which a click into it gives."""
+
+    KEYS = (
+        ("1 to 9, Up, Down", "pick a joint"),
+        ("+ and -, Right, Left", "move the joint that is picked, while held"),
+        ("G", "the joint goes to its target, while held"),
+        ("W S, A D, R F", "the tool along X, Y, Z, while held"),
+        ("U J, I K, O L", "the tool turns: pitch and roll, or about X, Y, Z, while held"),
+        ("H, P", "the planned move home, to park, while held"),
+        ("E", "the next increment; with an unknown pose: energise, while held"),
+        ("Q", "the other frame"),
+        ("Page up, Page down", "faster, slower"),
+    )
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()

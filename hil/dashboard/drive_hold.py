@@ -6,6 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QMouseEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
+HEIGHT = 26
+
 
 class HoldButton(QPushButton):
     """Counts as let go also when the pointer leaves it, and when it goes out of sight; it has to be pressed anew then.
@@ -23,7 +25,7 @@ class HoldButton(QPushButton):
         self.setToolTip(tip)
         self.setAccessibleName(tip)
         self.setAutoDefault(False)
-        self.setMinimumWidth(30)
+        self.setMinimumSize(30, HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         # The panel takes the keys, so that a button that was clicked last is no other place for them.
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -201,7 +201,7 @@ class JointsPanel(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(5)
-        grid.setVerticalSpacing(1)
+        grid.setVerticalSpacing(3)
         grid.setColumnStretch(2, 1)
         self.rows = [AxisRow(driving, axis, theme, panel) for axis in range(len(driving.arm.axes))]
         for number, row in enumerate(self.rows):

@@ -75,7 +75,7 @@ class PoseWizard(QWidget):
         self.energise.setVisible(allowed)
         why = self._missing()
         self.progress.setText(
-            tr("Keep holding: released, the arm holds with the joints that are driven.") if energising
+            tr("Keep holding: let go before the last joint, and the pose counts as unknown again.") if energising
             else tr("Still missing: {what}.", what=why) if why and allowed else ""
         )  # fmt: skip
 

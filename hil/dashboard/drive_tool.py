@@ -40,7 +40,7 @@ class ToolPanel(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(14)
-        grid.setVerticalSpacing(3)
+        grid.setVerticalSpacing(6)
         why_not = {turn.direction: turn.why_not for turn in turns_of(driving.arm)}
         for place, direction in enumerate(self.directions):
             cell = self._cell(place, direction, why_not.get(direction, ""), panel)
@@ -49,7 +49,8 @@ class ToolPanel(QWidget):
         self.refresh()
 
     def _cell(self, place: int, direction: Direction, why_not: str, panel: QWidget) -> QVBoxLayout:
-        label = self._labels[direction] = QLabel(tr(NAMES.get(direction, direction.value)))
+        yaw = direction is Direction.C and Direction.PITCH in self.directions
+        label = self._labels[direction] = QLabel(tr("Yaw" if yaw else NAMES.get(direction, direction.value)))
         cell, row = QVBoxLayout(), QHBoxLayout()
         cell.setSpacing(1)
         cell.addWidget(label)
@@ -58,7 +59,7 @@ class ToolPanel(QWidget):
             reason = QLabel(why_not)
             reason.setWordWrap(True)
             reason.setEnabled(False)
-            row.addWidget(reason)
+            row.addWidget(reason, 0, Qt.AlignmentFlag.AlignTop)
             return cell
         for sign in (-1, 1):
             key = KEYS[place, sign].name.removeprefix("Key_")

@@ -91,7 +91,7 @@ def turns_of(arm: ShownArm) -> tuple[Turn, ...]:
     robot = arm.robot
     if robot.dof >= 6:
         return tuple(Turn(direction) for direction in (Direction.A, Direction.B, Direction.C))
-    sideways = tr("the hand turns sideways only with the base: use the base joint")
+    sideways = tr("only by joint 1, {name}", name=arm.axes[0].name)
     if not robot.has_pitch_and_roll:
         why_not = tr("with {count} joints the tool cannot turn by itself: use single joints", count=robot.dof)
         return tuple(Turn(direction, why_not) for direction in (Direction.A, Direction.B, Direction.C))
@@ -394,6 +394,7 @@ class Driving(QObject):
             self.session.link.let_go()
         self._ticked_s = self.session.now_s
         self.press = Press(name, source, grip)
+        self.say("")
         self.changed.emit()
         return self.press
 

@@ -35,8 +35,6 @@ LAG_S = 0.11
 START_S = 1000.0
 NOW_EPOCH_S = 1.8e9
 _TURN_S = 9.0
-_JOINT_TIME_S = 0.4
-"""For which each joint is driven alone, after a pose was confirmed."""
 
 _GRIP_S = 0.25
 """A dead-man that was not said to be held for longer is let go."""
@@ -60,6 +58,7 @@ class PretendLink(Link):
         lease: as everybody sees it; `lease_is` changes it and tells the window.
         asked: names of the requests that moved something or were to.
         grips: how often the dead-man was said to be held.
+        joint_time_s: for which each joint is driven alone, after a pose was confirmed.
         previewer: makes the answer to an upload, and its timeline; None for a service that knows nothing of it.
         armed: the motion that the arm waits for.
     """
@@ -77,6 +76,7 @@ class PretendLink(Link):
         self.yours = False
         self.asked: list[str] = []
         self.grips = 0
+        self.joint_time_s = 0.4
         self.previewer: Previewer | None = None
         self.armed: Timeline | None = None
         self._begun_s: float | None = None
@@ -344,7 +344,7 @@ class PretendArm:
         for count in range(len(link.arm.axes) + 1):
             known = link.place[:count] + [None] * (len(link.arm.axes) - count)
             link.changes["commanded"] = tuple(known)
-            if await self.until(lambda: link.mode is not Mode.ENERGISING, _JOINT_TIME_S):
+            if await self.until(lambda: link.mode is not Mode.ENERGISING, link.joint_time_s):
                 return
         del link.changes["commanded"]
         link.mode = Mode.IDLE

@@ -72,7 +72,7 @@ class View(NamedTuple):
 
 VIEWS = (
     View("plots", "Curves", PlotsView, Qt.DockWidgetArea.RightDockWidgetArea),
-    View("drive", "Drive", DriveView, beside="plots", apart=True),
+    View("drive", "Drive", DriveView, Qt.DockWidgetArea.RightDockWidgetArea, beside="plots", apart=True),
     View("preview", "Preview", PreviewView, beside="plots"),
     View("status", "Status", StatusView, Qt.DockWidgetArea.BottomDockWidgetArea),
     View("pose", "Tool", lambda session, theme: PoseView(session), beside="status", apart=True),
@@ -293,8 +293,10 @@ class Window(QMainWindow):
             self._share_room()
 
     def _share_room(self) -> None:
-        """At first the scene has a little more than half of the width, and two thirds of the height."""
-        self.resizeDocks([self.docks["plots"]], [int(0.46 * self.width())], Qt.Orientation.Horizontal)
+        """At first the scene has two thirds of the height, and half of the width; less with two docks beside it."""
+        parts = {"plots": 0.38, "drive": 0.25} if self.width() >= WIDE else {"plots": 0.46}
+        widths = [int(part * self.width()) for part in parts.values()]
+        self.resizeDocks([self.docks[name] for name in parts], widths, Qt.Orientation.Horizontal)
         self.resizeDocks([self.docks["status"]], [int(0.32 * self.height())], Qt.Orientation.Vertical)
 
     def _name(self) -> None:

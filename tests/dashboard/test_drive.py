@@ -237,6 +237,13 @@ def test_there_and_back_by_increments_ends_where_it_began(driver: Driver) -> Non
     assert driver.at(BASE) == pytest.approx(before, abs=1e-9)
 
 
+def test_what_was_said_of_the_press_before_does_not_linger(driver: Driver) -> None:
+    driver.driving.say("something was refused")
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    assert driver.view.words.text() == ""
+    QTest.keyRelease(driver.view, Qt.Key.Key_Plus)
+
+
 def test_one_thing_at_a_time(driver: Driver) -> None:
     QTest.keyPress(driver.view, Qt.Key.Key_Plus)
     driver.run(0.1)
@@ -518,9 +525,9 @@ def test_a_latched_stop_is_reset_from_the_list(driver: Driver) -> None:
 @pytest.mark.parametrize(
     ("arm", "turns", "reason"),
     [
-        ("lynx6", {"pitch", "roll"}, "only with the base"),
+        ("lynx6", {"pitch", "roll"}, "only by joint 1"),
         ("lynx6-4axis", {"pitch"}, "no roll joint"),
-        ("rv2aj", {"pitch", "roll"}, "only with the base"),
+        ("rv2aj", {"pitch", "roll"}, "only by joint 1"),
     ],
 )
 def test_what_an_arm_cannot_do_has_a_reason_instead_of_a_button(
