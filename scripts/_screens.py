@@ -14,10 +14,13 @@ from PySide6.QtCore import QSettings
 
 from hil.dashboard.app import make_application
 from hil.dashboard.arm import ShownArm, arm_of_rig
+from hil.dashboard.driving import Driving
 from hil.dashboard.pretend import PretendLink
 from hil.dashboard.session import Session
 from hil.dashboard.window import Window
 from hil.runtime.wiring import load_rig
+from hil.service.rights import Role
+from hil.service.wire import LeasePhase
 from hil.types import Mode, StateSource
 
 FOLDER = Path(__file__).parents[1] / "docs" / "screens"
@@ -140,6 +143,55 @@ def keys() -> None:
     studio.save("keys")
 
 
+def drive(name: str, size: tuple[int, int], theme: str, *, rig: str = "lynx6", moves: bool = False) -> None:
+    """The Drive view of who has the arm, one joint on its way to a target."""
+    studio = Studio(size, theme, rig=rig)
+    driving = driver(studio)
+    driving.aim(1, driving.arm.axes[1].home - 0.9)
+    if moves:
+        driving.press_target("hand", 1)
+    studio.save(name)
+
+
+def driver(studio: Studio, role: Role = Role.DRIVE) -> Driving:
+    """Somebody who has just got the arm, which is at rest."""
+    studio.window.docks["drive"].raise_()
+    studio.link.role, studio.link.mode = role, Mode.IDLE
+    studio.link.come_back()
+    studio.link.lease_is(LeasePhase.FREE, holder="", waiting=0, slot_left_s=None)
+    driving: Driving = studio.window.views["drive"].driving
+    driving.claim()
+    studio.run(0.5)
+    return driving
+
+
+def wizard() -> None:
+    """An unknown pose, half of the joints driven."""
+    studio = Studio(SMALL, "dark")
+    driving, axes = driver(studio, Role.TEACH), studio.session.arm.axes
+    park = tuple(axis.park for axis in axes)
+    studio.link.changes |= {"commanded": (None,) * len(axes), "simulated": park, "reported": park}
+    studio.link.mode, studio.link.joint_time_s = Mode.UNKNOWN_POSE, 1.0
+    studio.run(0.5)
+    studio.window.views["drive"].refresh()
+    studio.window.views["drive"].wizard.seen.setChecked(True)
+    driving.press_confirm("hand")
+    studio.save("drive-pose")
+
+
+def take_over() -> None:
+    """Somebody else drives, and a teacher is asked whether to take the arm over."""
+    studio = Studio(SMALL, "light")
+    studio.window.docks["drive"].raise_()
+    studio.link.role = Role.TEACH
+    studio.link.come_back()
+    studio.link.lease_is(LeasePhase.HELD, holder="Grace", waiting=1)
+    studio.run(0.5)
+    studio.window.views["drive"].refresh()
+    studio.window.views["drive"].lease.over.click()
+    studio.save("drive-take-over")
+
+
 SCREENS: dict[str, Callable[[], None]] = {
     "live-dark": lambda: live("live-dark", SMALL, "dark"),
     "live-light": lambda: live("live-light", SMALL, "light"),
@@ -151,6 +203,10 @@ SCREENS: dict[str, Callable[[], None]] = {
     "refused": refused,
     "no-service": lost,
     "curves-held": scrolled,
+    "drive": lambda: drive("drive", SMALL, "dark", moves=True),
+    "drive-big-light": lambda: drive("drive-big-light", BIG, "light", rig="rv2aj"),
+    "drive-pose": wizard,
+    "drive-take-over": take_over,
     "tour": tour,
     "keys": keys,
 }

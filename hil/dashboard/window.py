@@ -291,6 +291,8 @@ class Window(QMainWindow):
             self.restoreGeometry(geometry)
         if state is None or not self.restoreState(state, LAYOUT_VERSION):
             self._share_room()
+            # Whoever has never been here wants to see an arm move.
+            self.bring(self.docks["drive"])
 
     def _share_room(self) -> None:
         """At first the scene has two thirds of the height, and half of the width; less with two docks beside it."""
