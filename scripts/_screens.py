@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from previews_here import previewer
 from PySide6.QtCore import QSettings
 
 from hil.dashboard.app import make_application
@@ -24,6 +26,8 @@ from hil.service.wire import LeasePhase
 from hil.types import Mode, StateSource
 
 FOLDER = Path(__file__).parents[1] / "docs" / "screens"
+TASKS = Path(__file__).parents[1] / "configs" / "tasks"
+FAULTY = Path(__file__).parents[1] / "tests" / "dashboard" / "tasks"
 SMALL, BIG = (1280, 800), (2560, 1440)
 _LAST_S = 3.0
 
@@ -143,6 +147,24 @@ def keys() -> None:
     studio.save("keys")
 
 
+def preview(name: str, size: tuple[int, int], theme: str, task: Path, time_s: float | None, **options: Any) -> None:
+    """A task that is previewed, at some moment of it, by whoever drives the arm."""
+    studio = Studio(size, theme, **options)
+    rig = studio.session.arm.rig
+    studio.link.previewer = previewer(rig)
+    studio.link.mode, studio.link.place = Mode.IDLE, list(rig.park)
+    studio.link.lease_is(LeasePhase.HELD, yours=True, holder="Ada", waiting=0)
+    studio.session.clear()
+    studio.window.docks["preview"].raise_()
+    view = studio.window.views["preview"]
+    view.previewing.open(task)
+    while view.previewing.previewed is None:
+        studio.run(0.5)
+    if time_s is not None:
+        view.previewing.look(time_s)
+    studio.save(name)
+
+
 def drive(name: str, size: tuple[int, int], theme: str, *, rig: str = "lynx6", moves: bool = False) -> None:
     """The Drive view of who has the arm, one joint on its way to a target."""
     studio = Studio(size, theme, rig=rig)
@@ -203,6 +225,11 @@ SCREENS: dict[str, Callable[[], None]] = {
     "refused": refused,
     "no-service": lost,
     "curves-held": scrolled,
+    "preview-passed": lambda: preview("preview-passed", SMALL, "dark", TASKS / "pick-and-place.toml", 4.3),
+    "preview-failed": lambda: preview("preview-failed", SMALL, "light", FAULTY / "too-low.toml", None),
+    "preview-too-far": lambda: preview("preview-too-far", SMALL, "dark", FAULTY / "too-far.toml", None, opengl=False),
+    "preview-big": lambda: preview("preview-big", BIG, "dark", FAULTY / "too-low.toml", None),
+    "preview-big-light": lambda: preview("preview-big-light", BIG, "light", TASKS / "pick-and-place.toml", 6.1),
     "drive": lambda: drive("drive", SMALL, "dark", moves=True),
     "drive-big-light": lambda: drive("drive-big-light", BIG, "light", rig="rv2aj"),
     "drive-pose": wizard,

@@ -103,10 +103,10 @@ class PaintedScene(Hands, QWidget):
 
     def _paint_preview(self, painter: QPainter, stage: Stage, pose: Pose) -> None:
         theme, state = self._theme, self._state
-        if state.way is not None:
-            self._draw(painter, state.way, theme.previewed, 1.6)
         self._fill_arm(painter, stage, pose, theme.previewed, PREVIEW_ALPHA)
         self._draw(painter, stage.outline(pose, self.camera), theme.previewed, 1.0)
+        if state.way is not None:
+            self._draw(painter, state.way, theme.previewed, 1.6)
         for name in sorted(state.failing & stage.suspects.keys()):
             mesh = stage.suspects[name]
             frame = pose.frames[mesh.link]

@@ -14,13 +14,14 @@ require_qt()
 
 SCRIPT = """
 import sys
+import numpy as np
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from hil.dashboard.app import make_application
 from hil.dashboard.arm import arm_of_rig
 from hil.dashboard.pretend import PretendLink
 from hil.dashboard.probe import check
-from hil.dashboard.session import Session
+from hil.dashboard.session import Figure, Session
 from hil.dashboard.theme import LIGHT
 from hil.dashboard.window import Window
 from hil.runtime.wiring import load_rig
@@ -45,6 +46,29 @@ for number in range(40):
 picture = scene.grabFramebuffer()
 colours = {picture.pixel(x, y) for x in range(0, picture.width(), 7) for y in range(0, picture.height(), 7)}
 assert len(colours) > 20, len(colours)
+way = np.array([[[0.1, 0.0, 0.1], [0.3, 0.0, 0.4]]])
+session.figure = Figure(tuple(axis.home for axis in session.arm.axes), frozenset({"palm"}), way, "previewed")
+link.advance(0.04)
+session.take()
+window.live.refresh()
+assert all(item.visible() for item in scene._previewed)
+assert [name for name, item in scene._failing.items() if item.visible()] == ["palm"]
+pixels = [(x, y) for x in range(0, picture.width(), 3) for y in range(0, picture.height(), 3)]
+def changed():
+    app.processEvents()
+    previewed = scene.grabFramebuffer()
+    return sum(picture.pixel(*at) != previewed.pixel(*at) for at in pixels) > 200
+for _ in range(400):
+    if changed():
+        break
+    QTest.qWait(50)
+else:
+    sys.exit("the previewed arm is not drawn")
+session.figure = None
+link.advance(0.04)
+session.take()
+window.live.refresh()
+assert not any(item.visible() for item in scene._previewed)
 before = scene.camera
 QTest.keyClick(scene, Qt.Key.Key_Left)
 assert scene.camera != before

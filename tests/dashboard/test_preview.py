@@ -13,6 +13,7 @@ require_qt()
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from looks import cut_off  # noqa: E402
 from msgspec.structs import replace  # noqa: E402
 from previews_here import previewer  # noqa: E402
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl  # noqa: E402
@@ -210,6 +211,16 @@ def test_closing_takes_the_figure_out_of_the_scene(person: Person) -> None:
     person.view.away.click()
     assert person.figure is None and not person.view.lanes.isVisible()
     assert "Open a task" in person.view.verdict.text()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (2560, 1440)])
+@pytest.mark.parametrize("name", ["home.toml", "too-low.toml", "too-far.toml", "typing-error.toml"])
+def test_no_words_of_a_preview_are_cut_off(name: str, size: tuple[int, int], person: Person) -> None:
+    person.bench.window.resize(*size)
+    person.take_the_arm()
+    person.open(name)
+    person.bench.draw()
+    assert not cut_off(person.view)
 
 
 # -- the moment -------------------------------------------------------------------------------------------------------
