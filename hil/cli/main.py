@@ -73,13 +73,17 @@ _INTERRUPTED = 130
 
 
 def _as_keyboard_interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """A polite end from the system is treated like Ctrl-C: the arm is stopped first."""
+    """A polite end from the system, or a closed terminal, is treated like Ctrl-C: the arm is stopped first."""
+    # A closed terminal is told of twice, by its shell and by the system; the second must not break off the stop.
+    signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def main() -> None:
     """Run one command and turn every expected failure into one explaining line and an exit code."""
-    signal.signal(signal.SIGTERM, _as_keyboard_interrupt)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _as_keyboard_interrupt)
     try:
         app()
     except HilError as error:

@@ -524,10 +524,7 @@ def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path,
 def polite_round(
     number: signal.Signals, setting: Setting, rng: random.Random, folder: Path, *, group: bool = False
 ) -> Outcome:
-    """SIGINT or SIGTERM for the owner, or for everything that was started: stop, hold, explain, leave.
-
-    A terminal that is closed (SIGHUP) kills the owner before it can explain: the stream ends.
-    """
+    """A signal that can be caught, for the owner or for everything that was started: stop, hold, explain, leave."""
     outcome = Outcome(f"{number.name} for {'everything that was started' if group else 'the owner'}")
     with scene(setting, folder) as stage:
         stage.stream(rng)
@@ -537,18 +534,14 @@ def polite_round(
         else:
             os.kill(stage.owner.pid, number)
         code = stage.owner.ends(30.0)
-        expected = (-signal.SIGHUP,) if number is signal.SIGHUP else (1, 130)
-        outcome.hold(code in expected, f"exit code {code}, expected {expected}")
+        outcome.hold(code in (1, 130), f"exit code {code}, expected 1 or 130")
         said = stage.owner.err.read_text()
         outcome.hold(_TRACEBACK not in said, f"a traceback was printed: {said}")
-        outcome.hold(number is signal.SIGHUP or said.strip() != "", "nothing was said on standard error")
+        outcome.hold(said.strip() != "", "nothing was said on standard error")
         trace = stage.rest()
-        if number is signal.SIGHUP:
-            _judge_end_of_stream(outcome, stage, trace, asked_s)
-        else:
-            pulse_s = trace.last_pulse_change_s(asked_s) - asked_s
-            bound_s = 0.1 + stage.facts.period_s + stage.stop_time_s + stage.slack_s(asked_s)
-            outcome.within("last pulse after the signal, s", pulse_s, bound_s)
+        pulse_s = trace.last_pulse_change_s(asked_s) - asked_s
+        bound_s = 0.1 + stage.facts.period_s + stage.stop_time_s + stage.slack_s(asked_s)
+        outcome.within("last pulse after the signal, s", pulse_s, bound_s)
         _judge_steps(outcome, stage, trace, asked_s)
         outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
         _judge_journal(outcome, stage, Completeness.COMPLETE, asked_s)
