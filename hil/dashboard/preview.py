@@ -94,7 +94,8 @@ class PreviewView(QWidget):
     def _file_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(4)
-        row.addWidget(push(tr("Open..."), self._ask, tr("A task (.toml) or a MELFA-BASIC program (.mb4)")))
+        self.file = push(tr("Open..."), self._ask, tr("A task (.toml) or a MELFA-BASIC program (.mb4)"))
+        row.addWidget(self.file)
         self.bundled = push(tr("Examples"), tip=tr("Tasks and programs that are there already"))
         self.bundled.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
@@ -184,6 +185,8 @@ class PreviewView(QWidget):
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
         """The first file counts."""
+        if self.sending.running:
+            return
         paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
         if paths:
             event.acceptProposedAction()
@@ -243,6 +246,7 @@ class PreviewView(QWidget):
         motion, told = look.motion, look.previewed
         words, colour = self._verdict()
         self.verdict.setText(words)
+        self.verdict.setToolTip("\n".join(() if told is None else told.notes))
         dress(self.verdict, f"color: {colour}; font-weight: 600;")
         for label, text in zip((self.reason, self.place), self._reason(), strict=True):
             label.setText(text)
@@ -253,11 +257,18 @@ class PreviewView(QWidget):
         self.table.setVisible(bool(rows))
         for widget in (self.lanes, self.transport, self.moment):
             widget.setVisible(motion is not None)
-        for button in (self.again, self.away):
-            button.setEnabled(look.source is not None)
+        self._allow()
         self.export.setEnabled(motion is not None)
         self.send.setVisible(told is not None)
         self._show_moment()
+
+    def _allow(self) -> None:
+        """A motion that runs is looked at until it is over."""
+        runs, there = self.sending.running, self.previewing.source is not None
+        for button in (self.file, self.bundled):
+            button.setEnabled(not runs)
+        for button in (self.again, self.away):
+            button.setEnabled(there and not runs)
 
     def _verdict(self) -> tuple[str, str]:
         look, theme = self.previewing, self._theme
@@ -306,7 +317,8 @@ class PreviewView(QWidget):
             self.moment.setText("")
             return
         stage = motion.stage_at(look.time_s)
-        place = "" if stage is None else f" · {stage.place}" + (f" {stage.label}" if stage.label else "")
+        words = [] if stage is None else [stage.place, stage.label if stage.label != stage.place else ""]
+        place = "".join(f" · {each}" for each in words if each)
         text = tr("{time:.2f} of {whole:.2f} s, sample {sample}", time=look.time_s, whole=motion.duration_s,
                   sample=motion.sample_at(look.time_s))  # fmt: skip
         self.moment.setText(text + place)
@@ -323,6 +335,7 @@ class PreviewView(QWidget):
         if progress is not None and motion is not None:
             self.previewing.look(progress * motion.duration_s)
         if self.isVisible():
+            self._allow()
             self.send.refresh()
 
 

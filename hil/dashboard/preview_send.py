@@ -26,6 +26,7 @@ class SendPanel(QFrame):
     def __init__(self, sending: Sending, previewing: Previewing, theme: Theme, panel: QWidget) -> None:
         super().__init__()
         self._sending, self._previewing, self._theme = sending, previewing, theme
+        self._panel = panel
         self.certificate, self.missing, self.words = QLabel(), QLabel(), QLabel()
         for label in (self.certificate, self.missing, self.words):
             label.setWordWrap(True)
@@ -35,7 +36,7 @@ class SendPanel(QFrame):
             tr("Preview again from here"), previewing.again, tr("The same file, from where the arm is now")
         )
         self.arm = push(
-            tr("Send"), sending.arm, tr("The service loads it and arms; nothing moves before the next press")
+            tr("Send"), self._send, tr("The service loads it and arms; nothing moves before the next press")
         )
         self.run = HoldButton(
             tr("Hold to run   [R]"), tr("It moves while this is held, by mouse or by the key R"), panel
@@ -61,6 +62,11 @@ class SendPanel(QFrame):
         column.addWidget(self.words)
         sending.changed.connect(self.refresh)
         self.set_theme(theme)
+
+    def _send(self) -> None:
+        """Arm, and have the keys where R is heard."""
+        self._sending.arm()
+        self._panel.setFocus()
 
     def watch(self) -> None:
         """The panel is seen, perhaps in another window than before."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -21,8 +23,20 @@ from hil.dashboard.theme import Theme
 
 COLUMNS = ("Time", "Sample", "Joint or body", "Margin", "Limit", "Nearest allowed", "Check", "Where")
 MARGIN = COLUMNS.index("Margin")
+NUMBERS = ("Time", "Sample", "Margin")
 MOST_SEEN = 6
 """Lines that are seen without scrolling: the rest of the room is the timeline's."""
+
+
+class Table(QTableWidget):
+    """Letters are not for looking up lines: the view around it has keys of its own."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """As ever, but for letters."""
+        if event.text().isalnum():
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
 
 
 class FaultTable(QWidget):
@@ -38,7 +52,8 @@ class FaultTable(QWidget):
         super().__init__()
         self._theme = theme
         self._rows: list[Row] = []
-        self.table = QTableWidget(0, len(COLUMNS))
+        self._sorted = 0, False
+        self.table = Table(0, len(COLUMNS))
         self.table.setHorizontalHeaderLabels([tr(name) for name in COLUMNS])
         self.table.setAccessibleName(tr("What fails; picking a line shows it in the scene"))
         self.table.verticalHeader().hide()
@@ -59,6 +74,7 @@ class FaultTable(QWidget):
         column.setSpacing(3)
         column.addWidget(self.table)
         column.addWidget(self.advice)
+        head.sectionClicked.connect(self._sort)
         self.table.currentCellChanged.connect(self._pick)
         self.table.cellClicked.connect(lambda row, column: self._pick(row))
 
@@ -70,8 +86,20 @@ class FaultTable(QWidget):
 
     def show_rows(self, rows: list[Row], time_s: float) -> None:
         """These; the line of this moment is picked."""
-        if rows == self._rows:
+        if set(rows) == set(self._rows):
             return
+        self._sorted = 0, False
+        self._fill(rows, next((row for row in rows if row.time_s == time_s), None))
+
+    def _sort(self, column: int) -> None:
+        """By this column; once more, the other way round."""
+        before, backwards = self._sorted
+        self._sorted = column, column == before and not backwards
+        current = self.table.currentRow()
+        picked = self._rows[current] if 0 <= current < len(self._rows) else None
+        self._fill(sorted(self._rows, key=lambda row: _rank(row, column), reverse=self._sorted[1]), picked)
+
+    def _fill(self, rows: list[Row], picked: Row | None) -> None:
         self._rows = rows
         self.table.blockSignals(True)
         self.table.setRowCount(len(rows))
@@ -85,7 +113,7 @@ class FaultTable(QWidget):
             self._colour(number)
         frame = self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
         self.table.setFixedHeight(min(len(rows), MOST_SEEN) * height + frame + 4)
-        current = next((number for number, row in enumerate(rows) if row.time_s == time_s), -1)
+        current = -1 if picked is None else rows.index(picked)
         self.table.setCurrentCell(current, 0)
         self.table.blockSignals(False)
         self.advice.setText(self._advice(current))
@@ -111,3 +139,13 @@ def _cells(row: Row) -> tuple[str, ...]:
     time = "-" if row.time_s is None else f"{row.time_s:.2f} s"
     sample = "-" if row.sample is None else str(row.sample)
     return time, sample, row.subject, row.margin, row.limit, row.nearest, row.check, row.place
+
+
+def _rank(row: Row, column: int) -> tuple[float, str]:
+    """Numbers by their size, words by their letters."""
+    text = _cells(row)[column]
+    number = text.partition(" ")[0]
+    try:
+        return (float(number), "") if COLUMNS[column] in NUMBERS else (0.0, text)
+    except ValueError:
+        return -math.inf, text

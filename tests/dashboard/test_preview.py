@@ -132,6 +132,23 @@ def test_picking_a_line_of_the_table_goes_there(person: Person) -> None:
     assert person.figure.failing, "the line that is picked already is picked again by a click"
 
 
+def test_the_list_is_sorted_by_the_column_that_is_clicked(person: Person) -> None:
+    person.open("too-low.toml")
+    assert [person.cell(row, "Joint or body")[:4] for row in (0, 1)] == ["left", "righ"]
+    head, column = person.view.table.table.horizontalHeader(), COLUMNS.index("Joint or body")
+    where = QPoint(head.sectionViewportPosition(column) + 5, 5)
+    for first in ("left", "righ"):
+        QTest.mouseClick(head.viewport(), LEFT, pos=where)
+        assert person.cell(0, "Joint or body").startswith(first)
+    assert person.view.table.table.currentRow() == 1, "the same line stays picked"
+
+
+def test_keys_of_the_view_count_in_its_list_too(person: Person) -> None:
+    person.open("too-low.toml")
+    QTest.keyClick(person.view.table.table, Qt.Key.Key_P)
+    assert person.view.previewing.playing == 1
+
+
 def test_a_task_that_cannot_be_planned_shows_the_step_and_how_far_it_could_be(person: Person) -> None:
     person.open("too-far.toml")
     assert "cannot be planned to its end" in person.view.verdict.text()
@@ -397,6 +414,7 @@ def test_send_arms_and_holding_runs_the_motion_to_its_end(person: Person) -> Non
     assert person.link.place == list(person.rig.park), "nothing moves before the second press"
     QTest.mousePress(send.run, LEFT)
     person.run(1.0)
+    assert not person.view.file.isEnabled() and not person.view.again.isEnabled()
     assert person.link.mode is Mode.STREAMING and send.done.isVisible() and send.done.value() > 0
     assert person.view.previewing.time_s == pytest.approx(1.0, abs=0.2), "the timeline goes along"
     person.run(person.view.previewing.motion.duration_s)

@@ -11,6 +11,7 @@ from qt_ready import require_qt
 require_qt()
 
 import pytest  # noqa: E402
+import pytestqt.exceptions  # noqa: E402
 from kill_rounds import Program  # noqa: E402
 from lab_load import free_port  # noqa: E402
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings, Qt  # noqa: E402
@@ -55,7 +56,11 @@ class Person:
 
     def until(self, reached: Callable[[], bool]) -> None:
         """Look on until something is so."""
-        self._qtbot.waitUntil(reached, timeout=LONGEST_MS)
+        try:
+            self._qtbot.waitUntil(reached, timeout=LONGEST_MS)
+        except pytestqt.exceptions.TimeoutError:
+            send, lines = self.view.send, list(self.window.session.lines)[-12:]
+            raise AssertionError(f"{self.mode}; {send.missing.text()!r}; {send.words.text()!r}; {lines}") from None
 
     def open(self, name: str) -> None:
         """A file, and wait for what is said of it."""
