@@ -149,6 +149,28 @@ def keys() -> None:
 
 def preview(name: str, size: tuple[int, int], theme: str, task: Path, time_s: float | None, **options: Any) -> None:
     """A task that is previewed, at some moment of it, by whoever drives the arm."""
+    studio, view = previewed(size, theme, task, **options)
+    if time_s is not None:
+        view.previewing.look(time_s)
+    studio.save(name)
+
+
+def sent() -> None:
+    """The same task while it runs."""
+    studio, view = previewed(SMALL, "light", TASKS / "pick-and-place.toml")
+    view.sending.arm()
+    studio.run(0.5)
+    view.sending.press()
+    for _ in range(400):
+        studio.link.advance(0.02)
+        studio.now_s += 0.02
+        studio.session.take()
+        view.sending.tick()
+    studio.save("preview-sent")
+
+
+def previewed(size: tuple[int, int], theme: str, task: Path, **options: Any) -> tuple[Studio, Any]:
+    """A window on a parked arm, and its Preview view with what is said of a task."""
     studio = Studio(size, theme, **options)
     rig = studio.session.arm.rig
     studio.link.previewer = previewer(rig)
@@ -160,9 +182,7 @@ def preview(name: str, size: tuple[int, int], theme: str, task: Path, time_s: fl
     view.previewing.open(task)
     while view.previewing.previewed is None:
         studio.run(0.5)
-    if time_s is not None:
-        view.previewing.look(time_s)
-    studio.save(name)
+    return studio, view
 
 
 def drive(name: str, size: tuple[int, int], theme: str, *, rig: str = "lynx6", moves: bool = False) -> None:
@@ -226,6 +246,7 @@ SCREENS: dict[str, Callable[[], None]] = {
     "no-service": lost,
     "curves-held": scrolled,
     "preview-passed": lambda: preview("preview-passed", SMALL, "dark", TASKS / "pick-and-place.toml", 4.3),
+    "preview-sent": sent,
     "preview-failed": lambda: preview("preview-failed", SMALL, "light", FAULTY / "too-low.toml", None),
     "preview-too-far": lambda: preview("preview-too-far", SMALL, "dark", FAULTY / "too-far.toml", None, opengl=False),
     "preview-big": lambda: preview("preview-big", BIG, "dark", FAULTY / "too-low.toml", None),
