@@ -224,6 +224,26 @@ def test_the_cursor_in_the_curves_goes_by_keys(make_bench: Make) -> None:
     assert plots._cursor_s is None
 
 
+def test_at_first_the_drive_view_is_in_front_and_has_the_focus(make_bench: Make, qtbot: Any) -> None:
+    bench = make_bench()
+    drive = bench.window.docks["drive"]
+    qtbot.waitUntil(lambda: not drive.visibleRegion().isEmpty(), timeout=20_000)
+    assert drive.isAncestorOf(bench.window.focusWidget())
+
+
+@pytest.mark.parametrize("span", ["10 s", "30 s"])
+def test_curves_of_an_arm_that_rests_have_no_gaps_though_it_is_heard_seldom(span: str, make_bench: Make) -> None:
+    bench = make_bench()
+    bench.window.bring(bench.window.docks["plots"])
+    bench.link.period_s = 0.1
+    bench.run(30.0)
+    plots = bench.window.views["plots"]
+    plots.show_newest(span)
+    bench.draw()
+    drawn = {name: plots._curves[name, 0].opts["connect"].mean() for name in ("commanded", "simulated", "reported")}
+    assert drawn["commanded"] > 0.97 > 0.8 > drawn["simulated"] > 0.4 > drawn["reported"] > 0.2
+
+
 # -- languages ---------------------------------------------------------------------------------------------
 
 WORDY = """
@@ -342,6 +362,8 @@ def test_no_words_are_cut_off(size: tuple[int, int], make_bench: Make) -> None:
     for dock in bench.window.docks.values():
         bench.window.bring(dock)
         bench.draw()
+        for _ in range(3):
+            QApplication.processEvents()
         assert not cut_off(bench.window), dock.objectName()
 
 
