@@ -5,6 +5,7 @@ Run as a module it answers for itself, as one JSON object.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -57,7 +58,7 @@ def check(environment: Mapping[str, str] | None = None) -> bool:
     except (IndexError, ValueError):
         raise NoWindowError(_diagnosis(child.stderr, environment)) from None
     if told.get("missing"):
-        raise MissingExtraError("the dashboard", "dashboard")
+        raise MissingExtraError("the dashboard's windows", "dashboard")
     if told.get("error"):
         raise NoWindowError(_diagnosis(told["error"], environment))
     return bool(told["opengl"])
@@ -86,9 +87,11 @@ def _diagnosis(words: str, environment: Mapping[str, str]) -> str:
 
 def _answer() -> dict[str, object]:
     try:
-        import pyqtgraph  # noqa: F401
         import PySide6
         from PySide6.QtWidgets import QApplication
+
+        # Only now: of a Qt that is missing it says no more than that it would need one.
+        importlib.import_module("pyqtgraph")
     except ModuleNotFoundError as error:
         return {"missing": error.name or "a package"}
     except Exception as error:  # pyqtgraph says so in words of its own

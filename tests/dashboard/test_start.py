@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from qt_ready import require_qt
@@ -60,6 +62,28 @@ def test_without_the_extra_its_name_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     _child(monkeypatch, '{"missing": "PySide6"}', "")
     with pytest.raises(MissingExtraError, match=r"hil-arm-bridge\[dashboard\]"):
         probe.check({})
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("ModuleNotFoundError('No module named PySide6', name='PySide6')", "hil-arm-bridge[dashboard]"),
+        ("ImportError('libEGL.so.1: cannot open shared object file')", "apt install libegl1"),
+    ],
+)
+def test_a_qt_that_is_not_there_is_one_line_of_the_command(raised: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "PySide6").mkdir()
+    (tmp_path / "PySide6" / "__init__.py").write_text(f"raise {raised}\n")
+    child = subprocess.run(
+        [sys.executable, "-c", "from hil.cli.main import main; main()", "dashboard"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert child.returncode == 1 and child.stdout == ""
+    assert said in child.stderr and child.stderr.count("\n") == 1
 
 
 def test_opengl_can_be_declined(monkeypatch: pytest.MonkeyPatch) -> None:
