@@ -139,7 +139,7 @@ class Press:
 
 
 class Driving(QObject):
-    """What views of driving share.
+    """What views of driving share. Ends with its parent, so that its timer ends in the window's thread.
 
     Signals:
         changed: settings, or what is held.
@@ -161,8 +161,8 @@ class Driving(QObject):
     changed = Signal()
     said = Signal(str)
 
-    def __init__(self, session: Session) -> None:
-        super().__init__()
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
         self.session = session
         self.speed_share = SPEEDS[2]
         self.increment: float | None = None

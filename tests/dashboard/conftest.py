@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,12 @@ if not obstacle():
     from hil.runtime.wiring import load_rig
 
     HARMLESS = ("propagateSizeHints", "This plugin does not support raise")
+
+    @pytest.fixture(autouse=True)
+    def windows_end_in_their_own_thread(request: pytest.FixtureRequest) -> None:
+        """What earlier tests left is cleared up before a thread talks to a service: there Qt's objects must not end."""
+        if request.node.get_closest_marker("processes") is not None:
+            gc.collect()
 
     @pytest.fixture(autouse=True)
     def no_qt_warnings(qapp: Any, qtlog: Any) -> Iterator[None]:
