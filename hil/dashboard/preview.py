@@ -291,6 +291,8 @@ class PreviewView(QWidget):
         if motion is not None and motion.complete and told.refusals:
             count = len(rows_of(motion, told.refusals))
             return tr("refused, {count} reasons; the list below says where, and what would be allowed", count=count)
+        if motion is not None and motion.complete:
+            return tr("refused")
         return tr("cannot be planned to its end") if motion is not None else tr("cannot be planned")
 
     def _reason(self) -> tuple[str, str]:

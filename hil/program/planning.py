@@ -16,6 +16,7 @@ from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import MAX_DURATION_S, ExpectedInput, Kind, Mark, Motion
 from hil.motion.profiles import HEADROOM, rest_to_rest
 from hil.program.arm import ProgramArm
+from hil.program.errors import ProgramError
 from hil.program.frames import SlotState
 from hil.program.interpreter import Interpreter
 from hil.program.motions import limits_of
@@ -146,6 +147,33 @@ def plan_program(
         ProgramError: a statement cannot be done.
         RefusedError: it does not end in time, or waits for an input that nobody assumes.
     """
+    plan, error = plan_program_until_refused(
+        rig, program, inputs, start=start, settings=settings, library=library, most_s=most_s, cut=cut
+    )
+    if error is not None:
+        raise error
+    return plan
+
+
+def plan_program_until_refused(
+    rig: Rig,
+    program: Program,
+    inputs: Inputs | None = None,
+    *,
+    start: Sequence[float] | None = None,
+    settings: Settings | None = None,
+    library: Mapping[str, Program] | None = None,
+    most_s: float = USUAL_DURATION_S,
+    cut: bool = False,
+) -> tuple[ProgramPlan, ProgramError | RefusedError | None]:
+    """Play a program up to where it cannot go on; arguments as for `plan_program`.
+
+    Returns:
+        The plan up to there, and why it ends; None for a program that was played through.
+
+    Raises:
+        ConfigError: the rig's arm is none for programs.
+    """
     arm, limits = arm_of(rig), limits_of(rig)
     assumed, settings = inputs or Inputs(), _with_rests(rig, settings or Settings())
     joints = list(start if start is not None else rig.home[: len(arm.slots)])
@@ -157,6 +185,7 @@ def plan_program(
     moved, resting = [False], [True]
     most = min(most_s, MAX_DURATION_S)
     waiting_since: float | None = None
+    refused: ProgramError | RefusedError | None = None
     while machine.state is SlotState.RUNNING or machine.stopping:
         machine.tick()
         recorder.close_tick()
@@ -167,13 +196,14 @@ def plan_program(
         waiting_since = (waiting_since or machine.now_s) if machine.blocked else None
         if machine.now_s >= most and machine.state is SlotState.RUNNING:
             if not cut:
-                raise _endless(machine, most)
+                refused = _endless(machine, most)
+                break
             machine.stop()
         patient = waiting_since is None or machine.now_s - max(waiting_since, recorder.horizon_s) < PATIENCE_S
         if not patient and not cut:
-            raise _waiting(machine)
-    if machine.error is not None:
-        raise machine.error
+            refused = _waiting(machine)
+            break
+    refused = refused or machine.error
     ended = machine.state is SlotState.ENDED
     if not ended and machine.now_s < most:
         machine.note("HLT: the plan ends here; on the controller, start goes on with the next line")
@@ -181,7 +211,7 @@ def plan_program(
     samples = _with_gripper(rig, np.array(rows), recorder.hand)
     marks = _marks(trace, moved, digest)
     motion = Motion([axis.name for axis in rig.axes], rig.period_s, samples, marks, recorder.expected())
-    return ProgramPlan(
+    plan = ProgramPlan(
         motion,
         tuple(trace),
         motion.expected,
@@ -192,6 +222,7 @@ def plan_program(
         tuple(resting),
         digest,
     )
+    return plan, refused
 
 
 def _with_rests(rig: Rig, settings: Settings) -> Settings:

@@ -34,6 +34,9 @@ def timeline_of(arm: str, motion: Motion, over_time: OverTime, *, complete: bool
     """
     tracks = over_time.tracks()
     stretches = _worst(without_echoes(over_time.stretches()))
+    if not complete:
+        # Where planning ended on its way the arm is not at rest, which is no fault of the motion's.
+        stretches = tuple(each for each in stretches if each.check != "E-03" or each.first < len(motion) - 1)
     marks = motion.marks[:MOST_STAGES]
     kept = _kept(len(motion), tracks, stretches, marks)
     return Timeline(

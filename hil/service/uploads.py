@@ -40,6 +40,9 @@ PREVIEW_S = 30.0
 """A preview that takes longer is given up, and its process with it."""
 
 LONGEST_MOTION_S = 900.0
+LONGEST_PART_S = 1000.0
+"""Of a motion that cannot be planned to its end, and is only looked at."""
+
 MOST_WAITING = 8
 MOST_MEMORY_BYTES = 4 << 30
 """Address space of the process: numpy's libraries alone claim a good part of one."""
@@ -321,21 +324,29 @@ def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
     rig = rigs[job.arm]
     try:
         motion, refused = _motion(rig, job)
-        if motion.duration_s > LONGEST_MOTION_S:
+        if refused is not None and motion.duration_s > LONGEST_PART_S:
+            raise refused
+        if refused is None and motion.duration_s > LONGEST_MOTION_S:
             return Verdict(
                 words=f"a motion of {motion.duration_s:.0f} s given; allowed: {LONGEST_MOTION_S:.0f}. "
                 "Split it into shorter ones"
             )
         return _judge_motion(rig, job, motion, refused)
-    except RefusedError as error:
-        return Verdict(words=str(error).partition("\n")[0], refusals=error.refusals)
     except HilError as error:
-        return Verdict(words=str(error))
+        words, refusals = _said(error)
+        return Verdict(words=words, refusals=refusals)
     except (MemoryError, RecursionError) as error:
         return Verdict(words=f"the preview needs more than there is: {type(error).__name__}")
 
 
-def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: RefusedError | None) -> Verdict:
+def _said(error: HilError) -> tuple[str, tuple[Refusal, ...]]:
+    """What an error says: of refusals the headline, and they themselves."""
+    if isinstance(error, RefusedError):
+        return str(error).partition("\n")[0], error.refusals
+    return str(error), ()
+
+
+def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: HilError | None) -> Verdict:
     """What becomes of a motion, or of as much of one as could be planned."""
     import numpy as np
 
@@ -358,7 +369,8 @@ def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: RefusedError | No
     )
     if refused is not None:
         check_motion(rig, robot, motion, over_time)
-        verdict = replace(planned, words=str(refused).partition("\n")[0], refusals=refused.refusals)
+        words, refusals = _said(refused)
+        verdict = replace(planned, words=words, refusals=refusals)
     elif words := _beyond_the_token(job, planned.peak_share, tool_m):
         check_motion(rig, robot, motion, over_time)
         verdict = replace(planned, words=words)
@@ -386,7 +398,7 @@ def _reported(planned: Verdict, job: Job, motion: Motion, report: PreviewReport)
     )
 
 
-def _motion(rig: Rig, job: Job) -> tuple[Motion, RefusedError | None]:
+def _motion(rig: Rig, job: Job) -> tuple[Motion, HilError | None]:
     """What is asked for, as far as it can be planned, and why no further."""
     from hil.model.files import parse_toml
     from hil.motion.planning import plan_joint_move, plan_until_refused
@@ -397,16 +409,16 @@ def _motion(rig: Rig, job: Job) -> tuple[Motion, RefusedError | None]:
         assert job.start is not None
         return plan_joint_move(rig, job.start, job.goal, speed_percent=job.speed_percent), None
     if job.language == "melfa":
-        return _program(rig, job), None
+        return _program(rig, job)
     task = task_from_table(parse_toml(job.text.encode(), job.name), job.name)
     if job.start is not None:
         task = replace(task, start=_start(rig, job.start))
     return plan_until_refused(rig, Robot(rig.robot), task)
 
 
-def _program(rig: Rig, job: Job) -> Motion:
+def _program(rig: Rig, job: Job) -> tuple[Motion, HilError | None]:
     """A program played through once. Nobody is there to read signals for it while it runs here."""
-    from hil.program.planning import plan_program
+    from hil.program.planning import plan_program_until_refused
     from hil.program.points import parse_points
     from hil.program.structure import parse_program
 
@@ -414,13 +426,13 @@ def _program(rig: Rig, job: Job) -> Motion:
     program = parse_program(job.text, name=job.name.upper(), points=points, file=job.name)
     joints = None if job.start is None else [at for at, axis in zip(job.start, rig.axes, strict=True)
                                              if axis.kind is not AxisKind.GRIPPER]  # fmt: skip
-    plan = plan_program(rig, program, start=joints, most_s=LONGEST_MOTION_S)
-    if plan.expected or plan.texts:
-        raise CommandError(
+    plan, refused = plan_program_until_refused(rig, program, start=joints, most_s=LONGEST_MOTION_S)
+    if refused is None and (plan.expected or plan.texts):
+        return plan.motion, CommandError(
             f"{job.name} reads signals or lines of text; allowed here: programs that read none. "
             "Run it beside the arm with `hil program`"
         )
-    return plan.motion
+    return plan.motion, refused
 
 
 def _start(rig: Rig, positions: tuple[float, ...]) -> object:

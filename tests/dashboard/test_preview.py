@@ -158,6 +158,20 @@ def test_a_task_that_cannot_be_planned_shows_the_step_and_how_far_it_could_be(pe
     assert person.view.table.table.rowCount() == 1
 
 
+def test_a_motion_that_the_token_does_not_allow_is_refused_in_words(person: Person) -> None:
+    make = person.link.previewer
+    words = "the motion uses 50 % of the rig's speeds; the token allows 10 %"
+
+    def stricter(*upload: Any) -> Any:
+        told, timeline = make(*upload)
+        return replace(told, ok=False, certificate=b"", notes=(words,)), timeline
+
+    person.link.previewer = stricter
+    person.open("home.toml")
+    assert person.view.verdict.text() == "✕ home.toml: refused" and person.view.reason.text() == words
+    assert person.view.lanes.isVisible() and not person.view.send.arm.isEnabled()
+
+
 def test_a_typing_error_shows_its_line(person: Person) -> None:
     person.open("typing-error.toml")
     assert "cannot be planned" in person.view.verdict.text()
@@ -193,6 +207,10 @@ def test_a_wrong_line_of_a_program_is_shown(make_bench: Make, tmp_path: Path) ->
     (tmp_path / "wrong.mb4").write_text("10 SPD 5\n20 FOO\n30 END\n")
     person.open(tmp_path / "wrong.mb4")
     assert "▶    2  20 FOO" in person.view.place.text()
+    (tmp_path / "unset.mb4").write_text("10 DLY 1\n20 MOV P1\n30 END\n")
+    person.open(tmp_path / "unset.mb4")
+    assert "cannot be planned to its end" in person.view.verdict.text()
+    assert "▶    2  20 MOV P1" in person.view.place.text() and person.view.previewing.motion is not None
 
 
 def test_examples_are_there_to_be_picked(person: Person) -> None:

@@ -85,6 +85,29 @@ def test_a_typing_error_has_no_timeline_but_its_line() -> None:
     assert "line 6" in verdict.words and not verdict.timeline
 
 
+def _program(text: str, points: str = "") -> tuple[Verdict, Timeline]:
+    rig = load_rig("rv2aj")
+    job = Job(arm="a", language="melfa", name="p", text=text, points=points, start=rig.home, timeline=True)
+    verdict = judge({"a": rig}, job)
+    return verdict, decode_body(verdict.timeline, Timeline)
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        ("30 MVS P1", "variable read before it was set: P1"),
+        ("30 IF M_IN(3)=1 THEN 40 ELSE 40", "reads signals"),
+        ("30 WAIT M_IN(3)=1", "the program cannot be planned"),
+    ],
+)
+def test_a_program_that_cannot_go_on_is_there_up_to_that_line(last: str, words: str) -> None:
+    points = Path("configs/programs/arcs.pos").read_text()
+    verdict, timeline = _program(f"10 MOV PA\n20 MVS PB\n{last}\n40 END\n", points)
+    assert words in verdict.words and not verdict.ok
+    assert not timeline.complete and any("line 20" in stage.place for stage in timeline.stages)
+    assert not timeline.failures
+
+
 def _long(failing: slice, count: int = 30_000) -> tuple[Motion, OverTime]:
     samples = np.linspace(0.0, 1.0, count)[:, None]
     marks = [
