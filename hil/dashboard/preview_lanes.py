@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
+    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -20,7 +21,7 @@ from PySide6.QtGui import (
     QPolygonF,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea
+from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 
 from hil.dashboard.preview_motion import ShownLane, ShownMotion
 from hil.dashboard.texts import tr
@@ -162,11 +163,32 @@ class Lanes(QAbstractScrollArea):
         else:
             super().keyPressEvent(event)
 
-    def _point(self, x: float) -> None:
+    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802
+        """A tip says which joint or body the margin under the mouse is of."""
+        if isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self.words_at(event.pos()), self)
+            return True
+        return bool(super().viewportEvent(event))
+
+    def words_at(self, where: QPoint) -> str:
+        """What is left there, and of what; empty beside the lanes."""
         motion, plan = self._motion, self._plan(self.viewport().width())
-        if motion is not None:
-            part = (x - plan.left) / max(plan.right - plan.left, 1)
-            self.looked.emit(min(max(part, 0.0), 1.0) * motion.duration_s)
+        index = (where.y() + self.verticalScrollBar().value()) // plan.lane
+        if motion is None or index >= len(motion.lanes) or where.y() > self.viewport().height() - plan.ruler:
+            return ""
+        lane, time_s = motion.lanes[index], self._time_at(where.x(), motion, plan)
+        at = motion.nearest(time_s)
+        left = _number(float(lane.margins[at]), lane.unit)
+        return tr("{time:.2f} s, [{check}] {lane}: {left}, {subject}", time=time_s, check=lane.check, lane=lane.title,
+                  left=left, subject=lane.subjects[lane.which[at]])  # fmt: skip
+
+    def _time_at(self, x: float, motion: ShownMotion, plan: Plan) -> float:
+        part = (x - plan.left) / max(plan.right - plan.left, 1)
+        return min(max(part, 0.0), 1.0) * motion.duration_s
+
+    def _point(self, x: float) -> None:
+        if self._motion is not None:
+            self.looked.emit(self._time_at(x, self._motion, self._plan(self.viewport().width())))
 
     def _fit(self) -> None:
         bar = self.verticalScrollBar()

@@ -274,6 +274,17 @@ def test_scrubbing_shows_the_pose_of_that_moment(person: Person) -> None:
     QTest.mouseRelease(lanes.viewport(), LEFT)
 
 
+def test_a_tip_over_a_lane_says_whose_margin_it_is(person: Person) -> None:
+    person.open("too-low.toml")
+    QApplication.processEvents()
+    lanes, motion = person.view.lanes, person.view.previewing.motion
+    plan, worst = lanes._plan(lanes.viewport().width()), motion.failures[0].worst
+    x = plan.left + round((plan.right - plan.left) * worst * motion.period_s / motion.duration_s)
+    assert "[E-10] table: -" in lanes.words_at(QPoint(x, 5))
+    assert "finger and table" in lanes.words_at(QPoint(x, 5))
+    assert lanes.words_at(QPoint(x, lanes.viewport().height() - 2)) == ""
+
+
 def test_arrows_go_from_sample_to_sample(person: Person) -> None:
     person.open("home.toml")
     look, lanes = person.view.previewing, person.view.lanes
