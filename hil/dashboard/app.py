@@ -9,6 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QLocale, QSettings, Qt, QTimer, QTranslator
 from PySide6.QtWidgets import QApplication
 
+from hil.dashboard.garbage import collected_here
 from hil.dashboard.link import Link
 from hil.dashboard.session import Session
 from hil.dashboard.trouble import Troubles, watching
@@ -47,7 +48,7 @@ def run(link: Link, *, opengl: bool) -> int:
     session, troubles = Session(link), Troubles(state_dir() / "dashboard.log")
     troubles.failed.connect(session.fail, Qt.ConnectionType.QueuedConnection)
     troubles.noted.connect(session.note, Qt.ConnectionType.QueuedConnection)
-    with watching(troubles):
+    with watching(troubles), collected_here():
         window = Window(session, settings(), opengl=opengl)
         window.show()
         if window.tour.first_time:

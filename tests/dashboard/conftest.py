@@ -22,11 +22,22 @@ if not obstacle():
 
     HARMLESS = ("propagateSizeHints", "This plugin does not support raise")
 
+    @pytest.fixture(autouse=True, scope="session")
+    def what_is_there_already_is_no_garbage() -> Iterator[None]:
+        """So that collecting after each test takes no time."""
+        gc.collect()
+        gc.freeze()
+        yield
+        gc.unfreeze()
+
     @pytest.fixture(autouse=True)
-    def windows_end_in_their_own_thread(request: pytest.FixtureRequest) -> None:
-        """What earlier tests left is cleared up before a thread talks to a service: there Qt's objects must not end."""
-        if request.node.get_closest_marker("processes") is not None:
-            gc.collect()
+    def windows_end_in_their_own_thread(what_is_there_already_is_no_garbage: None, qapp: Any) -> Iterator[None]:
+        """Python collects wherever it allocates, and an object of Qt that ends in another thread ends the process."""
+        gc.disable()
+        yield
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        gc.collect()
+        gc.enable()
 
     @pytest.fixture(autouse=True)
     def no_qt_warnings(qapp: Any, qtlog: Any) -> Iterator[None]:
