@@ -21,6 +21,7 @@ import hil  # noqa: E402
 from hil.dashboard.arm import arm_of_files, arm_of_model, arm_of_rig  # noqa: E402
 from hil.dashboard.pretend import welcome_of  # noqa: E402
 from hil.dashboard.theme import LIGHT  # noqa: E402
+from hil.model.files import list_names  # noqa: E402
 from hil.model.loading import load_robot  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
 from hil.service.pulling import pulled  # noqa: E402
@@ -30,13 +31,29 @@ Make = Callable[..., Any]
 
 
 @pytest.mark.parametrize("name", hil.list_robots())
-def test_the_live_view_opens_with_every_robot(name: str, make_bench: Make) -> None:
+def test_the_window_opens_with_every_robot(name: str, make_bench: Make) -> None:
     bench = make_bench(arm_of_model(load_robot(name)))
     bench.run(1.0)
-    bench.draw()
-    assert bench.window.width() == 1280, "the window fits a small screen"
+    look_at_all(bench)
     assert bench.session.history.end_s == pytest.approx(1.0)
     assert load_robot(name).title in bench.window.views["robot"].page.toPlainText()
+
+
+@pytest.mark.parametrize("mode", [Mode.IDLE, Mode.UNKNOWN_POSE, Mode.FAULT])
+@pytest.mark.parametrize("name", list_names("rigs"))
+def test_the_window_opens_with_every_rig(name: str, mode: Mode, make_bench: Make) -> None:
+    bench = make_bench(arm_of_rig(load_rig(name, calibrated=False)))
+    bench.link.mode = mode
+    bench.run(1.0)
+    look_at_all(bench)
+
+
+def look_at_all(bench: Any) -> None:
+    """Bring every view to the front."""
+    for dock in bench.window.docks.values():
+        bench.window.bring(dock)
+        bench.draw()
+    assert bench.window.width() == 1280 and bench.window.height() == 800, "the window fits a small screen"
 
 
 @pytest.mark.parametrize("name", ["lynx6", "lynx6-4axis", "al5d", "rv2aj"])
