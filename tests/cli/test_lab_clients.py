@@ -53,7 +53,7 @@ def hil(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedP
 
 
 def test_lines_drive_and_a_pose_is_kept(lab: str, tmp_path: Path) -> None:
-    done = hil(tmp_path, "drive", f"{lab}/arm-1", lines="j1 +5\nspeed 50\nhome\nz 5\nt pick\npark\nq\n")
+    done = hil(tmp_path, "drive", f"{lab}/arm-1", lines="j1 +5\nspeed 100\nhome\nz 5\nt pick\npark\nq\n")
     assert done.stderr == ""
     assert done.returncode == 0
     assert done.stdout.startswith("FAKE arm-1")
