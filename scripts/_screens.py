@@ -122,6 +122,7 @@ def lost() -> None:
 def scrolled() -> None:
     """Curves held, one joint, read under the cursor."""
     studio = Studio(SMALL, "light")
+    studio.window.bring(studio.window.docks["plots"])
     plots = studio.window.views["plots"]
     plots.pick({1})
     plots.show_span(9.0, 12.0)
