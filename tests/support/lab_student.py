@@ -14,6 +14,7 @@ from hil.types import AxisJog, Mode
 
 SHARE = 0.5
 TURN_RAD = 0.6
+TROUBLE = ("nothing heard from the driver", "connection lost")
 
 
 def say(words: str) -> None:
@@ -65,6 +66,8 @@ async def drive(arm: AsyncArm) -> None:
             return
         await arm.settled(mark, 10.0)
         await arm.free()
+        if any(words in line for line in arm.since(mark) for words in TROUBLE):
+            return  # it was stopped just where it would have turned; who then presses again would hide what comes of it
         way = -way
 
 
