@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QTransform
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QTransform
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from hil.dashboard.curves import DASHES, column_of, points_of, write_csv
-from hil.dashboard.export import fill_menu, kind_of, write_picture
+from hil.dashboard.export import SCALE, fill_menu, kind_of, write_picture
 from hil.dashboard.readout import Readout
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
@@ -45,6 +45,9 @@ DASH_UNITS = 170
 SCROLL_STEPS_S = 0.1
 HEAD_ROOM = 0.06
 TICK_DENSITY = 2.0
+THICK = 2.0
+LEGEND_GAP = 8
+ANY_HEIGHT = 1e6
 CURSOR_STEPS = 100
 """Steps of the cursor by keys across a plot."""
 
@@ -78,13 +81,21 @@ def clock_text(seconds: float, decimals: int = 0) -> str:
 
 
 class Curve(pg.PlotCurveItem):  # type: ignore[misc]
-    """A line two points thick, drawn as two thin ones: Qt needs far longer for one that is thick."""
+    """A line two points thick, drawn as several thin ones: Qt needs far longer for one that is thick.
+
+    Attributes:
+        scale: of a picture that is drawn larger than the screen.
+    """
+
+    scale = 1
 
     def paint(self, painter: QPainter, option: object, widget: QWidget | None) -> None:
-        """Once, and once more a point lower."""
+        """Once, and again a point of the screen lower."""
         super().paint(painter, option, widget)
-        painter.setTransform(painter.transform() * QTransform.fromTranslate(0.0, 1.0))
-        super().paint(painter, option, widget)
+        ratio = painter.device().devicePixelRatio()
+        for _ in range(1, round(THICK * ratio * self.scale)):
+            painter.setTransform(painter.transform() * QTransform.fromTranslate(0.0, 1.0 / ratio))
+            super().paint(painter, option, widget)
 
 
 class Area(pg.GraphicsLayoutWidget):  # type: ignore[misc]
@@ -153,6 +164,8 @@ class PlotsView(QWidget):
         self._area.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._area.setMinimumHeight(120)
         self._plots = {name: self._plot(row, name) for row, (name, _) in enumerate(PLOTS)}
+        for name in self._plots:
+            self._show_plot(name, True)
         self._lines = [self._cursor_line(plot) for plot in self._plots.values()]
         self._area.scene().sigMouseMoved.connect(self._point)
         self._area.left.connect(lambda: self.point_at(None))
@@ -200,7 +213,6 @@ class PlotsView(QWidget):
         plot.getAxis("left").enableAutoSIPrefix(False)
         plot.setMouseEnabled(x=True, y=False)
         plot.enableAutoRange(x=False, y=False)
-        self._area.ci.layout.setRowStretchFactor(row, 2 if row == 0 else 1)
         if row:
             plot.setXLink(self._area.getItem(0, 0))
         else:
@@ -409,10 +421,18 @@ class PlotsView(QWidget):
         unit_s = self._span_s / DASH_UNITS
         for name, quantities in PLOTS:
             shown = name not in self._shown or self._shown[name].isChecked()
-            self._plots[name].setVisible(shown)
+            self._show_plot(name, shown)
             if shown:
                 self._draw_plot(name, quantities, span, unit_s)
         self._move_scroll(newest_s)
+
+    def _show_plot(self, name: str, on: bool) -> None:
+        """A plot in its row, or neither; the positions have as much room as both others."""
+        self._plots[name].setVisible(on)
+        row = PLOT_NAMES.index(name)
+        layout = self._area.ci.layout
+        layout.setRowStretchFactor(row, 0 if not on else 2 if row == 0 else 1)
+        layout.setRowMaximumHeight(row, ANY_HEIGHT if on else 0.0)
 
     def _draw_plot(self, name: str, quantities: tuple[str, ...], span: Any, unit_s: float) -> None:
         arm = self._session.arm
@@ -476,8 +496,49 @@ class PlotsView(QWidget):
         if kind_of(path) == "csv":
             self._export_csv(path, plots)
             return
-        with self._only(plots):
-            write_picture(path, self._area.size(), self._area.render)
+        legend = self._legend("position" in plots)
+        size = self._area.size() + QSize(0, len(legend) * self._legend_step)
+        with self._only(plots), self._enlarged(1 if kind_of(path) == "svg" else SCALE):
+            write_picture(path, size, lambda painter: self._paint(painter, size, legend))
+
+    def _legend(self, with_signals: bool) -> list[list[tuple[str, str]]]:
+        """Lines of texts and their colours, which say which curve is whose."""
+        joints = [(f"━ {each.text()}", self._colour(k)) for k, each in enumerate(self._joints) if each.isChecked()]
+        signals = [(each.text(), self._theme.text) for each in self._signals.values() if each.isChecked()]
+        return [joints, signals] if with_signals else [joints]
+
+    @property
+    def _legend_step(self) -> int:
+        return round(1.4 * self.fontMetrics().height())
+
+    def _paint(self, painter: QPainter, size: QSize, legend: list[list[tuple[str, str]]]) -> None:
+        """The plots below their legend."""
+        scale = painter.device().width() / size.width()
+        painter.save()
+        painter.scale(scale, scale)
+        painter.fillRect(QRect(QPoint(), size), QColor(self._theme.panel))
+        painter.setFont(self.font())
+        for line, texts in enumerate(legend, start=1):
+            left = LEGEND_GAP
+            for text, colour in texts:
+                painter.setPen(QColor(colour))
+                painter.drawText(left, round((line - 0.3) * self._legend_step), text)
+                left += self.fontMetrics().horizontalAdvance(text) + 2 * LEGEND_GAP
+        painter.restore()
+        top = size.height() - self._area.height()
+        whole = QRectF(0.0, scale * top, scale * self._area.width(), scale * self._area.height())
+        self._area.render(painter, whole, self._area.rect(), Qt.AspectRatioMode.IgnoreAspectRatio)
+
+    @contextmanager
+    def _enlarged(self, scale: int) -> Iterator[None]:
+        """Lines as thick as they are on the screen, in a picture so many times as large."""
+        for curve in self._curves.values():
+            curve.scale = scale
+        try:
+            yield
+        finally:
+            for curve in self._curves.values():
+                curve.scale = 1
 
     @contextmanager
     def _only(self, names: Collection[str]) -> Iterator[None]:
@@ -485,14 +546,14 @@ class PlotsView(QWidget):
         shown = [name for name, plot in self._plots.items() if plot.isVisible()]
         kept = [name for name in shown if name in names] or shown
         for name in shown:
-            self._plots[name].setVisible(name in kept)
+            self._show_plot(name, name in kept)
             self._plots[name].getAxis("bottom").setStyle(showValues=name == kept[-1])
         self._area.ci.layout.activate()
         try:
             yield
         finally:
             for name in shown:
-                self._plots[name].setVisible(True)
+                self._show_plot(name, True)
                 self._plots[name].getAxis("bottom").setStyle(showValues=name == shown[-1])
             self._area.ci.layout.activate()
 
