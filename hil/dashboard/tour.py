@@ -182,7 +182,7 @@ class Tour(QWidget):
         self._say()
 
     def leave(self) -> None:
-        """End it, and give the focus back."""
+        """End it, and give the focus back to where it was, in front again."""
         if not self.isVisible():
             return
         self._timer.stop()
@@ -190,6 +190,7 @@ class Tour(QWidget):
         had_focus = self.isAncestorOf(self.window().focusWidget() or self.window())
         self.hide()
         if had_focus and self._before is not None:
+            _bring_forward(self._before)
             self._before.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def set_theme(self, theme: Theme) -> None:
@@ -208,9 +209,7 @@ class Tour(QWidget):
 
     def _say(self) -> None:
         step, place = self._steps[self._at]
-        if isinstance(place, QDockWidget):
-            place.show()
-            place.raise_()
+        _bring_forward(place)
         self.words.setText(f"<b>{tr(step.title)}:</b> {tr(step.text)}")
         self._count.setText(tr("{number} of {all}", number=self._at + 1, all=len(self._steps)))
         self._back.setEnabled(self._at > 0)
@@ -224,3 +223,12 @@ class Tour(QWidget):
     def _follow(self) -> None:
         """The frame where the place is now: docks are moved meanwhile, and the window is resized."""
         self._frame.surround(self._steps[self._at][1])
+
+
+def _bring_forward(widget: QWidget | None) -> None:
+    """Show the dock in which it is, if it is in one, before others in the same place."""
+    while widget is not None and not isinstance(widget, QDockWidget):
+        widget = widget.parentWidget()
+    if widget is not None:
+        widget.show()
+        widget.raise_()

@@ -20,7 +20,7 @@ from hil.dashboard import app as starting  # noqa: E402
 from hil.dashboard.arm import arm_of_rig  # noqa: E402
 from hil.dashboard.pretend import PretendLink  # noqa: E402
 from hil.dashboard.theme import THEMES  # noqa: E402
-from hil.dashboard.tour import STEPS, Step  # noqa: E402
+from hil.dashboard.tour import STEPS  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
 
 Make = Callable[..., Any]
@@ -28,11 +28,6 @@ Make = Callable[..., Any]
 
 def place_in(window: QWidget, widget: QWidget) -> QRect:
     return QRect(widget.mapTo(window, QPoint()), widget.size())
-
-
-def steps_of(window: Any) -> list[Step]:
-    """What there is to be told of."""
-    return [step for step in STEPS if window._place(step.place) is not None]
 
 
 @pytest.fixture
@@ -51,12 +46,12 @@ def test_every_step_speaks_of_something_that_is_there(touring: Any) -> None:
         seen.append(tour.step.place)
         assert tour.step.title in tour.words.text() and tour.step.text in tour.words.text()
         tour.go(1)
-    assert seen == [step.place for step in steps_of(touring.window)]
+    assert seen == [step.place for step in STEPS]
 
 
 def test_what_is_spoken_of_is_framed_in_full(touring: Any) -> None:
     window, tour = touring.window, touring.window.tour
-    for step in steps_of(window):
+    for step in STEPS:
         QApplication.processEvents()
         tour._follow()
         whole = QRect()
@@ -86,11 +81,10 @@ def test_it_is_read_by_keyboard_alone(touring: Any) -> None:
     tour = touring.window.tour
     QTest.keyClick(touring.window.focusWidget(), Qt.Key.Key_Return)
     QTest.keyClick(touring.window.focusWidget(), Qt.Key.Key_Right)
-    steps = steps_of(touring.window)
-    assert tour.step is steps[2]
+    assert tour.step is STEPS[2]
     QTest.keyClick(touring.window.focusWidget(), Qt.Key.Key_Left)
-    assert tour.step is steps[1]
-    for _ in steps[1:]:
+    assert tour.step is STEPS[1]
+    for _ in STEPS[1:]:
         QTest.keyClick(touring.window.focusWidget(), Qt.Key.Key_Return)
     assert not tour.isVisible() and not touring.link.stops
 
@@ -114,6 +108,14 @@ def test_the_focus_goes_back_to_where_it_was(make_bench: Make) -> None:
     assert bench.window.focusWidget() is bench.window.tour.next
     bench.window.tour.leave()
     assert bench.window.focusWidget() is scene
+
+
+def test_what_was_in_front_is_in_front_again(touring: Any) -> None:
+    drive = touring.window.docks["drive"]
+    while touring.window.tour.isVisible():
+        touring.window.tour.go(1)
+    QApplication.processEvents()
+    assert drive.isAncestorOf(touring.window.focusWidget()) and not drive.visibleRegion().isEmpty()
 
 
 @pytest.fixture

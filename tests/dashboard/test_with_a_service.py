@@ -125,6 +125,37 @@ def test_a_killed_service_is_said_and_a_new_one_is_found_without_a_line_across_t
             server.clear_up()
 
 
+def press(looker: Looker, key: Qt.Key) -> None:
+    """A key, wherever the focus is."""
+    QTest.keyClick(looker.window.focusWidget(), key)
+
+
+def test_a_newcomer_gets_from_the_tour_to_a_moving_arm_by_tab_and_return(tmp_path: Path, qtbot: Any) -> None:
+    port = free_port()
+    server = serve(tmp_path, port, "serve")
+    looker = Looker(Access(url=f"http://127.0.0.1:{port}"), "arm-1", tmp_path, qtbot)
+    try:
+        with qtbot.waitActive(looker.window, timeout=10_000):
+            looker.window.activateWindow()
+        looker.until(lambda: looker.mode in STANDING)
+        looker.window.tour.begin()
+        while looker.window.tour.isVisible():
+            press(looker, Qt.Key.Key_Return)
+        looker.until(lambda: looker.drive.lease.drive.isVisible())
+        for _ in range(3):
+            if looker.window.focusWidget() is not looker.drive.lease.drive:
+                press(looker, Qt.Key.Key_Tab)
+        press(looker, Qt.Key.Key_Return)
+        looker.until(lambda: looker.drive.driving.drives)
+        QTest.keyPress(looker.window.focusWidget(), Qt.Key.Key_Plus)
+        looker.until(lambda: looker.mode is Mode.STREAMING)
+        QTest.keyRelease(looker.window.focusWidget(), Qt.Key.Key_Plus)
+        looker.until(lambda: looker.mode in STANDING)
+    finally:
+        looker.leave()
+        server.clear_up()
+
+
 # -- an arm on its line, and other people ------------------------------------------------------------------
 
 
