@@ -182,7 +182,8 @@ class ServiceLink(Link):
         self._arm: AsyncArm | None = None
         self._task: asyncio.Task[None] | None = None
         self._thread = threading.Thread(target=self._run, name="service", daemon=True)
-        self.answered.connect(_hand_over)
+        self._left = False
+        self.answered.connect(self._hand_over)
 
     def begin(self) -> None:
         """Connect, and stay connected."""
@@ -223,10 +224,16 @@ class ServiceLink(Link):
             self._loop.call_soon_threadsafe(arm.let_go)
 
     def close(self) -> None:
-        """Leave; the arm holds if we drove it."""
+        """Leave; the arm holds if we drove it. What is answered from now on is nobody's any more."""
+        self._left = True
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
             self._thread.join(_LEAVE_S)
+
+    def _hand_over(self, reply: tuple[Callable[[Any], None], Any]) -> None:
+        then, result = reply
+        if not self._left:
+            then(result)
 
     def _failed(self, result: object) -> None:
         if isinstance(result, HilError):
@@ -292,8 +299,3 @@ class ServiceLink(Link):
             self.put(message)
         else:
             self.heard.emit(message)
-
-
-def _hand_over(reply: tuple[Callable[[Any], None], Any]) -> None:
-    then, result = reply
-    then(result)

@@ -14,6 +14,7 @@ from qt_ready import require_qt
 require_qt()
 
 import pytest  # noqa: E402
+import pytestqt.exceptions  # noqa: E402
 
 from hil.dashboard import probe  # noqa: E402
 from hil.dashboard.app import make_application  # noqa: E402
@@ -109,6 +110,7 @@ def service() -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 @pytest.mark.processes
+@pytest.mark.timeout(300)
 def test_a_real_service_is_watched_stopped_and_ends_with_its_window(
     service: tuple[str, subprocess.Popen[str]], qtbot: Any
 ) -> None:
@@ -119,7 +121,10 @@ def test_a_real_service_is_watched_stopped_and_ends_with_its_window(
     link.begin()
 
     def so(reached: Callable[[], bool]) -> None:
-        qtbot.waitUntil(reached, timeout=40_000)
+        try:
+            qtbot.waitUntil(reached, timeout=90_000)
+        except pytestqt.exceptions.TimeoutError:
+            raise AssertionError(list(session.lines)) from None
 
     so(lambda: session.newest is not None and session.newest.mode is Mode.IDLE)
     assert session.arm is not None and session.arm.fences is not None and session.live
