@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from hil.errors import InterlockError
@@ -24,6 +25,8 @@ class JogSource:
 
     Args:
         rig: the resolved rig.
+        robot: its arm.
+        body: what its arm could come too near to.
         start: where every axis rests.
         speed_share: part of the rig's speeds that is allowed.
 
@@ -31,9 +34,8 @@ class JogSource:
         CommandError: the speed share is outside its range.
     """
 
-    def __init__(self, rig: Rig, start: Sequence[float], speed_share: float) -> None:
-        self._body = LiveBody(rig)
-        self._jogging = Jogging(rig, Robot(rig.robot), start, speed_share, self._near)
+    def __init__(self, rig: Rig, robot: Robot, body: LiveBody, start: Sequence[float], speed_share: float) -> None:
+        self._jogging = Jogging(rig, robot, start, speed_share, functools.partial(_near, body))
         self._held_until_s: float | None = None
 
     def hold(self, request: JogHold, now_s: float) -> None:
@@ -87,7 +89,7 @@ class JogSource:
         """What the user should know since the last call."""
         return self._jogging.take_words()
 
-    def _near(self, joints: Sequence[float]) -> dict[tuple[str, str], float]:
-        found = self._body.violations(joints, -ROUNDING_ROOM_M)
-        constraints = self._body.constraints
-        return {(constraints[i].check, constraints[i].subject): margin_m for i, margin_m in found}
+
+def _near(body: LiveBody, joints: Sequence[float]) -> dict[tuple[str, str], float]:
+    found = body.violations(joints, -ROUNDING_ROOM_M)
+    return {(body.constraints[i].check, body.constraints[i].subject): margin_m for i, margin_m in found}

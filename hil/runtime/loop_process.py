@@ -19,8 +19,8 @@ from hil.runtime.mailbox import MailboxReader
 from hil.runtime.pacing import Watch, run_paced
 from hil.runtime.processes import death_of, death_of_parent
 from hil.runtime.ring import RECORDER_SLOT, RingWriter
-from hil.runtime.rtprio import prepare_realtime
-from hil.types import Disconnect, Record, Request, TickRecord
+from hil.runtime.rtprio import RestingCollector, prepare_realtime
+from hil.types import WRITING, Disconnect, Mode, Record, Request, TickRecord
 
 RECORDER_START_S = 10.0
 
@@ -86,9 +86,13 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
             terminated.clear()
         return requests
 
+    collector = RestingCollector()
+
     def publish(record: TickRecord) -> None:
         ring.append(encode(record))
         newest.append(record)
+        if record.mode not in WRITING and record.mode is not Mode.ARMED:
+            collector.rests(record.t_s)
 
     try:
         run_paced(bridge, clock, spec.rig.period_s, take, publish, spec.slot.phase_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import math
 import os
 import sys
 
@@ -95,6 +96,21 @@ def go_after_others() -> None:
     """Take what time the others leave; for long work that nobody's stop waits for."""
     if sys.platform != "win32":
         os.setpriority(os.PRIO_PROCESS, 0, _AFTER_OTHERS)
+
+
+class RestingCollector:
+    """Collects the loop's garbage while nothing moves: with the collector off nobody else does."""
+
+    EVERY_S = 10.0
+
+    def __init__(self) -> None:
+        self._next_s = -math.inf
+
+    def rests(self, now_s: float) -> None:
+        """Say every tick that the arm rests; collects once in a while."""
+        if now_s >= self._next_s:
+            self._next_s = now_s + self.EVERY_S
+            gc.collect()
 
 
 def _still_collector() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -95,6 +96,27 @@ def test_nothing_moves_without_arming(session: Make, move: AxisJog | ToolJog) ->
     assert s.mode is Mode.IDLE
     assert said(s, "refused", "to jog needs the mode armed")
     assert len(s.pulses) == before
+
+
+def test_jogs_of_joints_leave_nothing_behind_that_only_a_collector_would_find(session: Make) -> None:
+    s = at_home(session)
+
+    def jog(number: int) -> None:
+        s.tick(ArmJog(speed_share=0.5))
+        hold(s, axes(base=20.0), 0.3, seq=100 * number + 1)
+        s.tick(JogRelease(seq=100 * number + 99))
+        s.until(Mode.HOLDING)
+
+    for number in range(2):
+        jog(number)
+    gc.collect()
+    gc.disable()  # as in the loop's process
+    try:
+        for number in range(2, 6):
+            jog(number)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("mode", [Mode.UNKNOWN_POSE, Mode.ENERGISING, Mode.STREAMING, Mode.ESTOP])

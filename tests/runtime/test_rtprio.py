@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
+
+from hil.runtime.rtprio import RestingCollector
 
 ROOT = Path(__file__).parents[2]
 ASK = (
@@ -60,3 +64,26 @@ def test_an_owner_of_several_loops_leaves_them_cores_that_each_then_takes() -> N
     (loop,) = _lines("import os; " + owner + "prepare_realtime(cores[0]); print(*os.sched_getaffinity(0))")
     assert loop == handed.split()[0]
     assert not set(left.split()) & set(handed.split())
+
+
+def test_what_only_a_collector_finds_is_collected_while_the_arm_rests_now_and_then() -> None:
+    class Thing:
+        pass
+
+    def leave_one() -> weakref.ref[Thing]:
+        thing = Thing()
+        thing.itself = thing  # type: ignore[attr-defined]
+        return weakref.ref(thing)
+
+    gc.disable()
+    try:
+        collector, first = RestingCollector(), leave_one()
+        collector.rests(5.0)
+        assert first() is None
+        second = leave_one()
+        collector.rests(5.0 + 0.9 * RestingCollector.EVERY_S)
+        assert second() is not None
+        collector.rests(5.0 + RestingCollector.EVERY_S)
+        assert second() is None
+    finally:
+        gc.enable()
