@@ -21,7 +21,9 @@ from hil.runtime.replay import replay
 
 pytestmark = pytest.mark.wall_clock
 
-COMMAND = [sys.executable, "-c", "from hil.cli.main import main; main()", "jog", "lynx6"]
+# A test run in the background of a shell has its processes ignore SIGINT from birth.
+HIL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from hil.cli.main import main; main()"
+COMMAND = [sys.executable, "-c", HIL, "jog", "lynx6"]
 LONGEST_S = 40.0
 SAME_SCREEN = r"(?:(?!frame )[\s\S])*"
 
