@@ -17,14 +17,12 @@ from hil.link import ArmLink, InputLink, WaitingLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.stopping import stop_ramp, stop_time_s
-from hil.robot import Robot
 from hil.runtime.divergence import DivergenceMonitor
 from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.modes import Event, follow
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
 from hil.runtime.tap import PortTap
-from hil.safety.body import LiveBody
 from hil.safety.certificate import Certificate, verify
 from hil.safety.guard import Guard
 from hil.types import (
@@ -123,8 +121,6 @@ class Bridge:
         self.finished = False
         self._rig, self._link, self._shadow, self._guard, self._tap = rig, link, shadow, guard, tap
         self._epoch_offset_s, self._version = epoch_offset_s, version
-        # Not anew for each jog: it takes long, and what is left of the old ones nobody collects while the loop runs.
-        self._robot, self._body = Robot(rig.robot), LiveBody(rig)
         window_s = rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S
         self._divergence = DivergenceMonitor(rig, window_s)
         self._report_step = tuple(rig.controller.report_quantum().tolist())
@@ -462,7 +458,8 @@ class Bridge:
             raise InterlockError("the rig is armed for a motion, not for jogging; stop, then arm for it", ["arming"])
         self._check_arm()
         here = self._recent[-1]
-        source = JogSource(self._rig, self._robot, self._body, here, self._jog_share)
+        # Robot and body not anew: that takes long, and what is left of old ones nobody collects while the loop moves.
+        source = JogSource(self._rig, self._guard.robot, self._guard.body, here, self._jog_share)
         ask(source)
         self._recent = [here]
         self._guard.reset(here, self._jog_share)

@@ -53,12 +53,17 @@ class Guard:
     Args:
         rig: limits, shapes, fences and controller.
         robot: the rig's robot; has to fit the rig's axes.
+
+    Attributes:
+        robot: as given.
+        body: what the arm could come too near to.
     """
 
     def __init__(self, rig: Rig, robot: Robot) -> None:
         period = rig.period_s
         low, high = rig.controller.bounds()
         quantum = rig.controller.quantum()
+        self.robot = robot
         self._dof = robot.dof
         self._names = tuple(axis.name for axis in rig.axes)
         self._controller = rig.controller
@@ -66,7 +71,7 @@ class Guard:
         self._limits = self._full = tuple(
             _limits(axis, float(low[i]), float(high[i]), float(quantum[i]), period) for i, axis in enumerate(rig.axes)
         )
-        self._body = LiveBody(rig)
+        self.body = LiveBody(rig)
         self._clearance_m = rig.fences.clearance_m
         self._passed: _History | None = None
         self._sent: tuple[float, ...] = ()
@@ -166,8 +171,8 @@ class Guard:
 
     def _body_hits(self, sent: tuple[float, ...]) -> list[LimitHit]:
         hits = []
-        for index, margin_m in self._body.violations(sent[: self._dof], DISTANCE_SLACK_M):
-            found = self._body.constraints[index]
+        for index, margin_m in self.body.violations(sent[: self._dof], DISTANCE_SLACK_M):
+            found = self.body.constraints[index]
             clearance_m = self._clearance_m
             hits.append(_hit(found.check, found.subject, margin_m + clearance_m, clearance_m))
         return hits

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kill_rounds import Program
-from lab_load import free_port
+from lab_box import lab_in_a_box
 
 pytestmark = pytest.mark.processes
 HIL = [sys.executable, "-c", "from hil.cli.main import main; main()"]
@@ -25,16 +24,8 @@ LONGEST_S = 60.0
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a lab in a box."""
-    folder, port = tmp_path_factory.mktemp("lab"), free_port()
-    server = Program(folder, "serve", "serve", "--demo", "1", "--port", str(port))
-    try:
-        server.says("in another terminal: hil drive", LONGEST_S)
-        yield f"http://127.0.0.1:{port}"
-        server.process.terminate()
-        server.ends(30.0)
-        assert "Traceback" not in server.err.read_text()
-    finally:
-        server.clear_up()
+    with lab_in_a_box(tmp_path_factory.mktemp("lab")) as url:
+        yield url
 
 
 def hil(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:

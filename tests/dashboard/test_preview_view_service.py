@@ -12,8 +12,7 @@ require_qt()
 
 import pytest  # noqa: E402
 import pytestqt.exceptions  # noqa: E402
-from kill_rounds import Program  # noqa: E402
-from lab_load import free_port  # noqa: E402
+from lab_box import lab_in_a_box  # noqa: E402
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings, Qt  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 
@@ -25,7 +24,6 @@ from hil.service.asking import Access  # noqa: E402
 from hil.types import Mode  # noqa: E402
 
 pytestmark = pytest.mark.processes
-LONGEST_S = 60.0
 LONGEST_MS = 60_000
 TASKS = Path(__file__).parent / "tasks"
 TRIES = 5
@@ -35,16 +33,8 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a lab in a box."""
-    folder, port = tmp_path_factory.mktemp("lab"), free_port()
-    server = Program(folder, "serve", "serve", "--demo", "1", "--port", str(port))
-    try:
-        server.says("in another terminal: hil drive", LONGEST_S)
-        yield f"http://127.0.0.1:{port}"
-        server.process.terminate()
-        server.ends(30.0)
-        assert "Traceback" not in server.err.read_text()
-    finally:
-        server.clear_up()
+    with lab_in_a_box(tmp_path_factory.mktemp("lab")) as url:
+        yield url
 
 
 class Person:
