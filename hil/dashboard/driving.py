@@ -7,28 +7,23 @@ without being let go of first.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeVar
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from hil.dashboard.arm import ShownArm
+from hil.dashboard.dead_man import DeadMan, Grip
 from hil.dashboard.link import FarArm
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
 from hil.errors import HilError, InterlockError
 from hil.service import wire
-from hil.service.client import HELD_S
 from hil.service.wire import LeasePhase, NoticeKind
 from hil.types import AxisJog, JogFrame, Mode, ToolJog
 from hil.units import DEG, MM
-
-TICK_MS = 40
-LAPSE_S = 0.3
-"""A window that was busy for longer may have missed that the key was let go."""
 
 SPEEDS = (0.05, 0.10, 0.25, 0.50, 1.0)
 SIZES = (0.1, 0.5, 2.0, 10.0)
@@ -100,28 +95,6 @@ def turns_of(arm: ShownArm) -> tuple[Turn, ...]:
     return Turn(Direction.PITCH), Turn(Direction.ROLL, no_roll), Turn(Direction.C, sideways)
 
 
-class Grip:
-    """Whether a hand is on it, shared with the thread that talks; it lapses if nobody says so anew."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._until_s = -math.inf
-        self._gone = False
-
-    def renew(self) -> None:
-        """The hand is there now."""
-        self._until_s = self._clock() + HELD_S
-
-    def let_go(self) -> None:
-        """The hand is gone, for good."""
-        self._gone = True
-
-    @property
-    def held(self) -> bool:
-        """Whether it counts as held."""
-        return not self._gone and self._clock() < self._until_s
-
-
 @dataclass
 class Press:
     """One thing that is held down, or an increment that runs.
@@ -139,7 +112,7 @@ class Press:
 
 
 class Driving(QObject):
-    """What views of driving share. Ends with its parent, so that its timer ends in the window's thread.
+    """What views of driving share. Ends with its parent, as its dead-man does.
 
     Signals:
         changed: settings, or what is held.
@@ -152,6 +125,7 @@ class Driving(QObject):
         axis: the selected one.
         targets: where a slider was dragged to, per axis.
         press: what is held now.
+        dead_man: of what is held, an increment excepted, which ends by itself.
         words: what was said last.
         must_park: the service wants the arm parked before anything else.
         trouble: why the loop has failed, in its own words.
@@ -175,14 +149,12 @@ class Driving(QObject):
         self.trouble = ""
         self.waiting = False
         self._was_ours = False
-        self._ticked_s = -math.inf
+        self.dead_man = DeadMan(session, self)
+        self.dead_man.lapsed.connect(lambda: self.drop(tr("the window was busy: press again")))
         session.stopping.connect(lambda: self.drop(tr("stopped")))
         session.heard.connect(self._hear)
         session.arm_changed.connect(self._forget)
         session.linked.connect(self._look_at_link)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.tick)
-        self._timer.start(TICK_MS)
 
     # -- what is so --------------------------------------------------------------------------------------
 
@@ -334,19 +306,6 @@ class Driving(QObject):
         self.say(tr("let go: {why}", why=why))
         self.changed.emit()
 
-    def tick(self) -> None:
-        """Say anew that it is held; called by a timer of its own."""
-        now_s, press = self.session.now_s, self.press
-        late = now_s - self._ticked_s > LAPSE_S
-        self._ticked_s = now_s
-        if press is None or press.grip is None or press.ended:
-            return
-        if late:
-            self.drop(tr("the window was busy: press again"))
-            return
-        press.grip.renew()
-        self.session.link.hold()
-
     # -- lease -------------------------------------------------------------------------------------------
 
     def claim(self, *, wait: bool = False) -> None:
@@ -388,21 +347,14 @@ class Driving(QObject):
             if not self.press.ended or self.press.source != source:
                 self.say(tr("one at a time: {name} is not over yet", name=self.press.name))
             return None
-        grip = Grip(lambda: self.session.now_s) if held else None
-        if grip is not None:
-            grip.renew()
-            self.session.link.let_go()
-        self._ticked_s = self.session.now_s
-        self.press = Press(name, source, grip)
+        self.press = Press(name, source, self.dead_man.take_hold() if held else None)
         self.say("")
         self.changed.emit()
         return self.press
 
     def _let_go(self, press: Press) -> None:
         press.ended = True
-        if press.grip is not None:
-            press.grip.let_go()
-        self.session.link.let_go()
+        self.dead_man.let_go()
 
     def _jog(self, source: object, name: str, move: Callable[[], Move]) -> None:
         share = self.speed_share

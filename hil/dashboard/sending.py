@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
-from hil.dashboard.driving import LAPSE_S, PLANNED_S, TICK_MS, Grip
+from hil.dashboard.dead_man import DeadMan, Grip
+from hil.dashboard.driving import PLANNED_S
 from hil.dashboard.link import FarArm
 from hil.dashboard.previewing import Previewing
 from hil.dashboard.session import Session
@@ -30,6 +31,7 @@ class Sending(QObject):
         busy: the service was asked to arm, and has not answered yet.
         running: the motion was started from here and is not over.
         words: what came of the last press.
+        dead_man: of the second press.
     """
 
     changed = Signal()
@@ -40,14 +42,11 @@ class Sending(QObject):
         self.busy = self.running = False
         self.words = ""
         self._armed = ""
-        self._grip: Grip | None = None
-        self._ticked_s = 0.0
+        self.dead_man = DeadMan(session, self)
+        self.dead_man.lapsed.connect(lambda: self.drop(tr("the window was busy: press again")))
         previewing.changed.connect(self._look_anew)
         session.stopping.connect(lambda: self.drop(tr("stopped")))
         session.linked.connect(self._look_at_link)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.tick)
-        self._timer.start(TICK_MS)
 
     # -- what is so --------------------------------------------------------------------------------------
 
@@ -62,7 +61,7 @@ class Sending(QObject):
     @property
     def held(self) -> bool:
         """Whether a hand is on it."""
-        return self._grip is not None
+        return self.dead_man.grip is not None
 
     @property
     def progress(self) -> float | None:
@@ -145,10 +144,7 @@ class Sending(QObject):
         """The second press: the motion runs from now on, as long as it lasts."""
         if not self.armed or self.held:
             return
-        digest, grip = self._armed, Grip(lambda: self._session.now_s)
-        grip.renew()
-        self._session.link.let_go()
-        self._grip, self._ticked_s = grip, self._session.now_s
+        digest, grip = self._armed, self.dead_man.take_hold()
         self.running, self.words = True, ""
 
         async def run(arm: FarArm) -> Mode | None:
@@ -171,29 +167,15 @@ class Sending(QObject):
 
     def release(self) -> None:
         """The hand is gone: the arm holds, unless the motion is over."""
-        if self._grip is not None:
-            self._grip.let_go()
-            self._grip = None
-            self._session.link.let_go()
+        if self.held:
+            self.dead_man.let_go()
             self.changed.emit()
 
     def drop(self, why: str) -> None:
         """The hand, or the eye, is gone, for this reason."""
-        if self._grip is not None:
+        if self.held:
             self.words = tr("let go: {why}", why=why)
             self.release()
-
-    def tick(self) -> None:
-        """Say anew that it is held; called by a timer of its own."""
-        now_s, grip = self._session.now_s, self._grip
-        late, self._ticked_s = now_s - self._ticked_s > LAPSE_S, now_s
-        if grip is None:
-            return
-        if late:
-            self.drop(tr("the window was busy; press again"))
-            return
-        grip.renew()
-        self._session.link.hold()
 
     # -- what becomes of it ------------------------------------------------------------------------------
 
@@ -205,7 +187,9 @@ class Sending(QObject):
 
     def _over(self, grip: Grip, result: Mode | HilError | None) -> None:
         self.running = False
-        if self._grip is grip:
+        if self.dead_man.grip is grip:
+            if not grip.held:
+                self.words = tr("the window was busy, the arm has stopped: let go and press again")
             self.release()
         if result is None:
             self.words = tr("Let go before it began: hold it until the motion is done.")

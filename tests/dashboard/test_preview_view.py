@@ -54,7 +54,7 @@ class Person:
         """Time goes on, and the window is as quick as it shall be."""
         for _ in range(round(seconds / 0.02)):
             self.bench.run(0.02)
-            self.view.sending.tick()
+            self.view.sending.dead_man.tick()
             self.view.previewing.tick()
         self.view.refresh()
 
@@ -479,6 +479,22 @@ def test_the_stop_keys_stop_what_is_held(key: Qt.Key, person: Person) -> None:
     person.run(0.3)
     assert person.link.mode is Mode.HOLDING and len(person.link.stops) == 1
     assert person.link.grips == grips and not person.view.sending.held
+    QTest.mouseRelease(person.view.send.run, LEFT)
+
+
+def test_a_window_that_hung_while_a_motion_ran_holds_the_arm_and_does_not_go_on_by_itself(person: Person) -> None:
+    person.take_the_arm()
+    person.open("home.toml")
+    person.view.send.arm.click()
+    person.run(0.1)
+    QTest.mousePress(person.view.send.run, LEFT)
+    person.run(0.5)
+    for _ in range(20):
+        person.bench.run(0.05)
+    assert person.link.mode is Mode.HOLDING
+    person.run(0.5)
+    assert person.link.mode is Mode.HOLDING and not person.view.sending.held
+    assert "busy" in person.view.send.words.text()
     QTest.mouseRelease(person.view.send.run, LEFT)
 
 
