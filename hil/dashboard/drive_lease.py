@@ -26,13 +26,14 @@ class LeaseBar(QWidget):
         self.words.setAccessibleName(tr("Whose turn it is"))
         self.drive = push(tr("Drive"), driving.claim, tr("Become the driver; nothing moves by it"))
         self.wait = push(tr("Wait for it"), lambda: driving.claim(wait=True), tr("Stand in the queue"))
+        self.leave = push(tr("Wait no longer"), driving.leave_queue, tr("Leave the queue, and go on watching"))
         self.more = push(tr("More time"), lambda: driving.more_time(MORE_MINUTES), tr("If nobody waits for the arm"))
         self.back = push(tr("Give back"), driving.give_back, tr("The arm holds; park it before, if it shall be free"))
         self.over = push(tr("Take over..."), self._ask, tr("As a teacher: the driver is stopped and loses the arm"))
         row = QHBoxLayout()
         row.setSpacing(6)
         row.addWidget(self.words, 1)
-        for button in (self.drive, self.wait, self.more, self.back, self.over):
+        for button in (self.drive, self.wait, self.leave, self.more, self.back, self.over):
             row.addWidget(button)
         self._asking, self.reason, self.keep = QWidget(), QLineEdit(), QCheckBox(tr("their slot stays theirs"))
         self._question = QLabel()
@@ -94,6 +95,7 @@ class LeaseBar(QWidget):
         suspended = lease is not None and lease.phase is LeasePhase.SUSPENDED
         self.drive.setVisible(may_claim and (free or (mine and suspended)))
         self.wait.setVisible(may_claim and taken and not (mine and suspended))
+        self.leave.setVisible(bool(place))
         self.back.setVisible(driving.drives)
         self.more.setVisible(driving.drives and lease is not None and lease.slot_left_s is not None)
         takes = role is not None and may(role, Action.TAKE_OVER) and taken and not driving.drives

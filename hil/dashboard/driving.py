@@ -127,7 +127,6 @@ class Driving(QObject):
         press: what is held now.
         dead_man: of what is held, an increment excepted, which ends by itself.
         words: what was said last.
-        must_park: the service wants the arm parked before anything else.
         trouble: why the loop has failed, in its own words.
         waiting: we stand in the queue.
     """
@@ -145,7 +144,6 @@ class Driving(QObject):
         self.targets: dict[int, float] = {}
         self.press: Press | None = None
         self.words = ""
-        self.must_park = False
         self.trouble = ""
         self.waiting = False
         self._was_ours = False
@@ -168,6 +166,11 @@ class Driving(QObject):
     def drives(self) -> bool:
         """Whether the lease is ours."""
         return self.session.lease is not None and self.session.lease.yours
+
+    @property
+    def must_park(self) -> bool:
+        """Whether the service wants the arm parked before anything else."""
+        return self.session.lease is not None and self.session.lease.must_park
 
     @property
     def mode(self) -> Mode:
@@ -276,7 +279,7 @@ class Driving(QObject):
         async def go(arm: FarArm, grip: Grip) -> None:
             await arm.go(to, share)
 
-        self._planned(source, tr("to {pose}", pose=to), go, parks=to == "park")
+        self._planned(source, tr("to {pose}", pose=to), go)
 
     def press_confirm(self, source: object) -> None:
         """Vouch that the limp arm is in its park pose, and have it driven while it is held."""
@@ -313,6 +316,10 @@ class Driving(QObject):
         self.waiting = wait
         within_s = QUEUE_S if wait else REST_S
         self._ask(lambda arm: arm.claim(wait=wait, within_s=within_s), self._claimed)
+
+    def leave_queue(self) -> None:
+        """Wait no longer."""
+        self._ask(lambda arm: arm.leave_queue())
 
     def _claimed(self, result: object) -> None:
         self.waiting = False
@@ -378,13 +385,11 @@ class Driving(QObject):
         act: Callable[[FarArm, Grip], Coroutine[Any, Any, None]],
         *,
         from_rest: bool = True,
-        parks: bool = False,
     ) -> None:
         async def do(arm: FarArm, grip: Grip) -> None:
             mark = arm.mark
             await act(arm, grip)
-            if await arm.settled(mark, PLANNED_S) is Mode.IDLE and parks:
-                self.must_park = False
+            await arm.settled(mark, PLANNED_S)
 
         self._hold(source, name, do, from_rest=from_rest)
 
@@ -450,13 +455,9 @@ class Driving(QObject):
         self.changed.emit()
 
     def _complain(self, result: object) -> None:
-        if not isinstance(result, HilError):
-            return
-        refused = getattr(result, "refused", None)
-        if refused is not None and "parking" in refused.missing:
-            self.must_park = True
-        self.say(str(result))
-        self.changed.emit()
+        if isinstance(result, HilError):
+            self.say(str(result))
+            self.changed.emit()
 
     # -- moves -------------------------------------------------------------------------------------------
 
@@ -503,7 +504,6 @@ class Driving(QObject):
 
     def _lease_news(self, news: wire.LeaseNews) -> None:
         if news.yours and not self._was_ours:
-            self.must_park = False
             self.say(tr("it is your turn: you drive"))
         elif self._was_ours and not news.yours:
             self.drop(tr("the lease is no longer yours"))

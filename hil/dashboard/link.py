@@ -61,6 +61,9 @@ class FarArm(Protocol):
     async def claim(self, *, wait: bool = False, within_s: float = ...) -> None:
         """Become the driver."""
 
+    async def leave_queue(self) -> None:
+        """Wait no longer."""
+
     async def release(self) -> None:
         """Give the lease back."""
 

@@ -74,6 +74,7 @@ class PretendLink(Link):
         self.role, self.on_site, self.picture_needed = Role.DRIVE, True, False
         self.lease = LeaseBrief(phase=LeasePhase.HELD, epoch=7, holder="Ada", slot_left_s=742.0, waiting=1)
         self.yours = False
+        self.queued = 0
         self.asked: list[str] = []
         self.grips = 0
         self.joint_time_s = 0.4
@@ -135,12 +136,22 @@ class PretendLink(Link):
             self.changes["progress"] = sample / motion.samples[-1]
 
     def lease_is(
-        self, phase: LeasePhase, *, yours: bool = False, place: int = 0, reason: str = "", **brief: Any
+        self,
+        phase: LeasePhase,
+        *,
+        yours: bool = False,
+        place: int = 0,
+        reason: str = "",
+        must_park: bool = False,
+        **brief: Any,
     ) -> None:
         """The lease changes, and the window hears of it."""
         self.lease = msgspec.structs.replace(self.lease, phase=phase, epoch=self.lease.epoch + 1, **brief)
-        self.yours = yours
-        self.heard.emit(LeaseNews(now_s=self.now_s, lease=self.lease, yours=yours, place=place, reason=reason))
+        self.yours, self.queued = yours, place
+        news = LeaseNews(
+            now_s=self.now_s, lease=self.lease, yours=yours, place=place, reason=reason, must_park=must_park
+        )
+        self.heard.emit(news)
 
     def lose(self, reason: str = "the channel was closed") -> None:
         """The service goes away."""
@@ -279,9 +290,14 @@ class PretendArm:
             link.lease_is(LeasePhase.HELD, yours=True, holder="Ada", slot_left_s=1800.0, reason="Ada drives")
         elif wait:
             link.lease_is(link.lease.phase, place=link.lease.waiting + 1, waiting=link.lease.waiting + 1)
-            await self.until(lambda: self.drives, within_s)
+            await self.until(lambda: self.drives or not link.queued, within_s)
         else:
             self._refuse(Code.LEASE, f"{link.lease.holder} drives it; wait for your turn")
+
+    async def leave_queue(self) -> None:
+        """One less who waits."""
+        link = self._link
+        link.lease_is(link.lease.phase, waiting=link.lease.waiting - 1, reason="Ada waits no longer")
 
     async def release(self) -> None:
         """Nobody drives."""

@@ -45,7 +45,7 @@ class AsyncArm(ClientChannel):
         Raises:
             RefusedByLabError: the arm is taken, or not for us.
             InterlockError: it was promised, and cannot be had after all.
-            LinkTimeout: it did not become ours in time.
+            LinkTimeout: it did not become ours in time; our place in the queue is given up.
         """
         self._wants_lease = True
         try:
@@ -56,7 +56,15 @@ class AsyncArm(ClientChannel):
                 raise InterlockError(f"{self.arm}: {self._declined}", ["lease"])
         except BaseException:
             self._wants_lease = False
+            # Else the arm would come, later on, to somebody who does not wait for it any more.
+            if self.lease is not None and self.lease.place:
+                with contextlib.suppress(LinkError):
+                    await self.tell(wire.LeaveQueue)
             raise
+
+    async def leave_queue(self) -> None:
+        """Wait no longer; the `claim` that waits ends with an `InterlockError`."""
+        await self.request(wire.LeaveQueue)
 
     @property
     def _declined(self) -> str:

@@ -317,6 +317,8 @@ class ArmDesk:
                 return None
             case wire.Claim(wait=wait):
                 self._apply(lease.claim(party, now_s, self.facts(now_s), wait=wait))
+            case wire.LeaveQueue():
+                self._apply(lease.leave_queue(party, now_s))
             case wire.Renew(epoch=epoch, minutes=minutes):
                 self._house.extend(self.arm, party.user, minutes)
                 self._apply(lease.renew(party, epoch, minutes, now_s, self.facts(now_s)))
@@ -539,6 +541,7 @@ class ArmDesk:
             yours=lease.is_driver(channel.number),
             place=lease.place(channel.number),
             reason=reason,
+            must_park=lease.must_park and lease.is_driver(channel.number),
         )
 
     # -- time and the arm --------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ ACTIONS: Mapping[type[wire.FromClient], Action] = MappingProxyType(
         wire.Stop: Action.STOP,
         wire.EmergencyStop: Action.STOP,
         wire.Claim: Action.CLAIM,
+        wire.LeaveQueue: Action.CLAIM,
         wire.Beat: Action.CLAIM,
         wire.Renew: Action.CLAIM,
         wire.Release: Action.CLAIM,

@@ -274,6 +274,14 @@ class Lease:
             return self._wait(party, wait, why_not)
         return self._begin(party, now_s, facts, f"{party.shown} drives")
 
+    def leave_queue(self, party: Party, now_s: float) -> Effects:
+        """Whoever waits does so no longer."""
+        self._pass(now_s)
+        if not self.place(party.channel):
+            return ()
+        self._leave_queue(party)
+        return (Changed(reason=f"{party.shown} waits no longer"),)
+
     def beat(self, party: Party, epoch: int, held: bool, issued_s: float, now_s: float) -> Effects:
         """The driver's sign of life.
 

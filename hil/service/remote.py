@@ -193,7 +193,7 @@ class RemoteArm:
     # -- lease -------------------------------------------------------------------------------------------
 
     def claim(self, *, wait: bool = False, within_s: float = COMING_S) -> None:
-        """Become the driver; with `wait` stand in the queue for up to `within_s`."""
+        """Become the driver; with `wait` stand in the queue, for `within_s` and no longer."""
         self._call(self.channel.claim(wait=wait, within_s=within_s))
 
     def release(self) -> None:

@@ -131,6 +131,10 @@ class Claim(FromClient, frozen=True, kw_only=True, tag="claim"):
     wait: bool = False
 
 
+class LeaveQueue(FromClient, frozen=True, kw_only=True, tag="leave_queue"):
+    """Wait for the arm no longer; whoever does not wait, or drives by now, is not changed by it."""
+
+
 class Beat(FromClient, frozen=True, kw_only=True, tag="beat"):
     """The driver's sign of life, 5 to 10 times a second; renews the lease, and says whether the dead-man is held.
 
@@ -298,6 +302,7 @@ ClientMessage = (
     | Stop
     | EmergencyStop
     | Claim
+    | LeaveQueue
     | Beat
     | Renew
     | Release
@@ -501,6 +506,7 @@ class LeaseNews(FromServer, frozen=True, kw_only=True, tag="lease"):
     Attributes:
         yours: the receiver is the driver; `epoch` goes into every command from now on.
         place: in the queue, from 1; 0 for not in it.
+        must_park: the receiver drives an arm that was left somewhere; nothing but parking it is let through.
     """
 
     now_s: float
@@ -508,6 +514,7 @@ class LeaseNews(FromServer, frozen=True, kw_only=True, tag="lease"):
     yours: bool
     place: int = 0
     reason: str = ""
+    must_park: bool = False
 
 
 class NoticeKind(Enum):

@@ -16,6 +16,7 @@ from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit  # noqa: E402
 
 from hil.dashboard.arm import arm_of_model, arm_of_rig  # noqa: E402
+from hil.dashboard.drive_checks import Check, Remedy, checks  # noqa: E402
 from hil.dashboard.driving import Direction  # noqa: E402
 from hil.model.loading import load_robot  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
@@ -417,6 +418,34 @@ def test_who_waits_sees_their_place_and_is_told_when_it_is_their_turn(make_bench
     driver.run(0.1)
     assert "You drive" in driver.view.lease.words.text()
     assert "your turn" in driver.view.words.text()
+
+
+def test_who_does_not_want_to_wait_any_more_leaves_the_queue_and_goes_on_watching(make_bench: Make) -> None:
+    bench = make_bench()
+    bench.window.docks["drive"].raise_()
+    driver = Driver(bench)
+    driver.run(0.1)
+    bar = driver.view.lease
+    assert not bar.leave.isVisible()
+    bar.wait.click()
+    driver.run(0.1)
+    assert bar.leave.isVisible() and not bar.wait.isVisible()
+    bar.leave.click()
+    driver.run(0.1)
+    assert not bar.leave.isVisible() and bar.wait.isVisible()
+    assert "in the queue" not in bar.words.text() and "1 waiting" in bar.words.text()
+
+
+def test_an_arm_that_was_left_somewhere_has_to_be_parked_until_the_service_says_that_it_is(driver: Driver) -> None:
+    def park() -> Check:
+        return next(each for each in checks(driver.driving) if each.name == "Park")
+
+    driver.link.lease_is(LeasePhase.HELD, yours=True, holder="Ada", must_park=True)
+    driver.run(0.1)
+    assert not park().ok and park().remedy is Remedy.PARK
+    driver.link.lease_is(LeasePhase.HELD, yours=True, holder="Ada")
+    driver.run(0.1)
+    assert park().ok
 
 
 def test_an_arm_that_is_taken_away_stops_at_once_and_the_window_says_who_has_it(driver: Driver) -> None:

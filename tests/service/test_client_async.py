@@ -12,7 +12,7 @@ import pytest
 from lab_server import Served, run, served
 from tokens_of_people import token
 
-from hil.errors import CommandError, InterlockError, LinkClosed, LinkError
+from hil.errors import CommandError, InterlockError, LinkClosed, LinkError, LinkTimeout
 from hil.service import client_channel as channels
 from hil.service import wire
 from hil.service.asking import Access, RefusedByLabError
@@ -81,6 +81,31 @@ def test_a_claim_that_comes_to_nothing_meanwhile_says_why(tmp_path: Path) -> Non
                 await onlooker.stop("a hand is in the way")
                 with pytest.raises(InterlockError, match="has not got it: a stop is latched"):
                     await claiming
+
+    run(story)
+
+
+def test_a_claim_that_is_not_waited_for_any_longer_leaves_the_queue(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            ann, dee = (Access(url=lab.url, token=token(name)) for name in ("Ann", "Dee"))
+            async with AsyncArm(ann, "arm-1") as driver, AsyncArm(dee, "arm-1") as waiting:
+                await driver.claim()
+
+                def queue() -> int:
+                    return 0 if driver.lease is None else driver.lease.lease.waiting
+
+                with pytest.raises(LinkTimeout, match="did not come within"):
+                    await waiting.claim(wait=True, within_s=0.2)
+                assert await driver.until(lambda: queue() == 0, 5.0)
+                claiming = asyncio.create_task(waiting.claim(wait=True, within_s=60.0))
+                assert await driver.until(lambda: queue() == 1, 5.0)
+                await waiting.leave_queue()
+                with pytest.raises(InterlockError, match="waits no longer"):
+                    await claiming
+                assert await driver.until(lambda: queue() == 0, 5.0)
+                assert driver.drives
 
     run(story)
 

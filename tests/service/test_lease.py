@@ -118,6 +118,20 @@ def test_a_user_has_one_place_in_the_queue_and_loses_it_with_the_channel() -> No
     assert lease.brief(0.2).waiting == 0
 
 
+def test_whoever_leaves_the_queue_does_not_get_the_arm_and_those_behind_move_up() -> None:
+    lease = _driven()
+    lease.claim(BOB, 0.1, PARKED, wait=True)
+    lease.claim(NEAR, 0.1, PARKED, wait=True)
+    assert lease.leave_queue(BOB, 0.2)
+    assert (lease.place(BOB.channel), lease.place(NEAR.channel)) == (0, 1)
+    assert lease.leave_queue(BOB, 0.2) == (), "leaving again changes nothing"
+    assert lease.leave_queue(ANN, 0.2) == () and lease.is_driver(ANN.channel), "nor does it for who drives"
+    lease.release(ANN, lease.epoch, 0.3)
+    for now_s in (0.4, 0.5, 0.6):
+        lease.observe(PARKED, now_s)
+    assert lease.is_driver(NEAR.channel)
+
+
 def test_nobody_jumps_the_queue() -> None:
     lease = _lease()
     lease.claim(BOB, 0.0, ArmFacts(mode=Mode.IDLE, parked=False), wait=True)

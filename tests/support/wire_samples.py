@@ -73,6 +73,7 @@ CLIENT: tuple[wire.ClientMessage, ...] = (
     wire.Start(**_command(19), digest=DIGEST),  # type: ignore[arg-type]
     wire.Go(**_command(20), to="park", speed_share=0.5),  # type: ignore[arg-type]
     wire.Gripper(**_command(21), opening_m=0.02, speed_share=0.5),  # type: ignore[arg-type]
+    wire.LeaveQueue(seq=22),
 )
 
 SERVER: tuple[wire.ServerMessage, ...] = (
