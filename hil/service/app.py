@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import glob
 import logging
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -18,6 +18,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from hil.errors import CommandError, HilError, InterlockError
+from hil.runtime.journal import first_path
 from hil.service import channel as channels
 from hil.service import wire
 from hil.service.audit import Deed, Entry
@@ -42,6 +43,8 @@ PICTURE_WAIT_S = 3.0
 MOST_ENTRIES = 1000
 _BOUNDARY = "picture"
 _MINUTE_S = 60.0
+_JOURNAL = re.compile(r"(?P<rig>.+)-[0-9]{8}-[0-9]{6}-[0-9]{6}")
+"""The name of a session's first file, as the arms' workers give it: rig, day, time, microseconds."""
 
 R = TypeVar("R")
 
@@ -353,7 +356,7 @@ class _Reception:
         if not (number.isascii() and number.isdigit() and len(number) < 19):
             raise CommandError("a slot is named by a number")
         by = None if may(visitor.grant.role, Action.FREEZE) else visitor.user
-        slot = self._lab.bookings.cancel(int(number), time.time(), by=by)
+        slot = self._lab.bookings.cancel(int(number), time.time(), by=by, covers=visitor.grant.covers)
         self._lab.calendar_changed()
         self._note(visitor, "cancel booking", slot.arm)
         return _json(self._calendar(slot.arm, visitor))
@@ -436,8 +439,8 @@ class _Reception:
         return web.Response(body=msgspec.json.encode({"v": wire.VERSION, "entries": found}), content_type=JSON)
 
     def _journal_names(self, visitor: Visitor) -> list[str]:
-        rigs = [desk.rig.id for arm, desk in self._lab.desks.items() if visitor.grant.covers(arm)]
-        return sorted({path.name for rig in rigs for path in self._lab.journals.glob(f"{glob.escape(rig)}-*.mcap")})
+        rigs = {desk.rig.id for arm, desk in self._lab.desks.items() if visitor.grant.covers(arm)}
+        return sorted(path.name for path in self._lab.journals.glob("*.mcap") if _rig_of(path) in rigs)
 
     def _deeds(self, visitor: Visitor, asked: Mapping[str, str]) -> list[Entry]:
         """What fits, of the arms that the token is for and of what concerns no arm."""
@@ -467,6 +470,12 @@ class _Reception:
 def _may_read(visitor: Visitor, entry: Entry) -> bool:
     arm = entry.data.arm if isinstance(entry.data, Deed) else ""
     return not arm or visitor.grant.covers(arm)
+
+
+def _rig_of(journal: Path) -> str | None:
+    """The id of the rig that a journal is of, by its name; one arm of a lab has it."""
+    named = _JOURNAL.fullmatch(first_path(journal).stem)
+    return None if named is None else named["rig"]
 
 
 def _name(host: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -197,21 +197,22 @@ class Bookings:
             )
             return self._must(row.lastrowid or 0)
 
-    def cancel(self, slot_id: int, now_s: float, *, by: str | None) -> Slot:
+    def cancel(self, slot_id: int, now_s: float, *, by: str | None, covers: Callable[[str], bool]) -> Slot:
         """Take a slot out, or end it now if it has begun.
 
         Args:
             slot_id: which one.
             now_s: seconds since 1970.
             by: whose slots may be cancelled; None for anybody's, as teachers can.
+            covers: tells of an arm whether its slots may be cancelled.
 
         Raises:
-            BookingError: there is no such slot, or it is somebody else's.
+            BookingError: there is no such slot, it is somebody else's, or it is of another arm.
         """
         with self._change():
             slot = self._one("SELECT * FROM slots WHERE id = ? AND end_s > ?", slot_id, now_s)
-            # Whether it is another person's is not told: slots of others are their own affair.
-            if slot is None or by not in (None, slot.user):
+            # Which of these it is, is not told: slots of others are their own affair.
+            if slot is None or by not in (None, slot.user) or not covers(slot.arm):
                 raise BookingError(f"there is no slot {slot_id} that could be cancelled")
             self._end(slot, now_s)
             return slot

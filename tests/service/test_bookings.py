@@ -22,6 +22,10 @@ NOW_S = 1_800_000_000.0
 MINUTE_S = 60.0
 
 
+def any_arm(arm: str) -> bool:
+    return True
+
+
 @pytest.fixture
 def bookings() -> Iterator[Bookings]:
     with contextlib.closing(Bookings(IN_MEMORY, BookingRules())) as made:
@@ -86,19 +90,29 @@ def test_one_person_has_so_many_slots_and_no_more(bookings: Bookings) -> None:
     second = bookings.book("a", "Ana", None, 10, NOW_S)
     with pytest.raises(BookingError, match="Cancel one first"):
         bookings.book("a", "Ana", None, 10, NOW_S)
-    bookings.cancel(second.id, NOW_S, by="Ana")
+    bookings.cancel(second.id, NOW_S, by="Ana", covers=any_arm)
     bookings.book("a", "Ana", None, 10, NOW_S)
 
 
 def test_only_its_owner_or_a_teacher_cancels_a_slot(bookings: Bookings) -> None:
     slot = bookings.book("a", "Ana", NOW_S + 60, 10, NOW_S)
     with pytest.raises(BookingError, match="no slot") as others:
-        bookings.cancel(slot.id, NOW_S, by="Ben")
+        bookings.cancel(slot.id, NOW_S, by="Ben", covers=any_arm)
     with pytest.raises(BookingError) as nobodys:
-        bookings.cancel(slot.id + 1, NOW_S, by="Ben")
+        bookings.cancel(slot.id + 1, NOW_S, by="Ben", covers=any_arm)
     assert str(others.value).replace(str(slot.id), "") == str(nobodys.value).replace(str(slot.id + 1), "")
-    bookings.cancel(slot.id, NOW_S, by=None)
+    bookings.cancel(slot.id, NOW_S, by=None, covers=any_arm)
     assert bookings.slots("a", NOW_S) == ()
+
+
+def test_a_slot_of_an_arm_that_is_not_one_s_own_is_as_if_it_were_not_there(bookings: Bookings) -> None:
+    slot = bookings.book("a", "Ana", NOW_S + 60, 10, NOW_S)
+    with pytest.raises(BookingError, match="no slot") as others:
+        bookings.cancel(slot.id, NOW_S, by=None, covers=lambda arm: arm == "b")
+    with pytest.raises(BookingError) as nobodys:
+        bookings.cancel(slot.id + 1, NOW_S, by=None, covers=lambda arm: arm == "b")
+    assert str(others.value).replace(str(slot.id), "") == str(nobodys.value).replace(str(slot.id + 1), "")
+    assert bookings.slots("a", NOW_S) == (slot,)
 
 
 def test_nobody_books_past_those_who_wait(bookings: Bookings) -> None:

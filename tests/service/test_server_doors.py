@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from lab_server import Served, run, served
+from lab_server import PATIENCE_S, Served, run, served
 from tokens_of_people import grant, token
 
 from hil.runtime.wiring import load_rig
@@ -233,7 +233,7 @@ def test_slots_are_booked_and_cancelled_and_others_do_not_see_whose_they_are(tmp
     async def story() -> None:
         async with served(tmp_path, keyed=True) as lab:
             await lab.ready()
-            await asyncio.sleep(1.1)  # the desk tells the calendar once a second how the arm is
+            await bookable(lab)
             wish = {"arm": "arm-1", "begin_epoch_s": time.time() + 120.0, "minutes": 5.0}
             booked = await post(lab, "/v1/bookings", token("Dee"), wish)
             assert booked["granted"]
@@ -245,6 +245,47 @@ def test_slots_are_booked_and_cancelled_and_others_do_not_see_whose_they_are(tmp
                 assert response.status == 400
             async with lab.session.delete(place, headers=bearer(token("Dee"))) as response:
                 assert (await response.json())["bookings"] == []
+
+    run(story)
+
+
+def test_a_teacher_of_one_arm_cannot_cancel_slots_of_another(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, arms=2, keyed=True) as lab:
+            await lab.ready()
+            await bookable(lab, "arm-2")
+            wish = {"arm": "arm-2", "begin_epoch_s": time.time() + 120.0, "minutes": 5.0}
+            booked = await post(lab, "/v1/bookings", token("Dee", arms=("arm-2",)), wish)
+            reasons = []
+            for number in (int(booked["granted"]), int(booked["granted"]) + 1):
+                place = f"{lab.url}/v1/bookings/{number}"
+                async with lab.session.delete(place, headers=bearer(token("Tia", Role.TEACH))) as response:
+                    body = await response.text()
+                    assert response.status == 400
+                    assert "Dee" not in body
+                    assert "arm-2" not in body
+                    reasons.append(json.loads(body)["reason"].replace(str(number), ""))
+            assert reasons[0] == reasons[1]
+            _, seen = await lab.get("/v1/arms/arm-2/bookings", headers=bearer(token("Dee", arms=("arm-2",))))
+            assert [slot["id"] for slot in seen["bookings"]] == [booked["granted"]]
+
+    run(story)
+
+
+def test_journals_of_an_arm_are_not_those_of_another_whose_name_begins_alike(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, arms=2, keyed=True) as lab:
+            lab.lab.journals.mkdir(exist_ok=True)
+            own = ["arm-1-20261130-140000-000001.mcap", "arm-1-20261130-140000-000001_part-0001.mcap"]
+            others = ["arm-10-20261130-140000-000001.mcap", "arm-1-left-20261130-140000-000001.mcap", "arm-1-x.mcap"]
+            for name in (*own, *others):
+                (lab.lab.journals / name).write_bytes(name.encode())
+            teacher = bearer(token("Tia", Role.TEACH))
+            status, found = await lab.get("/v1/journals", headers=teacher)
+            assert (status, found["journals"]) == (200, own)
+            assert (await lab.get(f"/v1/journals/{others[1]}", headers=teacher))[0] == 404
+            async with lab.session.get(f"{lab.url}/v1/journals/{own[1]}", headers=teacher) as response:
+                assert await response.read() == own[1].encode()
 
     run(story)
 
@@ -297,6 +338,13 @@ def test_who_did_what_is_in_an_audit_that_verifies_and_names_nobody(tmp_path: Pa
     assert ("arm jog", "done") in deeds
     assert ("log in", "refused") in deeds
     assert all(b"Dorothea" not in path.read_bytes() for path in (tmp_path / "audit").iterdir())
+
+
+async def bookable(lab: Served, arm: str = "arm-1") -> None:
+    """Wait until the desk has told the calendar how the arm is."""
+    async with asyncio.timeout(PATIENCE_S):
+        while lab.lab.bookings.why_not(arm):
+            await asyncio.sleep(0.05)
 
 
 async def post(lab: Served, path: str, text: str, body: dict[str, object], status: int = 200) -> dict[str, object]:
