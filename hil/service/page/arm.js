@@ -1,4 +1,4 @@
-// An arm from the positions of its axes: link frames, and how they look from somewhere. No DOM here.
+// An arm from the positions of its axes: link frames, and how they look from somewhere; and words. No DOM here.
 
 // Origins of the base, of every link and of the tool: [[x, y, z], ...] in metres.
 export function origins(skeleton, positions) {
@@ -66,4 +66,23 @@ export class Trace {
 // How long to wait before connecting anew for the n-th time, in milliseconds.
 export function pause(tries) {
   return [300, 1000, 2000, 5000][Math.min(tries, 3)];
+}
+
+// What there is to say about the picture that is shown: its age, and a warning, empty while it is fresh.
+// Seconds: age of the picture (null for none), age of the camera's newest as the lab says (nothing if it says none),
+// and for how long somebody has looked: a lab fetches no pictures while nobody does.
+const OLD_S = 1, ASKED_S = 2;
+export function pictureWords(age, newest, looked) {
+  if (age === null) return { age: "no picture yet", warning: looked > ASKED_S ? "There is no picture." : "" };
+  const words = `picture ${age.toFixed(1)} s old`;
+  if (age <= OLD_S) return { age: words, warning: "" };
+  const hangs = looked > ASKED_S && (newest == null || newest > OLD_S);
+  const why = hangs ? "the camera hangs" : looked > ASKED_S ? "the line to here is slow" : "waiting for a new one";
+  return { age: `${words}: OLD`, warning: `The picture is ${steps(age)} s old: ${why}.` };
+}
+
+// Whoever hears the page would hear every second counted: beyond a few, "over 10", "over 20", and so on.
+function steps(seconds) {
+  const whole = Math.floor(seconds);
+  return whole < 5 ? `over ${whole}` : `over ${[5, 10, 20, 30, 60, 300, 3600].filter((step) => step <= whole).pop()}`;
 }

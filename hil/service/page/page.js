@@ -1,5 +1,5 @@
 // Shows one arm of a lab. Reads only, but for the stop.
-import { origins, pause, shown, Trace, unit, view } from "./arm.js";
+import { origins, pause, pictureWords, shown, Trace, unit, view } from "./arm.js";
 
 const RATE_HZ = 15, SECONDS = 20, OLD_MS = 1500, MOST_NOTICES = 30;
 const at = (id) => document.getElementById(id);
@@ -8,7 +8,7 @@ const root = new URL("v1/", document.baseURI);
 let token = sessionStorage.getItem("token") || "";
 let lab = null, arm = "", socket = null, seq = 0, tries = 0, later = 0;
 let welcome = null, seen = null, seenAt = 0, skeleton = null, trace = new Trace(SECONDS);
-let azimuth = -Math.PI / 3, elevation = 0.4, clock = null, pictureUrl = "";
+let azimuth = -Math.PI / 3, elevation = 0.4, clock = null, pictureUrl = "", lookedAt = 0;
 
 // -- talking --------------------------------------------------------------------------------------------
 
@@ -63,6 +63,7 @@ function choose(name) {
   welcome = seen = skeleton = null;
   trace = new Trace(SECONDS);
   at("notices").replaceChildren();
+  forgetPicture();
   connect();
 }
 
@@ -128,8 +129,16 @@ async function open() {
   }
 }
 
+// The picture of another arm, or from before a line was lost, is not this arm now.
+function forgetPicture() {
+  at("picture").removeAttribute("src");
+  delete at("picture").dataset.taken;
+  lookedAt = performance.now();
+}
+
 // Who does not look gets nothing sent.
 function look() {
+  lookedAt = performance.now();
   send({ type: "watch", rate_hz: document.hidden ? 0 : RATE_HZ });
 }
 
@@ -204,8 +213,17 @@ function words() {
     ? `stops within ${stop.total_ms.toFixed(0)} ms, ${stop.distance_mm.toFixed(0)} mm; up to ${(100 * seen.speed_share).toFixed(0)} % speed`
     : "";
   at("timing").textContent = `loop late ${timing.late_ms.toFixed(1)} ms, missed ${timing.missed}; line ${(100 * seen.wire_share).toFixed(0)} % used`;
-  const taken = Number(at("picture").dataset.taken);
-  if (taken) at("age").textContent = `picture ${Math.max(0, performance.now() / 1000 + clock - taken).toFixed(1)} s old`;
+  if (welcome.camera) pictureAge();
+}
+
+function pictureAge() {
+  const now = performance.now(), taken = Number(at("picture").dataset.taken);
+  const age = taken ? Math.max(0, now / 1000 + clock - taken) : null;
+  const { age: words, warning } = pictureWords(age, seen.picture_age_s, (now - lookedAt) / 1000);
+  at("age").textContent = words;
+  at("picture").classList.toggle("old", warning !== "");
+  // Told anew only when it changes: it is read aloud.
+  if (at("hang").textContent !== warning) at("hang").textContent = warning;
 }
 
 function prepared(canvas) {
