@@ -13,15 +13,26 @@ if TYPE_CHECKING:
     from hil.robot import Robot, list_robots, load_robot
     from hil.runtime.preview import preview
     from hil.runtime.wiring import load_rig
-    from hil.service.remote import connect
+    from hil.service.remote import connect, connect_async
 
     __version__: str
 
-__all__ = ["Robot", "__version__", "connect", "list_robots", "load_rig", "load_robot", "plan", "preview"]
+__all__ = [
+    "Robot",
+    "__version__",
+    "connect",
+    "connect_async",
+    "list_robots",
+    "load_rig",
+    "load_robot",
+    "plan",
+    "preview",
+]
 
 _HOMES = {
     "Robot": "hil.robot",
     "connect": "hil.service.remote",
+    "connect_async": "hil.service.remote",
     "list_robots": "hil.robot",
     "load_robot": "hil.robot",
     "load_rig": "hil.runtime.wiring",

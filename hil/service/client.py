@@ -5,26 +5,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
-from hil.errors import InterlockError, LinkClosed, LinkError, LinkTimeout
+from hil.errors import CommandError, HilError, InterlockError, LinkClosed, LinkError, LinkTimeout
 from hil.service import wire
 from hil.service.asking import RefusedByLabError
 from hil.service.client_channel import ANSWER_S, GRIP_S, HELD_S, PLANNED_S, ClientChannel
 from hil.service.reaching import arm_path
-from hil.types import AxisJog, Mode, ToolJog
+from hil.types import AxisJog, JogFrame, Mode, ToolJog
+from hil.units import DEG, MM
 
-__all__ = ["COMING_S", "HELD_S", "AsyncArm"]
+__all__ = ["COMING_S", "HELD_S", "LONGEST_S", "AsyncArm"]
 
 COMING_S = 30.0
 """An arm that comes up by itself is there by then."""
 
+LONGEST_S = 1000.0
+"""No motion takes longer."""
+
 _BEGIN_S = 2.0
+_HOLD_EVERY_S = 0.05
 _ENDED = frozenset({Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED, Mode.UNKNOWN_POSE})
 
 
 class AsyncArm(ClientChannel):
-    """An arm far away. Use as an async context manager, or `open` and `close`; attributes are those of its channel."""
+    """An arm far away. Use as an async context manager, or `open` and `close`; attributes are those of its channel.
+
+    What asks for a motion returns once it is accepted, and somebody keeps saying `hold` while the arm moves. `moved`
+    does both for whoever wants to wait: it holds the dead-man and returns when the arm has come to rest.
+    """
 
     async def close(self) -> None:
         """Give the lease back and leave; the arm holds."""
@@ -80,12 +90,54 @@ class AsyncArm(ClientChannel):
         self.let_go()
         await self.request(wire.Release, within_s=within_s)
 
+    async def renew(self, minutes: float) -> None:
+        """Ask for more time."""
+        await self.request(wire.Renew, minutes=minutes)
+
     async def take_over(self, reason: str = "", *, keep_booking: bool = False) -> None:
         """As a teacher, become the driver whoever drives; the arm holds first."""
         self._wants_lease = True
         await self.request(wire.TakeOver, reason=reason, keep_booking=keep_booking)
         if not await self.until(lambda: self.drives, COMING_S):
             raise LinkTimeout(f"{self.url}: the lease did not come within {COMING_S:g} s", port=self._access.url)
+
+    async def freeze(self, reason: str = "", *, everywhere: bool = False) -> None:
+        """As a teacher, hold the arm, or all of them, until thawed."""
+        await self.request(wire.Freeze, reason=reason, everywhere=everywhere)
+
+    async def thaw(self, *, everywhere: bool = False) -> None:
+        """Allow motion again; nothing moves by it."""
+        await self.request(wire.Thaw, everywhere=everywhere)
+
+    # -- what is so --------------------------------------------------------------------------------------
+
+    async def pull(self) -> wire.PulledRig:
+        """The arm's rig as files, so that previews here match it."""
+        return wire.decode_body(await self.get("GET", arm_path(self.arm, "rig")), wire.PulledRig)
+
+    def move_of(self, amounts: dict[str, float], frame: str = "world") -> AxisJog | ToolJog:
+        """A move in degrees and millimetres, as `step` and `jog` take it.
+
+        Args:
+            amounts: axes by name; or of the tool ``x y z``, ``pitch roll``, ``a b c``.
+            frame: of tool directions: ``world`` or ``tool``.
+
+        Raises:
+            CommandError: a name that there is not, or axes and tool mixed.
+        """
+        assert self.welcome is not None
+        axes = self.welcome.axes
+        names = [axis.name for axis in axes]
+        if amounts and set(amounts) <= set(names):
+            units = [DEG if axis.kind == "revolute" else MM for axis in axes]
+            values = [amounts.get(name, 0.0) for name in names]
+            return AxisJog(amounts=tuple(value * unit for value, unit in zip(values, units, strict=True)))
+        tool = {"x": MM, "y": MM, "z": MM, "pitch": DEG, "roll": DEG, "a": DEG, "b": DEG, "c": DEG}
+        if not amounts or not set(amounts) <= set(tool) or frame not in ("world", "tool"):
+            allowed = f"axes ({', '.join(names)}), or of the tool {', '.join(tool)}; frame world or tool"
+            raise CommandError(f"jog of {', '.join(amounts) or 'nothing'}; allowed: {allowed}", allowed=allowed)
+        x, y, z, pitch, roll, a, b, c = (amounts.get(name, 0.0) * unit for name, unit in tool.items())
+        return ToolJog(frame=JogFrame(frame), linear=(x, y, z), pitch=pitch, roll=roll, turn=(a, b, c))
 
     # -- motion ------------------------------------------------------------------------------------------
 
@@ -179,6 +231,14 @@ class AsyncArm(ClientChannel):
         await self.grip()
         await self.request(wire.Go, within_s=PLANNED_S, to=to, speed_share=speed_share)
 
+    async def home(self, *, speed_percent: float = 25.0) -> Mode:
+        """A previewed move to the home pose, to its end; see `moved`."""
+        return await self.moved(self.go("home", speed_percent / 100.0))
+
+    async def park(self, *, speed_percent: float = 25.0) -> Mode:
+        """A previewed move to the park pose, to its end; see `moved`."""
+        return await self.moved(self.go("park", speed_percent / 100.0))
+
     async def gripper(self, opening_m: float, speed_share: float = 0.25) -> None:
         """A move of the gripper alone; somebody keeps saying `hold`."""
         await self.grip()
@@ -189,8 +249,12 @@ class AsyncArm(ClientChannel):
         await self.grip()
         await self.request(wire.Confirm, positions=positions)
 
+    async def reset(self) -> None:
+        """Leave a fault, an emergency stop or a latched stop."""
+        await self.request(wire.Reset)
+
     async def stop(self, reason: str = "") -> None:
-        """Slow down and hold. For a watcher it latches."""
+        """Slow down and hold; for who does not drive it latches."""
         self.let_go()
         await self.request(wire.Stop, reason=reason)
 
@@ -198,6 +262,46 @@ class AsyncArm(ClientChannel):
         """Freeze the controller and latch: a software stop, no emergency stop in the sense of a standard."""
         self.let_go()
         await self.request(wire.EmergencyStop, reason=reason)
+
+    async def moved(self, asked: Coroutine[Any, Any, None], *, deadman: Callable[[], bool] | None = None) -> Mode:
+        """Have something done to its end, the dead-man held meanwhile: ``await arm.moved(arm.run(digest))``.
+
+        An event loop that hangs lets go; whoever is cancelled stops the arm first.
+
+        Args:
+            asked: what `step`, `run`, `go`, `gripper` or `confirm` gives.
+            deadman: asked 20 times a second, for example whether a button is pressed; None for "as long as this waits".
+
+        Returns:
+            The mode in which it ended: IDLE if it ran to its end.
+
+        Raises:
+            RefusedByLabError, InterlockError: the lab or the loop says no.
+            LinkError: the connection was lost; the arm holds.
+        """
+        work = asyncio.ensure_future(self.to_its_end(asked))
+        try:
+            while not work.done():
+                if deadman is None or deadman():
+                    self.hold()
+                else:
+                    self.let_go()
+                await asyncio.wait([work], timeout=_HOLD_EVERY_S)
+            return work.result()
+        except asyncio.CancelledError:
+            with contextlib.suppress(HilError):
+                await self.stop("the program was interrupted")
+            raise
+        finally:
+            work.cancel()
+            # Until this is known there, it could stop what is asked for next.
+            await self.free()
+
+    async def to_its_end(self, asked: Coroutine[Any, Any, None]) -> Mode:
+        """Have something done and wait for its end; somebody keeps saying `hold`. As `moved` otherwise."""
+        mark = self.mark
+        await asked
+        return await self.settled(mark, LONGEST_S)
 
     async def settled(self, mark: int, within_s: float) -> Mode:
         """Wait until what was asked for at `mark` has ended.

@@ -1,4 +1,4 @@
-"""An arm of a lab for ordinary, blocking Python: `hil.connect(url)`; the channel lives in a thread of its own."""
+"""An arm of a lab for Python: `hil.connect(url)`, which waits, its channel in a thread, or `hil.connect_async(url)`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import getpass
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -17,13 +17,12 @@ from hil.model.files import find
 from hil.service import wire
 from hil.service.asking import Access
 from hil.service.client import COMING_S, HELD_S, AsyncArm
-from hil.service.reaching import arm_path, reach_arm
-from hil.types import AxisJog, JogFrame, Mode, ToolJog
-from hil.units import DEG, MM
+from hil.service.reaching import reach_arm
+from hil.types import Mode
+from hil.units import MM
 
 T = TypeVar("T")
 
-LONGEST_S = 1000.0
 LOOK_S = 0.05
 FIRST_S = 1.0
 
@@ -45,6 +44,20 @@ def connect(url: str, token: str | None = None, *, name: str = "", on_site: bool
     """
     access, arm = reach_arm(url, token)
     return RemoteArm(access, arm, name=name or user_name(), on_site=on_site)
+
+
+@contextlib.asynccontextmanager
+async def connect_async(
+    url: str, token: str | None = None, *, name: str = "", on_site: bool = False
+) -> AsyncIterator[AsyncArm]:
+    """The same for asyncio: ``async with hil.connect_async(url) as arm``. Leaving gives the lease back.
+
+    Args and errors are those of `connect`; the event loop is not held up while the lab is looked for.
+    """
+    access, arm = await asyncio.to_thread(reach_arm, url, token)
+    async with AsyncArm(access, arm, name=name or user_name(), on_site=on_site) as found:
+        await found.until(lambda: found.telemetry is not None, FIRST_S)
+        yield found
 
 
 def user_name() -> str:
@@ -188,7 +201,7 @@ class RemoteArm:
 
     def pull(self) -> wire.PulledRig:
         """The arm's rig as files, so that previews here match it."""
-        return wire.decode_body(self._call(self.channel.get("GET", arm_path(self.arm, "rig"))), wire.PulledRig)
+        return self._call(self.channel.pull())
 
     # -- lease -------------------------------------------------------------------------------------------
 
@@ -202,7 +215,7 @@ class RemoteArm:
 
     def renew(self, minutes: float) -> None:
         """Ask for more time."""
-        self._call(self.channel.request(wire.Renew, minutes=minutes))
+        self._call(self.channel.renew(minutes))
 
     def take_over(self, reason: str = "", *, keep_booking: bool = False) -> None:
         """As a teacher, become the driver; the arm holds first."""
@@ -210,11 +223,11 @@ class RemoteArm:
 
     def freeze(self, reason: str = "", *, everywhere: bool = False) -> None:
         """As a teacher, hold the arm, or all of them, until thawed."""
-        self._call(self.channel.request(wire.Freeze, reason=reason, everywhere=everywhere))
+        self._call(self.channel.freeze(reason, everywhere=everywhere))
 
     def thaw(self, *, everywhere: bool = False) -> None:
         """Allow motion again; nothing moves by it."""
-        self._call(self.channel.request(wire.Thaw, everywhere=everywhere))
+        self._call(self.channel.thaw(everywhere=everywhere))
 
     # -- motion ------------------------------------------------------------------------------------------
 
@@ -245,7 +258,7 @@ class RemoteArm:
         found = motion if isinstance(motion, wire.Previewed) else self.preview(motion)
         if not found.ok:
             raise RefusedError(found.refusals, "; ".join(found.notes) or "the preview is refused")
-        return self._moved(lambda: self.channel.run(found.digest))
+        return self._moved(self.channel.run(found.digest))
 
     def jog(self, *, speed_percent: float = 25.0, frame: str = "world", **amounts: float) -> Mode:
         """One increment, in degrees and millimetres: ``jog(base=5)``, ``jog(x=-10, frame="tool")``.
@@ -262,28 +275,28 @@ class RemoteArm:
             CommandError: a name that there is not, or axes and tool mixed.
             RefusedByLabError, InterlockError: the lab or the loop says no.
         """
-        move = self._move(amounts, frame)
-        return self._moved(lambda: self.channel.step(move, speed_percent / 100.0), held=False)
+        move = self.channel.move_of(amounts, frame)
+        return self._moved(self.channel.step(move, speed_percent / 100.0), held=False)
 
     def home(self, *, speed_percent: float = 25.0) -> Mode:
         """A previewed move to the home pose."""
-        return self._moved(lambda: self.channel.go("home", speed_percent / 100.0))
+        return self._moved(self.channel.go("home", speed_percent / 100.0))
 
     def park(self, *, speed_percent: float = 25.0) -> Mode:
         """A previewed move to the park pose."""
-        return self._moved(lambda: self.channel.go("park", speed_percent / 100.0))
+        return self._moved(self.channel.go("park", speed_percent / 100.0))
 
     def gripper(self, opening_mm: float, *, speed_percent: float = 25.0) -> Mode:
         """A previewed move of the gripper alone."""
-        return self._moved(lambda: self.channel.gripper(opening_mm * MM, speed_percent / 100.0))
+        return self._moved(self.channel.gripper(opening_mm * MM, speed_percent / 100.0))
 
     def confirm(self, positions: tuple[float, ...] | None = None) -> Mode:
         """Vouch for where the limp arm is (None: its park pose); its axes are then driven one by one."""
-        return self._moved(lambda: self.channel.confirm(positions))
+        return self._moved(self.channel.confirm(positions))
 
     def reset(self) -> None:
         """Leave a fault, an emergency stop or a latched stop."""
-        self._call(self.channel.request(wire.Reset))
+        self._call(self.channel.reset())
 
     def stop(self, reason: str = "") -> None:
         """Slow down and hold; for who does not drive it latches."""
@@ -293,26 +306,8 @@ class RemoteArm:
         """Freeze the controller and latch: a software stop, no emergency stop in the sense of a standard."""
         self._call(self.channel.emergency_stop(reason))
 
-    def _moved(self, ask: Callable[[], Coroutine[Any, Any, None]], *, held: bool = True) -> Mode:
-        async def whole() -> Mode:
-            mark = self.channel.mark
-            await ask()
-            return await self.channel.settled(mark, LONGEST_S)
-
-        return self._wait(whole(), held=held)
-
-    def _move(self, amounts: dict[str, float], frame: str) -> AxisJog | ToolJog:
-        axes = {axis.name: index for index, axis in enumerate(self.welcome.axes)}
-        if amounts and set(amounts) <= set(axes):
-            units = [DEG if axis.kind == "revolute" else MM for axis in self.welcome.axes]
-            values = [amounts.get(axis.name, 0.0) for axis in self.welcome.axes]
-            return AxisJog(amounts=tuple(value * unit for value, unit in zip(values, units, strict=True)))
-        tool = {"x": MM, "y": MM, "z": MM, "pitch": DEG, "roll": DEG, "a": DEG, "b": DEG, "c": DEG}
-        if not amounts or not set(amounts) <= set(tool) or frame not in ("world", "tool"):
-            allowed = f"axes ({', '.join(axes)}), or of the tool {', '.join(tool)}; frame world or tool"
-            raise CommandError(f"jog of {', '.join(amounts) or 'nothing'}; allowed: {allowed}", allowed=allowed)
-        x, y, z, pitch, roll, a, b, c = (amounts.get(name, 0.0) * unit for name, unit in tool.items())
-        return ToolJog(frame=JogFrame(frame), linear=(x, y, z), pitch=pitch, roll=roll, turn=(a, b, c))
+    def _moved(self, asked: Coroutine[Any, Any, None], *, held: bool = True) -> Mode:
+        return self._wait(self.channel.to_its_end(asked), held=held)
 
 
 def _task_text(task: str | Path) -> tuple[str, str]:
