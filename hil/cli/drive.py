@@ -125,6 +125,7 @@ class _Driving:
         self.task = task or Path(f"jogged-{arm.arm}.toml")
         self.note = ""
         self.failed = False
+        self._looking = False
         self._since = arm.channel.mark
         self._patience = Patience()
         self._work: Future[None] | None = None
@@ -132,10 +133,10 @@ class _Driving:
 
     def begin(self, *, wait: bool, camera: bool) -> None:
         """Become the arm's driver, as soon as it has come up."""
-        from hil.service.client import COMING_S
-        from hil.service.remote import LONGEST_S
+        from hil.service.client import COMING_S, LONGEST_S
         from hil.types import Mode
 
+        self._looking = camera
         if camera:
             self.arm.begin(self.arm.channel.follow_pictures())
         if self.mode in (Mode.DISCONNECTED, Mode.CONNECTING, Mode.ENERGISING):
@@ -339,11 +340,29 @@ class _Driving:
             Text(f"{headline(self.arm.welcome)}   {lease_words(self.arm)}"),
             Text(settings_line(self.pad, self.mode), style="bold"),
             axes_table(self.pad, columns),
-            Text(f"{_tool(self.arm)}   {_stop_words(self.arm)}"),
+            Text("   ".join(each for each in (_tool(self.arm), _stop_words(self.arm), self._picture()) if each)),
             Text(self.words()),
             Text(""),
             keys_table(_help(self.pad)),
         )
+
+    def _picture(self) -> str:
+        """The picture that commands answer; empty where none counts."""
+        welcome, channel = self.arm.welcome, self.arm.channel
+        if not welcome.camera or not (self._looking or (welcome.rules.picture_needed and not welcome.on_site)):
+            return ""
+        if not self._looking:
+            return "no picture: here one drives only by one, with --camera"
+        age_s = None if channel.picture_s is None else channel.now_s - channel.picture_s
+        return picture_words(age_s, welcome.rules.picture_age_s)
+
+
+def picture_words(age_s: float | None, oldest_s: float) -> str:
+    """Age of a picture, and whether it is too old to move by."""
+    if age_s is None:
+        return "no picture yet"
+    words = f"picture {max(0.0, age_s):.1f} s old"
+    return words if age_s <= oldest_s else f"OLD PICTURE: {words}, {oldest_s:g} s count"
 
 
 def _help(pad: Pad) -> list[tuple[str, str]]:

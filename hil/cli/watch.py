@@ -101,7 +101,7 @@ def _screen(arm: RemoteArm) -> RenderableType:
         found = (None,) * 3 if seen is None else (seen.commanded[index], seen.simulated[index], seen.reported[index])
         values = [_in_unit(axis, value) for value in (*found, axis.lower, axis.upper)]
         table.add_row(axis.name, *values, _unit(axis))
-    lines = [f"{headline(arm.welcome)}   {lease_words(arm)}", *([] if seen is None else _lines(seen))]
+    lines = [f"{headline(arm.welcome)}   {lease_words(arm)}", *([] if seen is None else _lines(seen, _picture(arm)))]
     said = channel.since(max(0, channel.mark - 5))
     return Group(
         Text(lines[0]),
@@ -114,7 +114,20 @@ def _screen(arm: RemoteArm) -> RenderableType:
     )
 
 
-def _lines(seen: Telemetry) -> list[str]:
+def _picture(arm: RemoteArm) -> str:
+    """Age of the camera's newest picture, and whether it is too old for a driver who needs one."""
+    from hil.cli.drive import picture_words
+
+    channel, rules = arm.channel, arm.welcome.rules
+    seen = channel.telemetry
+    if seen is None or not arm.welcome.camera or (seen.picture_age_s is None and not rules.picture_needed):
+        return ""
+    # It grows older while no telemetry comes.
+    age_s = None if seen.picture_age_s is None else seen.picture_age_s + channel.now_s - seen.now_s
+    return picture_words(age_s, rules.picture_age_s if rules.picture_needed else float("inf"))
+
+
+def _lines(seen: Telemetry, picture: str) -> list[str]:
     """The rest of what is known, in words."""
     tool = "tool unknown"
     if seen.tool_m is not None:
@@ -123,10 +136,9 @@ def _lines(seen: Telemetry) -> list[str]:
     stop = ""
     if seen.stop is not None:
         stop = f"   stops within {seen.stop.total_ms:.0f} ms, {seen.stop.distance_mm:.1f} mm"
-    picture = "" if seen.picture_age_s is None else f"   picture {seen.picture_age_s:.1f} s old"
     progress = "" if seen.progress is None else f"   {100 * seen.progress:.0f} % of the motion"
     timing = f"late {seen.timing.late_ms:.2f} ms, work {seen.timing.work_ms:.2f} ms, missed {seen.timing.missed}"
-    return [f"{tool}{stop}{progress}", f"loop: {timing}   line {100 * seen.wire_share:.0f} %{picture}"]
+    return [f"{tool}{stop}{progress}", f"loop: {timing}   line {100 * seen.wire_share:.0f} %   {picture}".rstrip()]
 
 
 def _by_lines(arm: RemoteArm, until_s: float, *, as_json: bool) -> None:
@@ -143,7 +155,9 @@ def _by_lines(arm: RemoteArm, until_s: float, *, as_json: bool) -> None:
                 f"{axis.name} {_in_unit(axis, value)} {_unit(axis)}"
                 for axis, value in zip(arm.welcome.axes, seen.commanded, strict=True)
             )
-            print(f"{arm.mode.value}: {axes}; {_lines(seen)[0]}", flush=True)
+            picture = _picture(arm) if arm.welcome.rules.picture_needed else ""
+            words = "   ".join(each for each in (_lines(seen, "")[0], picture) if each)
+            print(f"{arm.mode.value}: {axes}; {words}", flush=True)
         due_s += LINE_S
         time.sleep(max(0.0, min(due_s, until_s) - time.monotonic()))
 
