@@ -25,7 +25,8 @@ from hil.service.audit import Deed, Entry
 from hil.service.audit_reading import query
 from hil.service.bookings import BookingError
 from hil.service.desk import ArmDesk
-from hil.service.doors import Visitor
+from hil.service.doors import TooManyRefusedError, Visitor
+from hil.service.places import Place, Places
 from hil.service.pulling import pulled
 from hil.service.rights import Action, may, who_may
 from hil.service.running import RunningLab
@@ -37,8 +38,6 @@ from hil.service.wire import PICTURE_HEADER, ROOT, Code
 
 PAGE = Path(__file__).parent / "page"
 JSON = "application/json"
-MOST_CHANNELS = 400
-MOST_OF_ONE_ADDRESS = 100
 PICTURE_WAIT_S = 3.0
 MOST_ENTRIES = 1000
 _BOUNDARY = "picture"
@@ -55,7 +54,6 @@ _STATUS = {
     Code.MALFORMED: 400,
     Code.SIZE: 413,
     Code.RATE: 429,
-    Code.BUSY: 503,
     Code.UNAVAILABLE: 503,
 }
 _HEADERS = {
@@ -138,6 +136,8 @@ def _answers(say: Callable[[str], None]) -> Middleware:
 async def _answer(request: web.Request, handler: Handler, say: Callable[[str], None]) -> web.StreamResponse:
     try:
         return await handler(request)
+    except TooManyRefusedError as error:
+        return _refusal(Code.RATE, str(error))
     except TokenError as error:
         response = _refusal(Code.TOKEN, str(error))
         response.headers["WWW-Authenticate"] = "Bearer"
@@ -182,7 +182,7 @@ class _Reception:
 
     def __init__(self, lab: RunningLab, trust_proxy: bool) -> None:
         self._lab, self._trust_proxy = lab, trust_proxy
-        self._open: dict[str, int] = {}
+        self._places = Places()
         self._reading = asyncio.Lock()
 
     # -- who ---------------------------------------------------------------------------------------------
@@ -266,21 +266,23 @@ class _Reception:
     async def channel(self, request: web.Request) -> web.StreamResponse:
         """A WebSocket for one arm."""
         self._check_host(request)
-        origin = self._origin(request)
-        mine = self._open.get(origin, 0)
-        if sum(self._open.values()) >= MOST_CHANNELS or mine >= MOST_OF_ONE_ADDRESS:
-            raise _NoError(Code.BUSY, "too many channels are open; close one first")
-        self._open[origin] = mine + 1
+        place = self._places.take(self._origin(request), lambda: _break_off(request))
         try:
             return await channels.serve(
                 request,
                 lambda hello: self._admit(request, hello.token, hello.name, hello.on_site),
-                lambda hello, visitor: self._lab.desk(hello.arm, visitor),
+                lambda hello, visitor: self._placed(place, hello.arm, visitor),
             )
         finally:
-            self._open[origin] -= 1
-            if not self._open[origin]:
-                del self._open[origin]
+            self._places.leave(place)
+
+    def _placed(self, place: Place, arm: str, visitor: Visitor) -> ArmDesk:
+        """The arm's desk, if there is a place for the visitor: always, as a rule, for who drives or may step in."""
+        desk = self._lab.desk(arm, visitor)
+        driver = desk.lease.driver
+        drives = driver is not None and driver.user == visitor.user
+        self._places.keep(place, visitor.user, drives or may(visitor.grant.role, Action.FREEZE))
+        return desk
 
     # -- pictures ----------------------------------------------------------------------------------------
 
@@ -483,6 +485,11 @@ def _name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
+
+
+def _break_off(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
 
 
 async def _body(request: web.Request, kind: type[R]) -> R:

@@ -12,7 +12,8 @@ from typing import Protocol
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from hil.errors import CommandError, HilError, InterlockError
-from hil.service.doors import Visitor
+from hil.service.doors import TooManyRefusedError, Visitor
+from hil.service.places import FullError
 from hil.service.tokens import TokenError
 from hil.service.watching import Outbox
 from hil.service.wire import (
@@ -86,7 +87,7 @@ async def serve(
     Args:
         request: that asks for it.
         admit: lets in whoever says hello, or raises TokenError or CommandError.
-        desk_of: the arm's desk, or InterlockError.
+        desk_of: the arm's desk; or InterlockError for no such arm, FullError for no place there.
     """
     socket = web.WebSocketResponse(timeout=CLOSE_S, heartbeat=PING_S, max_msg_size=MAX_FRAME_BYTES, compress=False)
     await socket.prepare(request)
@@ -122,7 +123,13 @@ class _VersionError(CommandError):
     """No version that both speak."""
 
 
-_CODES = ((TokenError, Code.TOKEN), (_VersionError, Code.VERSION), (InterlockError, Code.ARM))
+_CODES = (
+    (TooManyRefusedError, Code.RATE),
+    (TokenError, Code.TOKEN),
+    (_VersionError, Code.VERSION),
+    (InterlockError, Code.ARM),
+    (FullError, Code.BUSY),
+)
 
 
 async def _hello(socket: web.WebSocketResponse) -> Hello:

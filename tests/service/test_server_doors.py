@@ -9,16 +9,18 @@ import time
 from pathlib import Path
 
 import pytest
-from lab_server import PATIENCE_S, Served, run, served
+from aiohttp import WSMsgType
+from lab_server import PATIENCE_S, TOKEN_KEY, Served, run, served
 from tokens_of_people import grant, token
 
 from hil.runtime.wiring import load_rig
-from hil.service import wire
+from hil.service import places, wire
 from hil.service.audit_reading import query, verify
+from hil.service.doors import FAILURES, FAILURES_S, Door, TooManyRefusedError
 from hil.service.keys import SigningKey
-from hil.service.revocation import revoke
+from hil.service.revocation import HEADING, Revocations, revoke
 from hil.service.rights import Role
-from hil.service.tokens import issue
+from hil.service.tokens import TokenChecker, TokenError, issue
 from hil.service.wire import PICTURE_HEADER
 
 pytestmark = pytest.mark.wall_clock
@@ -45,6 +47,124 @@ def test_without_a_token_or_with_a_wrong_one_nothing_is_told(tmp_path: Path) -> 
                 assert person.welcome is None
                 assert person.bye is not None
                 assert person.bye["code"] == "token"
+
+    run(story)
+
+
+def test_whoever_shares_an_address_with_a_guesser_comes_in_all_the_same(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            for _ in range(FAILURES):
+                assert (await lab.get("/v1/lab", headers=bearer("nonsense")))[0] == 401
+            assert (await lab.get("/v1/lab", headers=bearer("nonsense")))[0] == 429
+            assert (await lab.get("/v1/lab", headers=bearer(token("Tia", Role.TEACH))))[0] == 200
+            assert (await lab.join(token=token("Dee"))).welcome is not None
+            guesser = await lab.join(token="nonsense")
+            assert guesser.bye is not None
+            assert guesser.bye["code"] == "rate"
+
+    run(story)
+
+
+def test_after_many_refused_tokens_nothing_tells_one_that_counted_once_from_one_that_never_did(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            late = token("Eve", not_before_s=1000, issued_s=1000, expires_s=2000)
+            revoke(tmp_path / "revoked.txt", grant("Ray").token_id, time.time() + 600, "lost")
+            texts = ("nonsense", issue(grant("Eve"), SigningKey(b"e" * 32)), late, token("Ray"))
+            for _ in range(FAILURES):
+                await lab.get("/v1/lab", headers=bearer("nonsense"))
+            answers = [await lab.get("/v1/lab", headers=bearer(text)) for text in texts]
+            assert {status for status, _ in answers} == {429}
+            assert len({(answer["code"], answer["reason"]) for _, answer in answers}) == 1
+
+    run(story)
+
+
+def test_refused_tokens_of_one_address_do_not_count_for_another_and_are_forgotten_after_a_while(tmp_path: Path) -> None:
+    (tmp_path / "revoked.txt").write_text(HEADING)
+    door = Door(TokenChecker([TOKEN_KEY.public], Revocations(tmp_path / "revoked.txt")))
+
+    def refusal(origin: str, now_s: float) -> type[TokenError]:
+        with pytest.raises(TokenError) as refused:
+            door.admit("x", name="", says_on_site=False, origin=origin, now_s=now_s, now_epoch_s=time.time())
+        return type(refused.value)
+
+    assert {refusal("10.0.0.1", 0.0) for _ in range(FAILURES)} == {TokenError}
+    assert refusal("10.0.0.1", FAILURES_S) is TooManyRefusedError
+    assert refusal("10.0.0.2", FAILURES_S) is TokenError
+    assert refusal("10.0.0.1", FAILURES_S + 1.0) is TokenError
+
+
+def test_with_all_channels_taken_the_driver_comes_back_and_a_teacher_in_and_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "MOST_OF_ONE_ADDRESS", 3)
+
+    async def story() -> None:
+        async with served(tmp_path, arms=2, keyed=True) as lab:
+            await lab.ready()
+            driver = await lab.join(token=token("Dee"))
+            await driver.drive()
+            watchers = [await lab.join(token=token("Wu", Role.WATCH)) for _ in range(2)]
+            assert all(watcher.welcome for watcher in watchers)
+            # The line before this one has not been noticed to be dead.
+            driver.fall_silent()
+            back = await lab.join(token=token("Dee"))
+            assert back.welcome is not None
+            assert (await back.ask("claim"))["type"] == "accepted"
+            await back.until(lambda: back.yours)
+            await driver.until(lambda: driver.closed)
+            teacher = await lab.join(token=token("Tia", Role.TEACH))
+            assert teacher.welcome is not None
+            both = ("arm-1", "arm-2")
+            others = {
+                "watcher": await lab.join(token=token("Wu", Role.WATCH)),
+                "driver of nothing": await lab.join(token=token("Eve")),
+                "driver of another arm": await lab.join("arm-2", token=token("Dee", arms=both)),
+            }
+            refused = {who: other.bye and other.bye["code"] for who, other in others.items()}
+            assert refused == dict.fromkeys(others, "busy")
+
+    run(story)
+
+
+def test_a_driver_whose_lease_is_suspended_comes_back_with_all_channels_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "MOST_OF_ONE_ADDRESS", 2)
+
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            driver, watcher = await lab.join(token=token("Dee")), await lab.join(token=token("Wu", Role.WATCH))
+            await driver.drive()
+            await driver.leave()
+            await watcher.until(lambda: watcher.lease["phase"] == "suspended")
+            assert (await lab.join(token=token("Wu", Role.WATCH))).welcome is not None
+            back = await lab.join(token=token("Dee"))
+            assert (await back.ask("claim"))["type"] == "accepted"
+            await back.until(lambda: back.yours)
+
+    run(story)
+
+
+def test_whoever_opens_channels_and_says_nothing_keeps_the_driver_out_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "MOST_OF_ONE_ADDRESS", 1)
+    monkeypatch.setattr(places, "MOST_UNHEARD", 2)
+
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            driver = await lab.join(token=token("Dee"))
+            await driver.drive()
+            mute = [await lab.session.ws_connect(f"{lab.url}/v1/channel") for _ in range(4)]
+            assert (await lab.join(token=token("Dee"))).welcome is not None
+            assert (await mute[0].receive()).type in (WSMsgType.CLOSED, WSMsgType.CLOSE, WSMsgType.ERROR)
+            for socket in mute:
+                await socket.close()
 
     run(story)
 
