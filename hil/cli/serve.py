@@ -116,7 +116,7 @@ def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
     else:
         running = open_local(settings, plans, command=command, say=complain)
     for plan in plans:
-        what = "FAKE" if plan.url is None else f"REAL at {plan.url}"
+        what = "FAKE" if plan.url is None else f"REAL at {plan.place}"
         print(f"{what} {plan.rig.controller.kind}: {plan.arm}, {plan.rig.title}", flush=True)
     with asyncio.Runner() as runner:
         runner.run(_run(running, settings, tls_of(lab)))

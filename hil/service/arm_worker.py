@@ -43,7 +43,8 @@ class ArmSpec(Record, frozen=True):
     """All that a worker needs, handed over when it is started.
 
     Attributes:
-        url: real port, or None for a fake of the worker's own, in the park pose.
+        url: real port; or None for a fake of the worker's own, in the park pose. Empty for the port that the rig's own
+            adapter has when a worker is started: whoever starts it puts that in.
         journals: folder for the motion's journals.
         slot: the loop's share of the machine.
         room: memory, and length of a journal's file.

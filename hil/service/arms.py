@@ -12,9 +12,11 @@ from typing import Protocol
 
 import msgspec
 
-from hil.errors import InterlockError, LinkError
+from hil.errors import InterlockError, LinkClosed, LinkError
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import hand_out_cores
+from hil.runtime.wiring import serial_adapters
+from hil.service.adapters import Listing, port_of
 from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, decode_to_server, frame
 from hil.service.arm_worker import ArmSpec, run_arm
 from hil.types import Disconnect, EmergencyStop, Request, Stop
@@ -85,6 +87,7 @@ class ArmProcess:
         on_report: called with every report, in the event loop.
         on_away: called with words when the worker is gone, expected or not.
         turn: held while the worker starts, so that not all of them start at once.
+        adapters: lists what is plugged in; called in a thread.
     """
 
     def __init__(
@@ -94,11 +97,12 @@ class ArmProcess:
         on_report: Callable[[ArmReport], None],
         on_away: Callable[[str], None],
         turn: asyncio.Semaphore,
+        adapters: Listing = serial_adapters,
     ) -> None:
         self.spec = spec
         self.away = "not started yet"
         """Why there is no arm at the moment; empty while there is one."""
-        self._on_report, self._on_away, self._turn = on_report, on_away, turn
+        self._on_report, self._on_away, self._turn, self._adapters = on_report, on_away, turn, adapters
         self._transport: asyncio.WriteTransport | None = None
         self._process: BaseProcess | None = None
         self._first: asyncio.Event = asyncio.Event()
@@ -173,15 +177,21 @@ class ArmProcess:
             await asyncio.sleep(pause_s)
 
     async def _live(self) -> bool:
-        """One life of a worker, to its end; True if it ever reported."""
+        """One life of a worker, to its end; True if it ever reported. None begins without the arm's adapter."""
         loop = asyncio.get_running_loop()
-        self._first, self._gone, self._ended = asyncio.Event(), asyncio.Event(), None
+        self._first, self._gone, self._ended, self._process = asyncio.Event(), asyncio.Event(), None, None
+        try:
+            # Before the turn: a system that lists its ports slowly must not keep other arms down.
+            spec = await self._located()
+        except LinkClosed as error:
+            self._ended = Ended(words=str(error), again=True)
+            return False
         async with self._turn:
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
             await loop.create_connection(lambda: _ServerEnd(self._opened, self._heard, self._closed), sock=ours)
             spawn = multiprocessing.get_context("spawn")
-            self._process = spawn.Process(target=run_arm, args=(self.spec, theirs), name=f"hil-arm-{self.spec.rig.id}")
+            self._process = spawn.Process(target=run_arm, args=(spec, theirs), name=f"hil-arm-{self.spec.rig.id}")
             self._process.start()
             theirs.close()
             waits = [loop.create_task(self._first.wait()), loop.create_task(self._gone.wait())]
@@ -193,6 +203,13 @@ class ArmProcess:
         await self._gone.wait()
         await loop.run_in_executor(None, self._bury, self._process)
         return self._first.is_set()
+
+    async def _located(self) -> ArmSpec:
+        """What to start, with the port that the arm's adapter has now."""
+        if self.spec.url != "":
+            return self.spec
+        port = await asyncio.get_running_loop().run_in_executor(None, port_of, self.spec.rig, self._adapters)
+        return msgspec.structs.replace(self.spec, url=port)
 
     @staticmethod
     def _bury(process: BaseProcess) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hil.errors import ConfigError
+from hil.errors import ConfigError, LinkClosed
 from hil.model.files import state_dir
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import go_before_others
 from hil.runtime.wiring import load_rig, serial_adapters
+from hil.service.adapters import port_of
 from hil.service.arms import slots
 from hil.service.bookings import IN_MEMORY, Bookings
 from hil.service.doors import Door
@@ -23,12 +25,14 @@ from hil.service.tokens import TokenChecker
 
 
 def arms_of(settings: Settings) -> tuple[ArmPlan, ...]:
-    """The arms that the settings name.
+    """The arms that the settings name. Whether they are plugged in does not matter yet.
 
     Raises:
-        ConfigError: a rig cannot be read, or the adapter of an arm is not plugged in.
+        ConfigError: a rig cannot be read, or two real arms name one port or one adapter.
     """
-    return tuple(_arm(name, arm) for name, arm in settings.arms.items())
+    plans = tuple(_arm(name, arm) for name, arm in settings.arms.items())
+    _refuse_shared_lines([plan for plan in plans if plan.url is not None])
+    return plans
 
 
 def _arm(name: str, arm: ArmSettings) -> ArmPlan:
@@ -36,21 +40,39 @@ def _arm(name: str, arm: ArmSettings) -> ArmPlan:
     rig = load_rig(arm.rig, changes)
     if not arm.hardware:
         return ArmPlan(arm=name, rig=rig, vouched=True, camera=arm.camera)
-    url = arm.port or _port_of(name, rig.adapter_serial) or rig.controller.port_url
+    url = arm.port or ("" if rig.adapter_serial is not None else rig.controller.port_url)
     return ArmPlan(arm=name, rig=rig, url=url, camera=arm.camera)
 
 
-def _port_of(name: str, serial: str | None) -> str:
-    """The port behind which the arm's own adapter is, whatever the system calls it today."""
-    if serial is None:
-        return ""
-    adapters = serial_adapters()
-    found = [adapter.device for adapter in adapters if adapter.serial_number == serial]
-    if len(found) != 1:
-        there = ", ".join(adapter.serial_number for adapter in adapters if adapter.serial_number) or "none"
-        advice = "Plug it in, or correct the number"
-        raise ConfigError(f"arm {name}", "adapter_serial", serial, f"one adapter that is here: {there}", advice)
-    return found[0]
+def _refuse_shared_lines(plans: Sequence[ArmPlan]) -> None:
+    for index, plan in enumerate(plans):
+        for other in plans[:index]:
+            if plan.url and other.url and _line(plan.url) == _line(other.url):
+                allowed = f"a port of its own; {other.arm} has {other.url}"
+                advice = "Give each arm its own `port` or `adapter_serial` in the lab's settings or in its rig"
+                raise ConfigError(f"arm {plan.arm}", "port", plan.url, allowed, advice)
+            serial = plan.rig.adapter_serial
+            # Adapters with several sockets have one number: arms that name their ports may share it.
+            if serial is not None and serial == other.rig.adapter_serial and not (plan.url and other.url):
+                allowed = f"an adapter of its own; {other.arm} has this one"
+                advice = "`hil ports` shows the numbers. Where one adapter has several sockets, name each arm's `port`"
+                raise ConfigError(f"arm {plan.arm}", "adapter_serial", serial, allowed, advice)
+
+
+def _line(url: str) -> str:
+    """One spelling of a port that has several: links to it, COM names in any case."""
+    name = url.removeprefix("\\\\.\\")
+    return os.path.realpath(name) if name.startswith("/") else name.casefold()
+
+
+def _tell_missing(plans: Sequence[ArmPlan], say: Callable[[str], None]) -> None:
+    """Say which arms cannot come up yet because their adapter is not there; the others are served all the same."""
+    for plan in plans:
+        if plan.url == "":
+            try:
+                port_of(plan.rig, serial_adapters)
+            except LinkClosed as error:
+                say(f"{plan.arm} is away: {error}")
 
 
 def open_lab(lab: Lab, plans: Sequence[ArmPlan], *, command: str, say: Callable[[str], None]) -> RunningLab:
@@ -68,6 +90,7 @@ def open_lab(lab: Lab, plans: Sequence[ArmPlan], *, command: str, say: Callable[
     """
     settings = lab.settings
     refuse_open_door(settings)
+    _tell_missing(plans, say)
     access = settings.access
     checker = None
     if access.token_keys:
@@ -96,6 +119,7 @@ def open_local(settings: Settings, plans: Sequence[ArmPlan], *, command: str, sa
         JournalError: the audit cannot be kept.
     """
     refuse_open_door(settings)
+    _tell_missing(plans, say)
     return RunningLab(
         settings,
         plans,

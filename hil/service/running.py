@@ -60,7 +60,7 @@ class ArmPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One arm that the lab will have.
 
     Attributes:
-        url: real port, or None for a fake.
+        url: real port, empty for wherever the rig's own adapter is; None for a fake.
         vouched: the wiring confirms the pose of the fake that it has made.
         camera: URL; None for the drawn picture of a fake, and none for a real arm.
     """
@@ -70,6 +70,11 @@ class ArmPlan(msgspec.Struct, frozen=True, kw_only=True):
     url: str | None = None
     vouched: bool = False
     camera: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Where a real arm is, in words."""
+        return self.url or f"the adapter {self.rig.adapter_serial}"
 
 
 class RunningLab:
