@@ -100,6 +100,7 @@ def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
     if PAGE.is_dir():
         app.router.add_get("/", _page("index.html"))
         app.router.add_static("/page", PAGE)
+    lab.bookings.ask_whether_occupied(lambda arm: _occupied(lab.desks[arm]))
     app.on_startup.append(lambda _: lab.start())
     app.on_shutdown.append(lambda _: lab.close("the server ends"))
     return app
@@ -338,6 +339,7 @@ class _Reception:
         wish = await _body(request, wire.BookingWish)
         desk = self._at(wish.arm, visitor)
         waiting = desk.lease.brief(time.monotonic()).waiting
+        left_s = _left_to_others(desk, visitor)
         slot = self._lab.bookings.book(
             desk.arm,
             visitor.user,
@@ -345,6 +347,7 @@ class _Reception:
             wish.minutes,
             time.time(),
             allowed_until_s=float(visitor.grant.expires_s),
+            driven_until_s=None if left_s is None else time.time() + left_s,
             queue_min=waiting * self._lab.settings.lease.slot_s / _MINUTE_S,
         )
         self._lab.calendar_changed()
@@ -472,6 +475,20 @@ class _Reception:
 def _may_read(visitor: Visitor, entry: Entry) -> bool:
     arm = entry.data.arm if isinstance(entry.data, Deed) else ""
     return not arm or visitor.grant.covers(arm)
+
+
+def _left_to_others(desk: ArmDesk, visitor: Visitor) -> float | None:
+    """For how long somebody else will have the arm, seconds; None if nobody has, or for no end in sight."""
+    driver, end_s = desk.lease.driver, desk.lease.slot_end_s
+    # Those who see to an arm have no slot but one that is in the calendar: only their token ends, some day.
+    if driver is None or driver.user == visitor.user or end_s is None or may(driver.role, Action.CONFIRM):
+        return None
+    return end_s - time.monotonic()
+
+
+def _occupied(desk: ArmDesk) -> bool:
+    """Whether somebody has the arm, or keeps it still."""
+    return desk.lease.driver is not None or bool(desk.lease.frozen or desk.lease.latched)
 
 
 def _rig_of(journal: Path) -> str | None:

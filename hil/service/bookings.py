@@ -7,6 +7,7 @@ Arms count as not ready until the service has said otherwise: nothing is lent af
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -64,7 +65,7 @@ class BookingRules(Record, frozen=True):
         shortest_min: of one slot.
         days_ahead: how far the calendar goes.
         open_slots: that one person may have on one arm, those that are not over.
-        claim_min: a slot whose owner has not come by then is free for others.
+        claim_min: a slot whose owner has not come by then is free for others; counted from when the arm could be had.
     """
 
     longest_min: Annotated[float, Meta(ge=1, le=240)] = 60.0
@@ -115,6 +116,8 @@ class Bookings:
     def __init__(self, path: Path | str, rules: BookingRules) -> None:
         self._path, self._rules = str(path), rules
         self._conditions: dict[str, tuple[Condition, str]] = {}
+        self._occupied: Callable[[str], bool] = lambda arm: False
+        self._hindered_s: dict[str, float] = {}
         with self._errors():
             if self._path != IN_MEMORY:
                 # Names of people are in it, so that nobody else reads it.
@@ -145,6 +148,10 @@ class Bookings:
         """The service says how an arm is."""
         self._conditions[arm] = (condition, reason)
 
+    def ask_whether_occupied(self, occupied: Callable[[str], bool]) -> None:
+        """Learn, of an arm that is ready, whether somebody has it or keeps it still: nobody is late for it then."""
+        self._occupied = occupied
+
     def why_not(self, arm: str) -> str:
         """Why an arm cannot be booked, in words; empty if it can."""
         condition, reason = self._conditions.get(arm, (Condition.UNCHECKED, ""))
@@ -163,6 +170,7 @@ class Bookings:
         now_s: float,
         *,
         allowed_until_s: float = float("inf"),
+        driven_until_s: float | None = None,
         queue_min: float = 0.0,
     ) -> Slot:
         """Put a slot into the calendar.
@@ -174,7 +182,8 @@ class Bookings:
             minutes: how long.
             now_s: seconds since 1970.
             allowed_until_s: when the person's token ends.
-            queue_min: for how long those who wait will have the arm; nobody books past them.
+            driven_until_s: when somebody else's time at the arm ends; None if nobody drives, or for no end in sight.
+            queue_min: for how long those who wait will have the arm then; nobody books past them.
 
         Raises:
             BookingError: it cannot be had; says what is in the way.
@@ -187,7 +196,8 @@ class Bookings:
                     f"{user} has {len(open_slots)} slots on {arm} that are not over; "
                     f"allowed: {self._rules.open_slots}. Cancel one first"
                 )
-            earliest_s, length_s = now_s + queue_min * _MINUTE_S, minutes * _MINUTE_S
+            driven_s = 0.0 if driven_until_s is None else max(0.0, driven_until_s - now_s)
+            earliest_s, length_s = now_s + driven_s + queue_min * _MINUTE_S, minutes * _MINUTE_S
             begin_s = self._next_free(arm, length_s, earliest_s) if begin_s is None else begin_s
             self._check_time(user, begin_s, begin_s + length_s, now_s, allowed_until_s)
             self._check_free(arm, begin_s, begin_s + length_s, earliest_s)
@@ -222,9 +232,15 @@ class Bookings:
         return self._slots("SELECT * FROM slots WHERE arm = ? AND end_s > ? ORDER BY begin_s", arm, now_s)
 
     def reserved(self, arm: str, now_s: float) -> Reserved:
-        """Who has the arm now, and until when. A slot that nobody came for is over after a while."""
+        """Who has the arm now, and until when.
+
+        A slot that nobody came for is over after a while, which is counted from when the arm could be had: to be asked
+        about once a second.
+        """
+        if self._hindered(arm):
+            self._hindered_s[arm] = now_s
         slot = self._one("SELECT * FROM slots WHERE arm = ? AND begin_s <= ? AND end_s > ?", arm, now_s, now_s)
-        if slot is not None and not slot.claimed and now_s >= slot.begin_s + self._rules.claim_min * _MINUTE_S:
+        if slot is not None and not slot.claimed and self._too_late(slot, now_s):
             with self._change():
                 self._end(slot, now_s)
             slot = None
@@ -290,6 +306,15 @@ class Bookings:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
+    def _hindered(self, arm: str) -> bool:
+        """Whether whoever has booked the arm could not have it now."""
+        condition, _ = self._conditions.get(arm, (Condition.UNCHECKED, ""))
+        return condition is not Condition.READY or self._occupied(arm)
+
+    def _too_late(self, slot: Slot, now_s: float) -> bool:
+        could_come_s = max(slot.begin_s, self._hindered_s.get(slot.arm, slot.begin_s))
+        return now_s >= could_come_s + self._rules.claim_min * _MINUTE_S
+
     def _check_can_be_had(self, arm: str, minutes: float) -> None:
         if why_not := self.why_not(arm):
             raise BookingError(f"{why_not}. It can be booked once that is mended")
@@ -315,7 +340,12 @@ class Bookings:
                 "Ask for another time, or for the next free one"
             )
         if begin_s < earliest_s:
-            raise BookingError(f"others wait for {arm} until about {clock_text(earliest_s)}. Ask for a later time")
+            # Up to the full minute: what is said here, and asked for then, must not be refused.
+            from_s = math.ceil(earliest_s / _MINUTE_S) * _MINUTE_S
+            raise BookingError(
+                f"others drive {arm} or wait for it; it can be booked from {clock_text(from_s)}. "
+                "Ask for that time or a later one, or for the next free one"
+            )
 
     def _next_free(self, arm: str, length_s: float, earliest_s: float) -> float:
         free_s = earliest_s

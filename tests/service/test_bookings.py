@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from hil.errors import ConfigError
 from hil.service.bookings import IN_MEMORY, BookingError, BookingRules, Bookings, Condition, Reserved
+from hil.service.grants import clock_text
 
 NOW_S = 1_800_000_000.0
 MINUTE_S = 60.0
@@ -116,9 +117,68 @@ def test_a_slot_of_an_arm_that_is_not_one_s_own_is_as_if_it_were_not_there(booki
 
 
 def test_nobody_books_past_those_who_wait(bookings: Bookings) -> None:
-    with pytest.raises(BookingError, match="others wait"):
+    with pytest.raises(BookingError, match="others drive a or wait for it"):
         bookings.book("a", "Cem", NOW_S, 10, NOW_S, queue_min=40)
     assert bookings.book("a", "Cem", None, 10, NOW_S, queue_min=40).begin_s == NOW_S + 40 * MINUTE_S
+
+
+def test_nobody_books_into_the_time_of_somebody_who_drives_and_the_refusal_says_from_when(bookings: Bookings) -> None:
+    driven_s = NOW_S + 12.3 * MINUTE_S
+    queue = {"driven_until_s": driven_s, "queue_min": 30}
+    with pytest.raises(BookingError, match="others drive a") as refused:
+        bookings.book("a", "Cem", NOW_S, 10, NOW_S, **queue)
+    said_s = NOW_S + 43 * MINUTE_S
+    assert f"it can be booked from {clock_text(said_s)}" in str(refused.value)
+    with pytest.raises(BookingError, match="others drive a"):
+        bookings.book("a", "Cem", driven_s, 10, NOW_S, **queue)
+    assert bookings.book("a", "Cem", said_s, 10, NOW_S, **queue)
+    assert bookings.book("a", "Dia", None, 10, NOW_S, driven_until_s=driven_s).begin_s == driven_s
+
+
+def test_a_driver_s_time_that_is_over_hinders_nobody(bookings: Bookings) -> None:
+    assert bookings.book("a", "Cem", NOW_S, 10, NOW_S, driven_until_s=NOW_S - 1).begin_s == NOW_S
+
+
+@pytest.mark.parametrize("condition", [Condition.CLEARING, Condition.FAULT, Condition.AWAY])
+def test_who_cannot_have_the_arm_is_not_late_for_it(bookings: Bookings, condition: Condition) -> None:
+    slot = bookings.book("a", "Ana", NOW_S, 60, NOW_S)
+    bookings.set_condition("a", condition)
+    for minute in range(20):
+        assert bookings.reserved("a", NOW_S + minute * MINUTE_S).slot == slot
+    bookings.set_condition("a", Condition.READY)
+    assert bookings.reserved("a", NOW_S + 23.9 * MINUTE_S).slot == slot
+    assert bookings.reserved("a", NOW_S + 24 * MINUTE_S).slot is None
+
+
+def test_while_another_has_the_arm_nobody_is_late_for_it(bookings: Bookings) -> None:
+    slot = bookings.book("a", "Ana", NOW_S, 60, NOW_S)
+    had = {"a"}
+    bookings.ask_whether_occupied(had.__contains__)
+    for minute in range(20):
+        assert bookings.reserved("a", NOW_S + minute * MINUTE_S).slot == slot
+    had.clear()
+    assert bookings.reserved("a", NOW_S + 23.9 * MINUTE_S).slot == slot
+    assert bookings.reserved("a", NOW_S + 24 * MINUTE_S).slot is None
+
+
+def test_time_in_which_an_arm_could_not_be_had_before_a_slot_is_no_excuse_in_it(bookings: Bookings) -> None:
+    slot = bookings.book("a", "Ana", NOW_S + 600, 60, NOW_S)
+    bookings.set_condition("a", Condition.CLEARING)
+    bookings.reserved("a", NOW_S)
+    bookings.set_condition("a", Condition.READY)
+    assert bookings.reserved("a", slot.begin_s + 5 * MINUTE_S).slot is None
+
+
+def test_after_a_restart_nobody_is_late_before_the_arms_were_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "bookings.sqlite"
+    before = Bookings(path, BookingRules())
+    before.set_condition("a", Condition.READY)
+    slot = before.book("a", "Ana", NOW_S, 60, NOW_S)
+    before.close()
+    with contextlib.closing(Bookings(path, BookingRules())) as after:
+        assert after.reserved("a", NOW_S + 10 * MINUTE_S).slot == slot
+        after.set_condition("a", Condition.READY)
+        assert after.reserved("a", NOW_S + 15 * MINUTE_S).slot is None
 
 
 def test_free_time_lasts_until_the_next_slot(bookings: Bookings) -> None:

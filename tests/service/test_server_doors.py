@@ -8,14 +8,16 @@ import json
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiohttp import WSMsgType
-from lab_server import PATIENCE_S, TOKEN_KEY, Served, run, served
+from lab_server import PATIENCE_S, PATIENT, TOKEN_KEY, Served, run, served
 from tokens_of_people import grant, token
 
 from hil.runtime.wiring import load_rig
 from hil.service import places, wire
 from hil.service.audit_reading import query, verify
+from hil.service.bookings import BookingRules
 from hil.service.doors import FAILURES, FAILURES_S, Door, TooManyRefusedError
 from hil.service.keys import SigningKey
 from hil.service.revocation import HEADING, Revocations, revoke
@@ -365,6 +367,43 @@ def test_slots_are_booked_and_cancelled_and_others_do_not_see_whose_they_are(tmp
                 assert response.status == 400
             async with lab.session.delete(place, headers=bearer(token("Dee"))) as response:
                 assert (await response.json())["bookings"] == []
+
+    run(story)
+
+
+def test_a_slot_begins_after_the_time_of_who_drives_now_unless_that_is_oneself_or_a_teacher(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            await bookable(lab)
+            driver = await lab.join(token=token("Dee"))
+            await driver.drive()
+            end_s = time.time() + driver.lease["slot_left_s"]
+            now = {"arm": "arm-1", "begin_epoch_s": time.time() + 1.0, "minutes": 5.0}
+            refused = await post(lab, "/v1/bookings", token("Eve"), now, 400)
+            assert "it can be booked from" in str(refused["reason"])
+            later = token("Eve", expires_s=int(end_s) + 3600)
+            booked = await post(lab, "/v1/bookings", later, {**now, "begin_epoch_s": None})
+            (slot,) = booked["bookings"]
+            assert slot["begin_epoch_s"] > end_s - 10.0
+            assert (await post(lab, "/v1/bookings", token("Dee"), now | {"begin_epoch_s": time.time() + 1.0}))[
+                "granted"
+            ]
+
+    run(story)
+
+
+def test_a_teacher_who_drives_without_an_end_hinders_no_booking_and_makes_nobody_late(tmp_path: Path) -> None:
+    async def story() -> None:
+        hasty = msgspec.structs.replace(PATIENT, bookings=BookingRules(claim_min=1.0))
+        async with served(tmp_path, keyed=True, settings=hasty) as lab:
+            await lab.ready()
+            await bookable(lab)
+            teacher = await lab.join(token=token("Tia", Role.TEACH))
+            await teacher.drive()
+            wish = {"arm": "arm-1", "begin_epoch_s": None, "minutes": 5.0}
+            assert (await post(lab, "/v1/bookings", token("Dee"), wish))["granted"]
+            assert lab.lab.bookings.reserved("arm-1", time.time() + 200.0).slot is not None
 
     run(story)
 
