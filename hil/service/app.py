@@ -389,8 +389,6 @@ class _Reception:
         visitor = self._visitor(request, Action.UPLOAD)
         upload = await _body(request, wire.Upload)
         desk = self._at(upload.arm, visitor)
-        if upload.language == "curve":
-            raise CommandError("language curve given; this server previews: task, melfa")
         start = upload.start or desk.live.pose
         if start is None:
             raise InterlockError("where the arm stands is not known; give a start pose", ["known pose"])

@@ -667,7 +667,7 @@ class Upload(Record, frozen=True, kw_only=True):
     """A task or program to be previewed for an arm; never executed but as what it says it is.
 
     Attributes:
-        language: ``task`` (TOML), ``curve`` (TOML) or ``melfa`` (MELFA-BASIC IV).
+        language: ``task`` (TOML) or ``melfa`` (MELFA-BASIC IV).
         text: the file.
         points: positions of a MELFA program, as their file.
         start: pose in which the motion begins, per axis; None for where the arm stands.
@@ -675,7 +675,7 @@ class Upload(Record, frozen=True, kw_only=True):
 
     v: Literal[1] = 1
     arm: Name
-    language: Literal["task", "curve", "melfa"]
+    language: Literal["task", "melfa"]
     name: Name
     text: Annotated[str, msgspec.Meta(max_length=MAX_UPLOAD_BYTES)]
     points: Annotated[str, msgspec.Meta(max_length=MAX_UPLOAD_BYTES)] = ""

@@ -264,8 +264,9 @@ def test_what_cannot_be_planned_is_refused_with_words_and_executes_nothing(tmp_p
                 answer = await post(lab, "/v1/previews", "", upload)
                 assert not answer["ok"]
                 assert answer["notes"]
-            upload = {"arm": "arm-1", "language": "python", "name": "bad", "text": ""}
-            assert (await post(lab, "/v1/previews", "", upload, 400))["code"] == "malformed"
+            for language in ("python", "curve"):
+                upload = {"arm": "arm-1", "language": language, "name": "bad", "text": ""}
+                assert (await post(lab, "/v1/previews", "", upload, 400))["code"] == "malformed"
 
     run(story)
 
