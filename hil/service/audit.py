@@ -246,6 +246,7 @@ class AuditLog:
         if self._file is not None:
             self._append(Head(signature=self._key.sign(signed_bytes("head", self._chain))), now)
             self._file.close()
+            self._file = None
         self._day = _day(now.epoch_s)
         with disk_errors(self._folder):
             path = self._folder / f"{self._n:010d}-{self._day}{SUFFIX}"

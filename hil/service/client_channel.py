@@ -217,8 +217,8 @@ class ClientChannel:
         self._heard_s = time.monotonic()
         self._clock = first.now_s, self._heard_s
         self._held_until_s = float("-inf")
-        self.connected = True
         await self._send(wire.Watch(seq=self._next(), rate_hz=self._rate_hz))
+        self.connected = True
         return socket
 
     async def _keep(self, socket: aiohttp.ClientWebSocketResponse) -> None:
@@ -244,16 +244,17 @@ class ClientChannel:
             tries += 1
             try:
                 socket = await self._dial()
+                if self._wants_lease:
+                    await self._send(wire.Claim(seq=self._next(), wait=False))
             except RefusedByLabError as error:
                 if error.refused.code in _FINAL:
                     self._end(str(error))
                     return None
             except LinkError:
-                continue
+                # Lost again at once: nothing may look connected that is not.
+                self.connected, self._socket = False, None
             else:
                 self._say("connected again; what moved before does not go on by itself")
-                if self._wants_lease:
-                    await self._send(wire.Claim(seq=self._next(), wait=False))
                 return socket
 
     async def _live(self, socket: aiohttp.ClientWebSocketResponse) -> str:

@@ -80,8 +80,11 @@ class House(Protocol):
         """Somebody has the arm now; if it is booked for that person, the booking is taken up."""
         ...
 
-    def extend(self, arm: str, user: str, minutes: float) -> None:
-        """Make this person's booking, if there is one now, longer. Raises HilError if that cannot be."""
+    def extend(self, arm: str, user: str, minutes: float, until_epoch_s: float | None) -> None:
+        """Make this person's booking, if there is one now, longer, to the token's end at most.
+
+        Raises HilError if that cannot be.
+        """
         ...
 
     def end_booking(self, arm: str, user: str) -> None:
@@ -144,6 +147,7 @@ class ArmDesk:
         self._armed_share: float | None = None
         self._set_going = False
         self._planning: asyncio.Task[None] | None = None
+        self._called_off = ""
         self._loaded_s = float("-inf")
         self._picture_said = False
         self._condition: tuple[Condition, str] | None = None
@@ -178,6 +182,9 @@ class ArmDesk:
             return
         if channel.number not in self.channels:
             return  # it was told goodbye, and its line is about to be closed
+        # Whoever does not drive says nothing about the line of who does.
+        if isinstance(message, wire.Beat | wire.Command) and self.lease.is_driver(channel.number):
+            self.live.heard(max(0.0, now_s - message.issued_s))
         facts = self._gate_facts(message, visitor, now_s)
         verdict = self.gate.judge(message, party, visitor.grant, facts)
         if self._house.trouble and isinstance(message, wire.Command):
@@ -274,8 +281,6 @@ class ArmDesk:
             # One that was held against another box would have to be previewed again.
             if kept is not None and kept.box == visitor.grant.box:
                 motion = MotionFacts(user=visitor.user, peak_share=kept.peak_share, box=kept.box)
-        if isinstance(message, wire.Beat | wire.Command):
-            self.live.heard(max(0.0, now_s - message.issued_s))
         return Facts(
             now_s=now_s,
             now_epoch_s=time.time(),
@@ -320,7 +325,8 @@ class ArmDesk:
             case wire.LeaveQueue():
                 self._apply(lease.leave_queue(party, now_s))
             case wire.Renew(epoch=epoch, minutes=minutes):
-                self._house.extend(self.arm, party.user, minutes)
+                lease.check_renewal(party, epoch, self.facts(now_s))
+                self._house.extend(self.arm, party.user, minutes, channel.visitor.until_epoch_s)
                 self._apply(lease.renew(party, epoch, minutes, now_s, self.facts(now_s)))
             case wire.Release(epoch=epoch):
                 self._apply(lease.release(party, epoch, now_s))
@@ -378,6 +384,7 @@ class ArmDesk:
                     raise CommandError(f"a jog of single axes takes {len(axes)} amounts, one per axis") from None
                 self._send(JogHold(seq=self._next_jog(), issued_s=now_s, move=move))
             case wire.JogRelease():
+                self._called_off = "the jog was let go of"
                 self._send(JogRelease(seq=self._next_jog()))
             case wire.JogStep(move=move):
                 self._send(JogStep(move=move))
@@ -418,6 +425,7 @@ class ArmDesk:
         grant = channel.visitor.grant
         job = Job(arm=self.arm, language="move", name=type(message).__name__.lower(), start=start, goal=goal,
                   speed_percent=100.0 * verdict.speed_share, box=grant.box)  # fmt: skip
+        self._called_off = ""
         work = self._planned(channel, party, message, verdict, job, self.lease.epoch)
         self._planning = asyncio.get_running_loop().create_task(work)
 
@@ -440,6 +448,7 @@ class ArmDesk:
             lease = self.lease
             if not (lease.is_driver(party.channel) and lease.epoch == epoch and lease.held(now_s)):
                 raise InterlockError("the dead-man was released, or the lease has changed, meanwhile", ["dead-man"])
+            self._check_wanted()
             if not preview.ok:
                 refused = Verdict(code=Code.PREVIEW, reason=preview.words or "refused")
                 self._refuse(channel, message, refused, preview)
@@ -453,7 +462,14 @@ class ArmDesk:
         except HilError as error:
             self._refuse(channel, message, Verdict(code=Code.MODE, reason=str(error)))
         else:
-            self._accept(channel, message, verdict, f"a move of {preview.duration_s:.1f} s")
+            text = f"a move of {preview.duration_s:.1f} s"
+            self._accept(channel, message, verdict, text, digest=preview.digest)
+
+    def _check_wanted(self) -> None:
+        """What was asked for before it was planned is not made if anything stopped the arm, or would, meanwhile."""
+        why_not = self._called_off or self._house.trouble
+        if why_not:
+            raise InterlockError(f"called off while it was planned: {why_not}; ask again", ["a new request"])
 
     def _run(self, preview: Preview) -> None:
         """Load, arm and start; the loop refuses it if the arm does not stand where it begins."""
@@ -466,7 +482,7 @@ class ArmDesk:
 
     async def _park(self) -> None:
         """Park with nobody there, which the settings allow; only while nobody drives."""
-        start = self.live.pose
+        start, self._called_off = self.live.pose, ""
         try:
             if start is None:
                 raise InterlockError("where the arm stands is not known", ["known pose"])
@@ -477,6 +493,7 @@ class ArmDesk:
             lease = self.lease
             if lease.phase is not LeasePhase.CLEARING or lease.frozen or lease.latched or self.mode not in READY:
                 return
+            self._check_wanted()
             self._run(preview)
             self._house.note(Deed(who="", what="park", verdict="done", arm=self.arm, detail=_PARKER))
         except HilError as error:
@@ -490,8 +507,10 @@ class ArmDesk:
                 case leases.Hold(reason=reason):
                     self._halt(Stop(reason=reason))
                 case leases.LetGo(reason=reason):
-                    # One that comes in after the motion must not disarm the next.
-                    if self.mode in WRITING or self._set_going:
+                    self._called_off = reason
+                    # One that comes in after the motion must not disarm the next. A pose that was confirmed, and
+                    # that the loop has still to see for itself, leads to motion though nothing moves yet.
+                    if self.mode in WRITING or self.mode is Mode.UNKNOWN_POSE or self._set_going:
                         self._halt(Stop(reason=reason))
                 case leases.Freeze(reason=reason):
                     self._halt(EmergencyStop(reason=reason))
@@ -510,6 +529,7 @@ class ArmDesk:
     def _halt(self, request: Stop | EmergencyStop) -> None:
         """Stop the arm; where there is none, or nothing moves or could, there is nothing to stop."""
         self._armed_share = None
+        self._called_off = request.reason or "stopped"
         if self.process is not None and not self.process.away:
             self.process.send(request)
 
@@ -604,10 +624,11 @@ class ArmDesk:
         now_s = time.monotonic()
         self.live.take(report, now_s)
         self._coming_up.begun(report.mode)
-        if self.process is not None and self.process.settled and report.mode not in WRITING:
-            self._set_going = False
-        if report.mode not in (Mode.ARMED, Mode.STREAMING):
-            self._armed_share = None
+        # What the report says is from before something that the loop has still to take.
+        if self.process is not None and self.process.settled:
+            self._set_going = self._set_going and report.mode in WRITING
+            if report.mode not in (Mode.ARMED, Mode.STREAMING):
+                self._armed_share = None
         for event in report.events:
             self.tell(NoticeKind.LOOP, event)
         self.audience.show(now_s, lambda: wire.encode(self.telemetry(now_s)))
@@ -658,12 +679,17 @@ class ArmDesk:
             camera=self.camera is not None,
         )
 
-    def _accept(self, channel: Channel, message: wire.ClientMessage, verdict: Verdict, text: str) -> None:
+    def _accept(
+        self, channel: Channel, message: wire.ClientMessage, verdict: Verdict, text: str, digest: str = ""
+    ) -> None:
         moves = isinstance(message, wire.Command)
         share = verdict.speed_share if moves else None
         channel.send(wire.Accepted(to=message.seq, now_s=time.monotonic(), speed_share=share, text=text))
+        if isinstance(message, wire.ArmMotion | wire.Start):
+            digest = message.digest
         if not isinstance(message, wire.Watch):
-            self._note(channel.visitor, _name(message), "done")
+            # By the digest, what somebody did is found again in the journal of the motion.
+            self._note(channel.visitor, _name(message), "done", digest)
 
     def _refuse(
         self, channel: Channel, message: wire.ClientMessage, verdict: Verdict, preview: Preview | None = None

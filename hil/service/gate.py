@@ -344,9 +344,11 @@ class Gate:
         held = isinstance(message, wire.JogHold)
         age_s = self._age(message, facts, settings.hold_age_s if held else settings.step_age_s)
         share = min(grant.speed_share, self._picture_share(message, party, facts))
+        if not isinstance(message, wire.ArmMotion | wire.Start):
+            share = min(share, max(share_by_age(age_s, last_s=settings.hold_age_s), LEAST_BY_AGE))
         if isinstance(message, wire.JogHold | wire.JogStep | wire.ArmJog):
-            by_age = share_by_age(age_s, last_s=settings.hold_age_s)
-            share = min(share, max(by_age, LEAST_BY_AGE), facts.budget_share)
+            # What is planned, or previewed, stops on its path, which was looked at as a whole.
+            share = min(share, facts.budget_share)
         if isinstance(message, wire.ArmJog | wire.Go | wire.Gripper):
             share = min(share, message.speed_share)
         return share

@@ -307,14 +307,10 @@ class Lease:
             InterlockError: from anyone but the driver, or somebody else's time would be taken.
         """
         now_s = self._pass(now_s)
-        self._driver_only(party, epoch)
+        self.check_renewal(party, epoch, facts)
         before_s = self.slot_end_s
         if before_s is None:
             return ()
-        if self._queue:
-            raise InterlockError(f"{self.arm}: {len(self._queue)} wait for it; book another slot", ["an empty queue"])
-        if facts.reserved_for not in ("", party.user):
-            raise InterlockError(f"{self.arm} is booked from now on; book another slot", ["a free calendar"])
         wanted_s = now_s + min(60.0 * minutes, self.settings.slot_s)
         end_s = _earliest(wanted_s, facts.until_s, self._token_s)
         assert end_s is not None
@@ -322,6 +318,20 @@ class Lease:
             raise InterlockError(f"{self.arm}: the slot cannot be made longer; book another", ["a free calendar"])
         self._set_end(end_s)
         return (Changed(reason=f"the slot ends in {(end_s - now_s) / 60.0:.1f} min"),)
+
+    def check_renewal(self, party: Party, epoch: int, facts: ArmFacts) -> None:
+        """Whether the driver may ask for more time at all.
+
+        Raises:
+            InterlockError: from anyone but the driver, or somebody else's time would be taken.
+        """
+        self._driver_only(party, epoch)
+        if self.slot_end_s is None:
+            return
+        if self._queue:
+            raise InterlockError(f"{self.arm}: {len(self._queue)} wait for it; book another slot", ["an empty queue"])
+        if facts.reserved_for not in ("", party.user):
+            raise InterlockError(f"{self.arm} is booked from now on; book another slot", ["a free calendar"])
 
     def release(self, party: Party, epoch: int, now_s: float) -> Effects:
         """The driver gives the lease back.

@@ -91,7 +91,8 @@ def _read_line(path: Path, number: int, line: str) -> tuple[str, float]:
 
 def _append(path: Path, name: str, epoch_s: float, reason: str) -> None:
     moment = datetime.datetime.fromtimestamp(epoch_s, datetime.UTC).isoformat(timespec="seconds")
-    line = f"{name} {moment} {' '.join(reason.split())}\n"
+    # Whoever mended the list by hand may have left its last line open.
+    line = f"\n{name} {moment} {' '.join(reason.split())}\n"
     try:
         # One write, so that two people who revoke at once do not mix their lines.
         handle = os.open(path, os.O_WRONLY | os.O_APPEND)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -171,6 +172,8 @@ class RunningLab:
         self._refresh_calendar()
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._beat()), loop.create_task(self._look_round())]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
         self._tasks.append(loop.create_task(self.previews.warm_up()))
 
     async def close(self, reason: str) -> None:
@@ -193,6 +196,15 @@ class RunningLab:
         with contextlib.suppress(JournalError):
             self._audit.close(reason, _now())
         self.bookings.close()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """One of the lab's own tasks is over; before the lab's end that is a fault, and no arm is driven with it."""
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        self.trouble = "the lab has a fault of its own; tell its owner"
+        self.say(f"{self.trouble}: {type(error).__name__}: {error}. Nothing moves until the server is started anew")
+        for desk in self.desks.values():
+            desk.hold(self.trouble)
 
     async def _beat(self) -> None:
         """A sign of life for the workers, and time for leases; a late one is not made up for."""
@@ -269,11 +281,12 @@ class RunningLab:
             with contextlib.suppress(HilError):
                 self.bookings.claim(found.slot.id, user, time.time())
 
-    def extend(self, arm: str, user: str, minutes: float) -> None:
-        """Make this person's booking longer, if there is one now."""
+    def extend(self, arm: str, user: str, minutes: float, until_epoch_s: float | None) -> None:
+        """Make this person's booking longer, if there is one now; the token's end is the latest."""
         found = self._reserved.get(arm)
         if found is not None and found.slot is not None and found.slot.user == user:
-            self.bookings.extend(found.slot.id, minutes, time.time())
+            allowed_until_s = math.inf if until_epoch_s is None else until_epoch_s
+            self.bookings.extend(found.slot.id, minutes, time.time(), allowed_until_s=allowed_until_s)
             self._refresh_calendar()
 
     def end_booking(self, arm: str, user: str) -> None:

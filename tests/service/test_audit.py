@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 import sys
 from pathlib import Path
@@ -278,6 +280,21 @@ def test_a_disk_that_was_full_for_a_moment_leaves_no_torn_line(tmp_path: Path) -
     log.close("test", at(5))
     assert whole(tmp_path)
     assert [entry.data.what for entry in query(tmp_path) if isinstance(entry.data, Deed)] == ["before", "after"]
+
+
+def test_a_new_day_s_file_that_cannot_be_made_is_said_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = opened(tmp_path)
+
+    def full(*given: object) -> int:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "open", full)
+    for second in (DAY_S, DAY_S + 1):
+        with pytest.raises(JournalError):
+            log.note(deed(), at(second))
+    log.close("test", at(DAY_S + 2))
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:

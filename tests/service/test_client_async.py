@@ -166,6 +166,29 @@ def test_after_a_lost_line_the_lease_comes_back_and_the_motion_does_not(tmp_path
     run(story)
 
 
+def test_a_line_that_breaks_again_while_the_lease_is_asked_for_is_tried_again(tmp_path: Path) -> None:
+    class Unlucky(AsyncArm):
+        breaks = 0
+
+        async def _send(self, message: wire.FromClient) -> None:
+            if isinstance(message, wire.Claim) and self.breaks:
+                self.breaks -= 1
+                raise LinkClosed("broken again", port="test")
+            await super()._send(message)
+
+    async def story() -> None:
+        async with served(tmp_path) as lab, Unlucky(Access(url=lab.url), "arm-1") as arm:
+            await lab.ready()
+            await arm.claim()
+            arm.breaks = 2
+            await cut(arm)
+            assert await arm.until(lambda: arm.breaks == 1, 10.0)
+            assert not arm.connected
+            assert await arm.until(lambda: arm.drives, 20.0)
+
+    run(story)
+
+
 def test_whoever_waits_for_an_answer_is_told_that_the_line_is_lost(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab, at(lab) as arm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -286,6 +287,63 @@ def test_a_dead_man_that_is_let_go_stops_a_motion_that_the_loop_has_not_even_beg
             assert kinds(worker.sent)[-2:] == ["Start", "Stop"]
             worker.held_up = False
             await lab.reach(Mode.HOLDING)
+
+    run(story)
+
+
+def test_a_watcher_s_old_messages_do_not_count_as_the_driver_s_slow_line(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person, other = await lab.join(name="Ann"), await lab.join(name="Bob")
+            await person.drive()
+            person.fall_silent()
+            late = {"arm": "arm-1", "epoch": person.lease["epoch"], "issued_s": other.now_s() - 30.0}
+            assert (await other.ask("beat", held=True, **late))["type"] == "refused"
+            budget = lab.lab.desks["arm-1"].live.stop(silence_s=0.25, now_s=time.monotonic() + 1.0)
+            assert budget is not None and budget.input_ms < 10_000.0
+
+    run(story)
+
+
+def test_a_step_is_held_against_its_arming_also_after_a_report_from_before_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person, worker, desk = await lab.join(), lab.workers["arm-1"], lab.lab.desks["arm-1"]
+            await person.drive()
+            # Where there is room, so that the stop budget allows more than a slow line does.
+            assert (await person.order("go", to="home", speed_share=1.0))["type"] == "accepted"
+            await lab.reach(Mode.STREAMING)
+            await lab.reach(Mode.IDLE)
+            worker.held_up = True
+            assert (await person.order("arm_jog", speed_share=1.0))["speed_share"] > 0.3
+            assert desk.live.report is not None
+            desk.report_came(desk.live.report)
+            worker.held_up = False
+            await lab.reach(Mode.ARMED)
+            late = await person.order("jog_step", move=STEP, issued_s=person.now_s() - 0.6)
+            assert late["code"] == "speed"
+
+    run(story)
+
+
+def test_who_lets_go_where_the_pose_is_not_known_calls_off_its_confirmation(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person, worker = await lab.join(), lab.workers["arm-1"]
+            await person.drive()
+            await person.ask("emergency_stop")
+            await lab.reach(Mode.ESTOP)
+            await person.ask("stop", reason="so that nothing is driven by itself")
+            await person.order("reset")
+            await lab.reach(Mode.UNKNOWN_POSE)
+            await person.hold()
+            before = len(worker.sent)
+            person.held = False
+            assert not (await person.beat())["held"]
+            assert "Stop" in kinds(worker.sent[before:])
 
     run(story)
 

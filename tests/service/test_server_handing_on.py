@@ -6,10 +6,11 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
-from lab_server import PATIENCE_S, PATIENT, Person, Served, kinds, run, served
+from lab_server import PATIENCE_S, PATIENT, Person, Served, kinds, run, said, served
 from tokens_of_people import token
 
 from hil.service.audit import Deed
@@ -39,6 +40,11 @@ async def go(lab: Served, person: Person, to: str) -> None:
     assert answer["type"] == "accepted", answer
     await lab.reach(Mode.STREAMING)
     await lab.reach(Mode.IDLE)
+
+
+async def more_time(person: Person, minutes: float) -> dict[str, Any]:
+    """Ask for a longer slot."""
+    return await person.ask("renew", arm="arm-1", epoch=person.lease["epoch"], minutes=minutes)
 
 
 async def give_back(person: Person) -> None:
@@ -205,6 +211,38 @@ def test_an_arm_is_lent_to_nobody_while_the_service_still_plans_a_move_of_it(tmp
     run(story)
 
 
+def test_more_time_that_is_refused_leaves_the_booking_as_it_was(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            books, now_s = lab.lab.bookings, time.time()
+            slot = books.book("arm-1", "Ann", now_s, 10, now_s)
+            lab.lab.calendar_changed()
+            person, pupil = await lab.join(token=token("Ann")), await lab.join(token=token("Bob"))
+            await person.drive()
+            assert (await pupil.ask("claim", wait=True))["type"] == "accepted"
+            assert "1 wait" in (await more_time(person, 10))["reason"]
+            assert [each.end_s for each in books.slots("arm-1", now_s)] == [slot.end_s]
+
+    run(story)
+
+
+def test_a_booking_is_not_made_longer_than_its_token(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            books, now_s = lab.lab.bookings, time.time()
+            books.book("arm-1", "Ann", now_s, 10, now_s)
+            lab.lab.calendar_changed()
+            ends_s = int(now_s) + 720
+            person = await lab.join(token=token("Ann", expires_s=ends_s))
+            await person.drive()
+            assert (await more_time(person, 60))["type"] == "accepted"
+            assert [each.end_s for each in books.slots("arm-1", now_s)] == [ends_s]
+
+    run(story)
+
+
 # -- the end of a token ----------------------------------------------------------------------------------
 
 
@@ -242,3 +280,28 @@ def test_the_audit_names_nobody(tmp_path: Path) -> None:
         "lease"
     }
     assert "Ann" not in json.dumps([str(deed) for deed in deeds])
+
+
+# -- the lab itself ---------------------------------------------------------------------------------------
+
+
+def test_a_fault_of_the_lab_s_own_is_said_and_nothing_moves_any_more(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            person, desk = await lab.join(), lab.lab.desks["arm-1"]
+            await person.drive()
+
+            def broken(now_s: float) -> None:
+                raise RuntimeError("a bug")
+
+            desk.look_round = broken  # type: ignore[method-assign]
+            async with asyncio.timeout(PATIENCE_S):
+                while not lab.lab.trouble:
+                    await asyncio.sleep(0.01)
+            assert any("RuntimeError: a bug" in words for words in said)
+            assert (await person.order("arm_jog", speed_share=0.5))["code"] == "unavailable"
+            assert kinds(lab.workers["arm-1"].sent)[-1] == "Stop"
+            assert (await person.ask("stop"))["type"] == "accepted"
+
+    run(story)

@@ -186,6 +186,13 @@ def test_a_revoked_token_is_refused_with_the_next_message(checker: TokenChecker,
     checker.recheck(second, NOW_S)
 
 
+def test_a_list_whose_last_line_somebody_left_open_loses_no_revocation(checker: TokenChecker, revoked: Path) -> None:
+    with revoked.open("a") as file:
+        file.write("# mended by hand")
+    revoke(revoked, grant().token_id, grant().expires_s, "lost")
+    assert flaw(checker, issue(grant(), KEY)) is Flaw.REVOKED
+
+
 def test_all_tokens_made_until_now_can_be_revoked_at_once(checker: TokenChecker, revoked: Path) -> None:
     revoke_all(revoked, NOW_S - 60, "end of term")
     assert flaw(checker, issue(grant(), KEY)) is Flaw.REVOKED
