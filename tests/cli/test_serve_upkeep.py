@@ -65,7 +65,12 @@ def test_a_line_on_which_nothing_more_is_asked_for_is_closed(monkeypatch: pytest
     async def nothing(*_: object) -> None: ...
 
     lab = SimpleNamespace(
-        say=print, start=nothing, close=nothing, desks={"arm-1": None}, door=SimpleNamespace(keyed=True)
+        say=print,
+        start=nothing,
+        close=nothing,
+        desks={"arm-1": None},
+        door=SimpleNamespace(keyed=True),
+        bookings=SimpleNamespace(ask_whether_occupied=lambda _: None),
     )
 
     async def story() -> None:
