@@ -110,6 +110,7 @@ class ArmProcess:
         self._ended: Ended | None = None
         self._leaving = False
         self._asked = self._taken = 0
+        self._newest: type[Request] | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -133,6 +134,8 @@ class ArmProcess:
         if self._task is not None:
             if self._transport is None:
                 self._task.cancel()
+            else:
+                await self._see_it_end()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
@@ -148,9 +151,12 @@ class ArmProcess:
         if self._transport is None or self.away:
             raise InterlockError(f"{self.spec.rig.id} is not there: {self.away}", ["the arm"])
         urgent = all(isinstance(request, _STOPPING) for request in requests)
+        if urgent and self._newest is type(requests[-1]) and not self.settled:
+            # The same is on its way, and nothing came after it: whoever keeps pressing does not fill the mailbox.
+            return
         if not urgent and self._transport.get_write_buffer_size() > _MOST_UNSENT_BYTES:
             raise InterlockError(f"{self.spec.rig.id}: not sent, its worker does not take the requests before it", [])
-        self._asked += len(requests)
+        self._asked, self._newest = self._asked + len(requests), type(requests[-1])
         self._write(frame(Ask(requests=requests)))
 
     def beat(self) -> None:
@@ -187,22 +193,52 @@ class ArmProcess:
             self._ended = Ended(words=str(error), again=True)
             return False
         async with self._turn:
-            ours, theirs = socket.socketpair()
-            ours.setblocking(False)
-            await loop.create_connection(lambda: _ServerEnd(self._opened, self._heard, self._closed), sock=ours)
-            spawn = multiprocessing.get_context("spawn")
-            self._process = spawn.Process(target=run_arm, args=(spec, theirs), name=f"hil-arm-{self.spec.rig.id}")
-            self._process.start()
-            theirs.close()
+            try:
+                self._process = await self._begin(spec)
+            except OSError as error:
+                self._ended = Ended(words=f"its worker cannot be started: {error.strerror or error}", again=True)
+                return False
             waits = [loop.create_task(self._first.wait()), loop.create_task(self._gone.wait())]
             await asyncio.wait(waits, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
             for wait in waits:
                 wait.cancel()
-            if not self._first.is_set() and self._ended is None:
-                self._process.terminate()
+        if not self._first.is_set() and self._ended is None:
+            self._process.terminate()
+            await self._see_it_end()
         await self._gone.wait()
         await loop.run_in_executor(None, self._bury, self._process)
         return self._first.is_set()
+
+    async def _begin(self, spec: ArmSpec) -> BaseProcess:
+        """Start a worker, with a line to it.
+
+        Raises:
+            OSError: the system has no room for it.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            ours.setblocking(False)
+            process = multiprocessing.get_context("spawn").Process(
+                target=run_arm, args=(spec, theirs), name=f"hil-arm-{self.spec.rig.id}"
+            )
+            try:
+                process.start()
+            except OSError:
+                ours.close()
+                raise
+        await asyncio.get_running_loop().create_connection(
+            lambda: _ServerEnd(self._opened, self._heard, self._closed), sock=ours
+        )
+        return process
+
+    async def _see_it_end(self) -> None:
+        """Wait for a worker that was told to end; one that hangs is killed: its loop sees that and ends the stream."""
+        try:
+            async with asyncio.timeout(END_S):
+                await self._gone.wait()
+        except TimeoutError:
+            if self._process is not None:
+                self._process.kill()
 
     async def _located(self) -> ArmSpec:
         """What to start, with the port that the arm's adapter has now."""
@@ -221,7 +257,7 @@ class ArmProcess:
     # -- what comes from it ------------------------------------------------------------------------------
 
     def _opened(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
+        self._transport, self._newest = transport, None
         self._asked = self._taken = 0
         self._write(_BEAT)
 
