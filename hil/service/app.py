@@ -100,7 +100,6 @@ def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
     if PAGE.is_dir():
         app.router.add_get("/", _page("index.html"))
         app.router.add_static("/page", PAGE)
-    lab.bookings.ask_whether_occupied(lambda arm: _occupied(lab.desks[arm]))
     app.on_startup.append(lambda _: lab.start())
     app.on_shutdown.append(lambda _: lab.close("the server ends"))
     return app
@@ -189,9 +188,9 @@ class _Reception:
     # -- who ---------------------------------------------------------------------------------------------
 
     def _origin(self, request: web.Request) -> str:
-        if self._trust_proxy and (forwarded := request.headers.get("X-Forwarded-For")):
-            # The last one is what the proxy itself has seen.
-            return forwarded.rpartition(",")[2].strip()
+        if self._trust_proxy and (forwarded := request.headers.getall("X-Forwarded-For", [])):
+            # The last one is what the proxy itself has seen; it may stand in a line of its own.
+            return forwarded[-1].rpartition(",")[2].strip()
         return request.remote or ""
 
     def _check_host(self, request: web.Request) -> None:
@@ -482,11 +481,6 @@ def _left_to_others(desk: ArmDesk, visitor: Visitor) -> float | None:
     if driver is None or driver.user == visitor.user or end_s is None or may(driver.role, Action.CONFIRM):
         return None
     return end_s - time.monotonic()
-
-
-def _occupied(desk: ArmDesk) -> bool:
-    """Whether somebody has the arm, or keeps it still."""
-    return desk.lease.driver is not None or bool(desk.lease.frozen or desk.lease.latched)
 
 
 def _rig_of(journal: Path) -> str | None:

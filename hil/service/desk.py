@@ -224,6 +224,11 @@ class ArmDesk:
             for axis, position in zip(self.rig.axes, report.commanded, strict=True)
         )
 
+    @property
+    def occupied(self) -> bool:
+        """Whether somebody has the arm, or keeps it still."""
+        return self.lease.driver is not None or bool(self.lease.frozen or self.lease.latched)
+
     def facts(self, now_s: float) -> ArmFacts:
         """What the lease has to know."""
         user, until_s = self._house.reserved(self.arm, now_s)

@@ -130,13 +130,14 @@ class RunningLab:
         self._tasks: list[asyncio.Task[None]] = []
         first_epoch = int(time.time() * _EPOCHS_A_SECOND)
         self.desks: dict[str, ArmDesk] = {plan.arm: self._desk(plan, first_epoch) for plan in plans}
+        bookings.ask_whether_occupied(lambda arm: self.desks[arm].occupied)
 
     def _desk(self, plan: ArmPlan, first_epoch: int) -> ArmDesk:
         pictures = self.settings.pictures
         gate = GateSettings(
             picture_needed=pictures.needed,
-            picture_last_s=max(0.2, pictures.oldest_s),
-            picture_full_s=max(0.1, min(0.5, pictures.oldest_s / 2.0)),
+            picture_last_s=pictures.oldest_s,
+            picture_full_s=min(0.5, pictures.oldest_s / 2.0),
         )
         standing = Standing(
             real=plan.url is not None,

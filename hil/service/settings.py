@@ -85,7 +85,7 @@ class PictureSettings(Record, frozen=True):
     """
 
     needed: bool = False
-    oldest_s: Annotated[float, Meta(ge=0.1, le=10)] = 1.0
+    oldest_s: Annotated[float, Meta(ge=0.2, le=10)] = 1.0
 
 
 class ArmSettings(Record, frozen=True):

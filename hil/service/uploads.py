@@ -337,6 +337,9 @@ def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
         return Verdict(words=words, refusals=refusals)
     except (MemoryError, RecursionError) as error:
         return Verdict(words=f"the preview needs more than there is: {type(error).__name__}")
+    except Exception as error:
+        # A fault of ours: whoever sent it is not to blame, and the next one must not wait for a new process.
+        return Verdict(words=f"the preview has failed ({type(error).__name__}: {error}); tell the lab's owner")
 
 
 def _said(error: HilError) -> tuple[str, tuple[Refusal, ...]]:
@@ -405,6 +408,8 @@ def _motion(rig: Rig, job: Job) -> tuple[Motion, HilError | None]:
     from hil.motion.tasks import task_from_table
     from hil.robot import Robot
 
+    if job.start is not None and len(job.start) != len(rig.axes):
+        raise CommandError(f"start: {len(job.start)} positions given; allowed: {len(rig.axes)}, one per axis")
     if job.language == "move":
         assert job.start is not None
         return plan_joint_move(rig, job.start, job.goal, speed_percent=job.speed_percent), None
@@ -439,8 +444,6 @@ def _start(rig: Rig, positions: tuple[float, ...]) -> object:
     """A pose as a task says it, in degrees and millimetres."""
     from hil.motion.tasks import Start
 
-    if len(positions) != len(rig.axes):
-        raise CommandError(f"start: {len(positions)} positions given; allowed: {len(rig.axes)}, one per axis")
     of_kind: dict[AxisKind, dict[str, float]] = {kind: {} for kind in AxisKind}
     for axis, position in zip(rig.axes, positions, strict=True):
         of_kind[axis.kind][axis.name] = position / (DEG if axis.kind is AxisKind.REVOLUTE else MM)

@@ -70,7 +70,6 @@ def test_a_line_on_which_nothing_more_is_asked_for_is_closed(monkeypatch: pytest
         close=nothing,
         desks={"arm-1": None},
         door=SimpleNamespace(keyed=True),
-        bookings=SimpleNamespace(ask_whether_occupied=lambda _: None),
     )
 
     async def story() -> None:

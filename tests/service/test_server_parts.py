@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from aiohttp import web
@@ -220,6 +221,25 @@ def test_a_move_is_judged_by_the_rig_and_by_the_token() -> None:
     assert judge(rigs, Job(arm="arm", language="move", start=rig.park, goal=rig.home, box=wide)).ok
     beyond = tuple(axis.upper + 1.0 for axis in rig.axes)
     assert judge(rigs, Job(arm="arm", language="move", start=rig.park, goal=beyond)).refusals
+
+
+@pytest.mark.parametrize("language", ["task", "melfa", "move"])
+def test_a_start_of_the_wrong_length_is_refused_with_words(language: Literal["task", "melfa", "move"]) -> None:
+    rig = load_rig("rv2aj")
+    verdict = judge({"a": rig}, Job(arm="a", language=language, text="10 END", start=(0.0,), goal=rig.home))
+    assert not verdict.ok
+    assert f"1 positions given; allowed: {len(rig.axes)}" in verdict.words
+
+
+def test_a_fault_of_the_preview_s_own_is_words_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = load_rig("lynx6")
+
+    def broken(*given: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("hil.service.uploads._motion", broken)
+    verdict = judge({"a": rig}, Job(arm="a", language="move", start=rig.park, goal=rig.home))
+    assert "ZeroDivisionError: a bug" in verdict.words and "tell the lab's owner" in verdict.words
 
 
 def test_a_path_that_leads_out_of_the_box_is_refused() -> None:

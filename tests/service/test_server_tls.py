@@ -13,6 +13,7 @@ import pytest
 from aiohttp import ClientSession, WSMsgType, web
 from aiohttp.test_utils import TestServer
 from lab_server import Served, run, served
+from multidict import CIMultiDict
 from tokens_of_people import token
 
 from hil.errors import LinkError
@@ -22,6 +23,7 @@ from hil.service.audit_reading import query
 from hil.service.client import AsyncArm
 from hil.service.join import Join, join_text, read_join
 from hil.service.opening import tls_of
+from hil.service.rights import Role
 from hil.service.settings import load_lab
 from hil.service.setup import MadeLab, make_lab
 from hil.types import AxisJog, Mode
@@ -168,6 +170,19 @@ def test_pages_under_the_proxy_s_own_name_may_come_only_if_the_settings_say_that
         async with served(tmp_path, keyed=True, trust_proxy=trusted) as running:
             page = {"Authorization": f"Bearer {token('Dee')}", "Origin": "https://lab.example.org"}
             assert (await running.get("/v1/lab", headers=page))[0] == status
+
+    run(story)
+
+
+def test_what_a_visitor_says_of_its_own_address_counts_for_nothing_though_it_stands_in_a_line_of_its_own(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True, trust_proxy=True) as running:
+            said = CIMultiDict([("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", FAR)])
+            said["Authorization"] = f"Bearer {token('Tess', Role.TEACH)}"
+            assert (await running.get("/v1/audit", headers=said))[0] == 200
+        assert origins(tmp_path) == {"203.0.113.0/24"}
 
     run(story)
 
