@@ -258,6 +258,11 @@ class Host:
         """True while the loop's process runs."""
         return self._loop is not None and self._loop.is_alive()
 
+    @property
+    def recorded(self) -> bool:
+        """True while somebody keeps the journal."""
+        return self._recorder is not None and self._recorder.is_alive()
+
     def poll(self) -> None:
         """Give a sign of life and take what the loop has published."""
         self._mailbox.beat(time.monotonic())

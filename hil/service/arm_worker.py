@@ -206,6 +206,8 @@ class _Worker:
             host.events.clear()  # they have come with the records
             self._watch(now_s)
             self._report(now_s)
+            if not host.recorded and self._reports.mode not in _MOVING:
+                return "its journal is not kept any more, for the recorder has ended"
         return self._leave or told[0]
 
     def _listen(self, now_s: float) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from kill_rounds import children, holder
 
 from hil.model.rig import Rig
 from hil.runtime.host import Room
@@ -115,6 +116,30 @@ def test_a_silent_server_is_a_lost_driver_and_one_that_is_gone_ends_the_worker(r
     events = [event for entry in entries if entry.tick is not None for event in entry.tick.events]
     assert any("stop: the server is gone" in event for event in events)
     assert entries[-1].end is not None
+
+
+def test_an_arm_whose_recorder_was_killed_stops_and_begins_anew_with_another(rig: Rig, tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    worker = multiprocessing.get_context("spawn").Process(target=run_arm, args=(spec(rig, tmp_path), theirs))
+    worker.start()
+    theirs.close()
+    server = Server(ours)
+    try:
+        server.bring_up(rig)
+        server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
+        server.until(lambda: server.mode is Mode.STREAMING, beating=True)
+        assert worker.pid is not None
+        recorder = holder(children(worker.pid), lambda opened: opened.endswith(".mcap"))
+        assert recorder is not None
+        os.kill(recorder, signal.SIGKILL)
+        server.until(lambda: server.ended is not None, beating=True)
+        assert server.ended == Ended(words="its journal is not kept any more, for the recorder has ended", again=True)
+        assert server.mode is not Mode.STREAMING
+    finally:
+        server.close()
+        worker.join(PATIENCE_S)
+        worker.kill()
+        worker.join()
 
 
 def test_a_worker_that_is_killed_is_said_to_be_away_and_comes_back_with_an_unknown_pose(
