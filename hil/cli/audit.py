@@ -32,9 +32,12 @@ def verify(
     key: Annotated[
         Path | None, typer.Option(help="Public key of the audit; none: the lab's. Keep a copy elsewhere.")
     ] = None,
+    journals: Annotated[
+        bool, typer.Option(help="Also hold the journals of motion against what was signed; of many that takes minutes.")
+    ] = True,
     lab: LabFolder = Path(),
 ) -> None:
-    """Say whether the audit is whole and signed for, and the newest chain, to note it down."""
+    """Say whether audit and journals are as the service signed for them, and the newest chain, to note it down."""
     from hil.service.audit_reading import verify as verify_audit
     from hil.service.keys import PublicKey
     from hil.service.settings import load_lab
@@ -46,7 +49,21 @@ def verify(
     print(f"{loaded.path(audit.folder)}: {verdict.text}")
     if not verdict.whole:
         raise typer.Exit(1)
+    agree = not journals or _journals_agree(loaded.path(audit.folder), loaded.path("journals"))
     print(f"head {verdict.head}")
+    if not agree:
+        raise typer.Exit(1)
+
+
+def _journals_agree(audit: Path, journals: Path) -> bool:
+    from hil.service.journal_heads import check_journals
+
+    found = check_journals(audit, journals)
+    gone = f"; gone, deleted or kept elsewhere: {found.gone}" if found.gone else ""
+    print(f"{journals}: journals that agree with what the service signed: {found.agree}{gone}")
+    for words in found.wrong:
+        print(words)
+    return not found.wrong
 
 
 def show(

@@ -36,6 +36,12 @@ PACKING = ".packing"
 _PART = re.compile(r"_part-[0-9]{4,}$")
 _PROFILE = "hil-journal"
 _LARGEST_RECORD_BYTES = 256 << 20
+_TAIL_BYTES = 128 << 10
+_LONGEST_TAIL_BYTES = 16 << 20
+_MESSAGE = struct.Struct("<BQHIQQ")
+"""What stands before a message's own bytes: opcode, length from the channel on, channel, sequence, two times."""
+_MESSAGE_OPCODE = 5
+_OPENING = re.compile(rb'\{"n":([0-9]{1,18}),"chain":"([0-9a-f]{64})","data":\{')
 
 
 class Wiring(Enum):
@@ -456,6 +462,60 @@ def _refuse_more_records(rest: bytes, count: int, path: Path) -> None:
         raise _BrokenError(f"{path}: record {count} says that it is longer than it can be")
 
 
+def read_payloads(path: Path) -> Iterator[bytes]:
+    """Each whole record's own bytes, in the order of the file, for whoever computes the chain; see `read_journal`.
+
+    Raises:
+        JournalError: there is no such file, it is no journal, or a record is not framed as one.
+    """
+    for n, (_, message) in enumerate(_messages(path)):
+        opening = _OPENING.match(message.data)
+        if opening is None or not message.data.endswith(b"}"):
+            raise _BrokenError(f"{path}: record {n} is not written as this program writes")
+        yield message.data[opening.end() - 1 : -1]
+
+
+def newest_record(path: Path) -> tuple[int, str] | None:
+    """Number and chain of the last whole record of a journal that somebody is writing; only its end is read.
+
+    None for a packed journal, and where no record ends within the last 16 MiB.
+
+    Raises:
+        JournalError: the file cannot be read.
+    """
+    length = _TAIL_BYTES
+    with _open(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        while True:
+            begin = max(0, size - length)
+            try:
+                file.seek(begin)
+                tail = file.read(size - begin)
+            except OSError as error:
+                raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+            for opening in reversed(list(_OPENING.finditer(tail))):
+                if _is_whole(tail, opening):
+                    return int(opening[1]), opening[2].decode("ascii")
+            if begin == 0 or length >= _LONGEST_TAIL_BYTES:
+                return None
+            length *= 8  # a motion that was loaded stands in one record
+
+
+def _is_whole(tail: bytes, opening: re.Match[bytes]) -> bool:
+    """Whether a record really begins here, and ends within what was read."""
+    begin = opening.start() - _MESSAGE.size
+    if begin < 0:
+        return False
+    opcode, length, _, sequence, _, _ = _MESSAGE.unpack_from(tail, begin)
+    end = begin + 9 + length  # the length counts from behind itself
+    return (
+        opcode == _MESSAGE_OPCODE
+        and sequence == int(opening[1]) & 0xFFFFFFFF
+        and opening.end() < end <= len(tail)
+        and tail[end - 1 : end] == b"}"
+    )
+
+
 class Completeness(Enum):
     """What can be said of a journal."""
 
@@ -514,7 +574,7 @@ def verify(path: Path) -> Verdict:
     """Check a whole journal: form, order, hash chain, tick numbers, and the counts in its end record.
 
     The chain shows a change to any record as long as the records after it are not written anew; a journal
-    recomputed from the change on passes here and fails a replay.
+    recomputed from the change on passes here and fails a replay, and disagrees with a chain that was noted down.
 
     Raises:
         JournalError: the file cannot be read, or is of a version that this program does not know.

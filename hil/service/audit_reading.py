@@ -26,6 +26,9 @@ from hil.service.audit import (
 from hil.service.keys import PublicKey
 from hil.types import Record
 
+JOURNAL = "journal"
+"""Kind of the deeds by which the service signs for the journals of motion."""
+
 
 class Verdict(Record, frozen=True):
     """What a look at the whole audit found.
@@ -154,7 +157,7 @@ def query(
         folder: as the service keeps it.
         who: ids of tokens; None for anybody's.
         arm: only this one; None for any.
-        what: only this kind of deed; None for any.
+        what: only this kind of deed; None for any but what is noted of journals every minute.
         verdict: only what ended so; None for any.
         since_s: from then, seconds since 1970.
         until_s: up to then.
@@ -162,23 +165,42 @@ def query(
     Raises:
         JournalError: a file cannot be read, or holds something else.
     """
+    for entry in _entries(folder):
+        if not since_s <= entry.t_s <= until_s:
+            continue
+        deed = entry.data
+        if isinstance(deed, ClockJump) or (
+            isinstance(deed, Deed)
+            and (who is None or deed.who in who)
+            and (arm is None or deed.arm == arm)
+            and (deed.what != JOURNAL if what is None else deed.what == what)
+            and (verdict is None or deed.verdict == verdict)
+        ):
+            yield entry
+
+
+def vouched_deeds(folder: Path, what: str) -> Iterator[tuple[float, Deed]]:
+    """Deeds of one kind, each with its time, that the service has signed for if the audit is whole; see `verify`.
+
+    Raises:
+        JournalError: a file cannot be read, or holds something else.
+    """
+    unsigned: list[tuple[float, Deed]] = []
+    for entry in _entries(folder):
+        if isinstance(entry.data, Deed) and entry.data.what == what:
+            unsigned.append((entry.t_s, entry.data))
+        elif isinstance(entry.data, Head):
+            yield from unsigned
+            unsigned.clear()
+
+
+def _entries(folder: Path) -> Iterator[Entry]:
     for path in audit_files(folder):
         for line in _lines(path):
             try:
-                entry = msgspec.json.decode(msgspec.json.decode(line, type=ChainedLine).entry, type=Entry)
+                yield msgspec.json.decode(msgspec.json.decode(line, type=ChainedLine).entry, type=Entry)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 raise JournalError(f"{path}: a line is no record of an audit; `hil audit verify` says where") from None
-            if not since_s <= entry.t_s <= until_s:
-                continue
-            deed = entry.data
-            if isinstance(deed, ClockJump) or (
-                isinstance(deed, Deed)
-                and (who is None or deed.who in who)
-                and (arm is None or deed.arm == arm)
-                and (what is None or deed.what == what)
-                and (verdict is None or deed.verdict == verdict)
-            ):
-                yield entry
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ import functools
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -29,6 +29,7 @@ from hil.service.desk import ArmDesk, Standing
 from hil.service.doors import Door, Visitor
 from hil.service.drawing import Sketch
 from hil.service.gate import GateSettings
+from hil.service.journal_heads import ARM_AWAY, HEAD, LAB_ENDS, JournalHead, newest_heads
 from hil.service.keeping import delete_old
 from hil.service.keys import SigningKey
 from hil.service.settings import Settings, kept_address
@@ -38,6 +39,7 @@ from hil.service.wire import NoticeKind
 
 DAY_S = 86_400.0
 TIDY_EVERY_S = 600.0
+JOURNALS_EVERY_S = 60.0
 _EPOCHS_A_SECOND = 1000
 """Epochs begin at the time of day in such parts, above all that a server before this one can have used."""
 
@@ -125,9 +127,12 @@ class RunningLab:
         self.previews, self.uploads = PreviewDesk(rigs), PreviewDesk(rigs)
         self._audit = AuditLog(audit_folder, audit_key, _now(), retention_days=settings.audit.retention_days)
         self._reserved: dict[str, Reserved] = {}
+        self._rig_ids = {plan.arm: plan.rig.id for plan in plans}
+        self._journal_heads: dict[str, JournalHead] = {}
         self._plans, self._command, self._address, self.say = tuple(plans), command, address, say
         self._slots, self._make_arm = slots, make_arm
         self._tasks: list[asyncio.Task[None]] = []
+        self._signing: asyncio.Task[None] | None = None
         first_epoch = int(time.time() * _EPOCHS_A_SECOND)
         self.desks: dict[str, ArmDesk] = {plan.arm: self._desk(plan, first_epoch) for plan in plans}
         bookings.ask_whether_occupied(lambda arm: self.desks[arm].occupied)
@@ -172,7 +177,8 @@ class RunningLab:
             desk.process.start()
         self._refresh_calendar()
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._beat()), loop.create_task(self._look_round())]
+        self._signing = loop.create_task(self._sign_for_journals())
+        self._tasks = [loop.create_task(self._beat()), loop.create_task(self._look_round()), self._signing]
         for task in self._tasks:
             task.add_done_callback(self._ended)
         self._tasks.append(loop.create_task(self.previews.warm_up()))
@@ -184,6 +190,8 @@ class RunningLab:
             for channel in list(desk.channels.values()):
                 channel.end(wire.Code.UNAVAILABLE, reason)
         processes = [desk.process for desk in self.desks.values() if desk.process is not None]
+        if self._signing is not None:
+            self._signing.cancel()  # the journals end now, and their ends are noted below
         # The workers need the beat until they have ended.
         await asyncio.gather(*(process.close(reason) for process in processes))
         for task in self._tasks:
@@ -194,6 +202,7 @@ class RunningLab:
                 await desk.camera.close()
         for previews in (self.previews, self.uploads):
             await asyncio.get_running_loop().run_in_executor(None, previews.close)
+        await self.note_journals(self.desks, LAB_ENDS)
         with contextlib.suppress(JournalError):
             self._audit.close(reason, _now())
         self.bookings.close()
@@ -227,6 +236,30 @@ class RunningLab:
                 tidied_s = now_s
                 await self.tidy(time.time())
             await asyncio.sleep(1.0)
+
+    async def _sign_for_journals(self) -> None:
+        """Each minute the journals of all arms, and at once that of an arm that has gone away."""
+        noted_s, there = time.monotonic(), set[str]()
+        while True:
+            now_s, before = time.monotonic(), there
+            processes = {arm: desk.process for arm, desk in self.desks.items()}
+            there = {arm for arm, process in processes.items() if process is not None and not process.away}
+            await self.note_journals(before - there, ARM_AWAY)
+            if now_s - noted_s >= JOURNALS_EVERY_S:
+                noted_s = now_s
+                await self.note_journals(there, HEAD)
+            await asyncio.sleep(1.0)
+
+    async def note_journals(self, arms: Collection[str], verdict: str) -> None:
+        """Write into the audit how far the journals of these arms have grown, where they have."""
+        if not arms:
+            return
+        rigs = {arm: self._rig_ids[arm] for arm in arms}
+        heads = await asyncio.get_running_loop().run_in_executor(None, newest_heads, self.journals, rigs)
+        for arm, head in heads.items():
+            if head != self._journal_heads.get(arm):
+                self._journal_heads[arm] = head
+                self.note(head.deed(arm, verdict))
 
     async def tidy(self, now_epoch_s: float) -> None:
         """Forget slots and delete journals as the settings want it."""
