@@ -91,9 +91,10 @@ def _read_line(path: Path, number: int, line: str) -> tuple[str, float]:
 
 def _append(path: Path, name: str, epoch_s: float, reason: str) -> None:
     moment = datetime.datetime.fromtimestamp(epoch_s, datetime.UTC).isoformat(timespec="seconds")
-    # Whoever mended the list by hand may have left its last line open.
-    line = f"\n{name} {moment} {' '.join(reason.split())}\n"
+    line = f"{name} {moment} {' '.join(reason.split())}\n"
     try:
+        # Whoever mended the list by hand may have left its last line open.
+        line = line if path.read_bytes()[-1:] in (b"", b"\n") else f"\n{line}"
         # One write, so that two people who revoke at once do not mix their lines.
         handle = os.open(path, os.O_WRONLY | os.O_APPEND)
         try:
