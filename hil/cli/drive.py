@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._far_arm import headline, lease_words, picture_words
 from hil.cli._jogging import (
     Patience,
     axes_table,
@@ -80,12 +81,6 @@ def drive(
     print("the arm holds; the lease is given back")
     if driving.failed:
         raise typer.Exit(1)
-
-
-def headline(welcome: Welcome) -> str:
-    """Which arm, whether it is real, and as what one came in."""
-    what = "REAL" if welcome.real else "FAKE"
-    return f"{what} {welcome.arm}: {welcome.title}, at {welcome.server}; you may {welcome.role.value}"
 
 
 @dataclass(frozen=True)
@@ -195,14 +190,13 @@ class _Driving:
         await self.arm.channel.go(pose, self.pad.speed_percent / 100.0)
 
     async def _recover(self) -> None:
-        from hil.service import wire
         from hil.types import Mode
 
         channel = self.arm.channel
         await self._drive()
         latched = channel.lease is not None and channel.lease.lease.latched
         if latched or channel.mode in (Mode.FAULT, Mode.ESTOP):
-            await channel.request(wire.Reset)
+            await channel.reset()
             self.note, self._held_key = "reset", ""
             self._patience.over()
         elif channel.mode is Mode.UNKNOWN_POSE:
@@ -357,14 +351,6 @@ class _Driving:
         return picture_words(age_s, welcome.rules.picture_age_s)
 
 
-def picture_words(age_s: float | None, oldest_s: float) -> str:
-    """Age of a picture, and whether it is too old to move by."""
-    if age_s is None:
-        return "no picture yet"
-    words = f"picture {max(0.0, age_s):.1f} s old"
-    return words if age_s <= oldest_s else f"OLD PICTURE: {words}, {oldest_s:g} s count"
-
-
 def _help(pad: Pad) -> list[tuple[str, str]]:
     held = ("h k", "planned move home, to park: hold the key down until it is there")
     return [held if keys == "h k" else (keys, meaning) for keys, meaning in pad.help()]
@@ -373,21 +359,6 @@ def _help(pad: Pad) -> list[tuple[str, str]]:
 def _notice(news: Sequence[str]) -> str:
     """The newest word that is no mere change of mode."""
     return next((each for each in reversed(news) if " -> " not in each), "")
-
-
-def lease_words(arm: RemoteArm) -> str:
-    """Who drives."""
-    channel = arm.channel
-    if not channel.connected or channel.lease is None:
-        return "not connected"
-    brief = channel.lease.lease
-    who = "you drive" if channel.lease.yours else f"{brief.holder or 'somebody'} drives" \
-        if brief.phase.value == "held" else brief.phase.value  # fmt: skip
-    left = "" if brief.slot_left_s is None else f", {brief.slot_left_s / 60.0:.0f} min left"
-    extra = ", FROZEN" if brief.frozen else ""
-    extra += f", STOP LATCHED by {brief.latched}" if brief.latched else ""
-    trip = "" if channel.trip_s is None else f", {1e3 * channel.trip_s:.0f} ms away"
-    return f"{who}{left}{extra}{trip}"
 
 
 def _tool(arm: RemoteArm) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hil.cli._far_arm import headline, lease_words, picture_words
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json, print_table
 
@@ -91,8 +92,6 @@ def _screen(arm: RemoteArm) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from hil.cli.drive import headline, lease_words
-
     channel, seen = arm.channel, arm.channel.telemetry
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("axis", "commanded", "simulated", "reported", "lower", "upper", "unit"):
@@ -116,8 +115,6 @@ def _screen(arm: RemoteArm) -> RenderableType:
 
 def _picture(arm: RemoteArm) -> str:
     """Age of the camera's newest picture, and whether it is too old for a driver who needs one."""
-    from hil.cli.drive import picture_words
-
     channel, rules = arm.channel, arm.welcome.rules
     seen = channel.telemetry
     if seen is None or not arm.welcome.camera or (seen.picture_age_s is None and not rules.picture_needed):

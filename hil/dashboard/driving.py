@@ -21,6 +21,7 @@ from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
 from hil.errors import HilError, InterlockError
 from hil.service import wire
+from hil.service.client import COMING_S
 from hil.service.wire import LeasePhase, NoticeKind
 from hil.types import AxisJog, JogFrame, Mode, ToolJog
 from hil.units import DEG, MM
@@ -314,7 +315,7 @@ class Driving(QObject):
     def claim(self, *, wait: bool = False) -> None:
         """Ask for the lease; with `wait` stand in the queue."""
         self.waiting = wait
-        within_s = QUEUE_S if wait else REST_S
+        within_s = QUEUE_S if wait else COMING_S
         self._ask(lambda arm: arm.claim(wait=wait, within_s=within_s), self._claimed)
 
     def leave_queue(self) -> None:

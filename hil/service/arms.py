@@ -25,8 +25,8 @@ BEAT_S = 0.05
 START_S = 30.0
 """A worker that has not reported by then counts as one that does not come up."""
 
-END_S = 15.0
-"""Time for a stop within limits, the journal's end, and the processes."""
+END_S = 30.0
+"""Time for a stop within limits, the journal's end, and the processes: 10 s and three times 5 s at most."""
 
 AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses before a worker is started again, the last one from then on."""

@@ -55,7 +55,7 @@ class AsyncArm(ClientChannel):
         Raises:
             RefusedByLabError: the arm is taken, or not for us.
             InterlockError: it was promised, and cannot be had after all.
-            LinkTimeout: it did not become ours in time; our place in the queue is given up.
+            LinkTimeout: it did not become ours in time, and is not waited for any more.
         """
         self._wants_lease = True
         try:
@@ -64,12 +64,14 @@ class AsyncArm(ClientChannel):
                 raise LinkTimeout(f"{self.url}: the lease did not come within {within_s:g} s", port=self._access.url)
             if self._declined:
                 raise InterlockError(f"{self.arm}: {self._declined}", ["lease"])
+        except (RefusedByLabError, InterlockError):
+            self._wants_lease = False
+            raise
         except BaseException:
             self._wants_lease = False
             # Else the arm would come, later on, to somebody who does not wait for it any more.
-            if self.lease is not None and self.lease.place:
-                with contextlib.suppress(LinkError):
-                    await self.tell(wire.LeaveQueue)
+            with contextlib.suppress(LinkError):
+                await self.tell(wire.Release if self.drives else wire.LeaveQueue)
             raise
 
     async def leave_queue(self) -> None:
@@ -289,11 +291,14 @@ class AsyncArm(ClientChannel):
                 await asyncio.wait([work], timeout=_HOLD_EVERY_S)
             return work.result()
         except asyncio.CancelledError:
+            # Before the stop is answered nothing may be asked for any more.
+            work.cancel()
             with contextlib.suppress(HilError):
                 await self.stop("the program was interrupted")
             raise
         finally:
             work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
             # Until this is known there, it could stop what is asked for next.
             await self.free()
 

@@ -183,7 +183,7 @@ class ClientChannel:
                 port=self._access.url,
             ) from None
         except aiohttp.WSServerHandshakeError as error:
-            raise LinkError(f"{self._access.url} answers {error.status}: no lab, or no room", port=self._access.url) \
+            raise LinkError(f"{self._access.url} answers {error.status}: no lab", port=self._access.url) \
                 from None  # fmt: skip
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             words = getattr(error, "strerror", None) or str(error) or "no answer in time"

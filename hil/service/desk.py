@@ -640,7 +640,7 @@ class ArmDesk:
 
     def arm_lost(self, words: str) -> None:
         """The worker is gone."""
-        self._armed_share = None
+        self._armed_share, self._called_off = None, words
         self._coming_up.lost()
         self.live.forget()
         self.tell(NoticeKind.ARM_LOST, f"{self.arm} is not there: {words}")

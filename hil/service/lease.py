@@ -275,12 +275,16 @@ class Lease:
         return self._begin(party, now_s, facts, f"{party.shown} drives")
 
     def leave_queue(self, party: Party, now_s: float) -> Effects:
-        """Whoever waits does so no longer."""
+        """Whoever waits, for others or for the arm to come up, does so no longer."""
         self._pass(now_s)
+        text = f"{party.shown} waits no longer"
+        coming = self.phase is LeasePhase.CHANGING and self._newcomer
+        if coming and self.driver is not None and self.driver.channel == party.channel:
+            return self._clear(text)
         if not self.place(party.channel):
             return ()
         self._leave_queue(party)
-        return (Changed(reason=f"{party.shown} waits no longer"),)
+        return (Changed(reason=text),)
 
     def beat(self, party: Party, epoch: int, held: bool, issued_s: float, now_s: float) -> Effects:
         """The driver's sign of life.
@@ -301,7 +305,7 @@ class Lease:
         return ()
 
     def renew(self, party: Party, epoch: int, minutes: float, now_s: float, facts: ArmFacts) -> Effects:
-        """The driver asks for more time, from now on.
+        """The driver asks for more time after the slot's end; without a booking, a slot's length from now at most.
 
         Raises:
             InterlockError: from anyone but the driver, or somebody else's time would be taken.
@@ -311,8 +315,8 @@ class Lease:
         before_s = self.slot_end_s
         if before_s is None:
             return ()
-        wanted_s = now_s + min(60.0 * minutes, self.settings.slot_s)
-        end_s = _earliest(wanted_s, facts.until_s, self._token_s)
+        longest_s = None if facts.reserved_for == party.user else now_s + self.settings.slot_s
+        end_s = _earliest(before_s + 60.0 * minutes, longest_s, facts.until_s, self._token_s)
         assert end_s is not None
         if end_s <= before_s:
             raise InterlockError(f"{self.arm}: the slot cannot be made longer; book another", ["a free calendar"])

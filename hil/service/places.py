@@ -69,6 +69,8 @@ class Places:
         Raises:
             FullError: it is a spare place, and not for this person.
         """
+        if place.spare and self._room(place.origin):
+            place.spare = False
         if place.spare:
             kept = [other.user for other in self._taken if other.spare and other.user]
             if not needed or len(kept) >= MOST_SPARE or kept.count(user) >= SPARE_OF_ONE_USER:

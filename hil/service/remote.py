@@ -145,7 +145,12 @@ class RemoteArm:
         self._loop.call_soon_threadsafe(self.channel.let_go)
 
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        return self.begin(work).result()
+        future = self.begin(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
 
     def _wait(self, work: Coroutine[Any, Any, T], *, held: bool) -> T:
         """Wait, holding the dead-man if wanted; Ctrl-C stops the arm first."""
@@ -161,9 +166,10 @@ class RemoteArm:
                 if future.done():
                     return future.result()
         except KeyboardInterrupt:
+            # Before the stop is answered nothing may be asked for any more.
+            future.cancel()
             with contextlib.suppress(HilError):
                 self.stop("interrupted from the keyboard")
-            future.cancel()
             raise
         finally:
             if held:

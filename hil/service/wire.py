@@ -132,7 +132,7 @@ class Claim(FromClient, frozen=True, kw_only=True, tag="claim"):
 
 
 class LeaveQueue(FromClient, frozen=True, kw_only=True, tag="leave_queue"):
-    """Wait for the arm no longer; whoever does not wait, or drives by now, is not changed by it."""
+    """Wait no longer, in the queue or for an arm that comes up; changes nothing for who does not wait."""
 
 
 class Beat(FromClient, frozen=True, kw_only=True, tag="beat"):

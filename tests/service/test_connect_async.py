@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab_server import Served, run, served
@@ -13,6 +14,7 @@ from tokens_of_people import token
 import hil
 from hil.errors import CommandError, InterlockError
 from hil.service import wire
+from hil.service.asking import Access
 from hil.service.client import AsyncArm
 from hil.service.rights import Role
 from hil.service.settings import Settings
@@ -137,6 +139,41 @@ def test_whoever_is_cancelled_stops_the_arm_first(tmp_path: Path) -> None:
                     await going
                 assert any("the program was interrupted" in reason for reason in stops(lab))
                 await lab.reach(Mode.HOLDING)
+
+    run(story)
+
+
+def test_whoever_is_cancelled_before_the_move_was_asked_for_asks_for_none_after_the_stop(tmp_path: Path) -> None:
+    class Slow(AsyncArm):
+        """Grips only once its stop is under way."""
+
+        def __init__(self, access: Access, arm: str) -> None:
+            super().__init__(access, arm)
+            self.asked: list[str] = []
+            self.gripped = asyncio.Event()
+
+        async def grip(self, within_s: float = 2.0) -> None:
+            self.asked.append("grip")
+            await self.gripped.wait()
+
+        async def request(self, kind: type[wire.FromClient], **given: Any) -> wire.Accepted:
+            self.asked.append(kind.__name__)
+            if kind is wire.Stop:
+                self.gripped.set()
+                for _ in range(10):
+                    await asyncio.sleep(0.0)
+            return await super().request(kind, **given)
+
+    async def story() -> None:
+        async with served(tmp_path) as lab, Slow(Access(url=lab.url), "arm-1") as arm:
+            await lab.ready()
+            await arm.claim()
+            going = asyncio.create_task(arm.home())
+            assert await arm.until(lambda: "grip" in arm.asked, 5.0)
+            going.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await going
+            assert "Stop" in arm.asked and "Go" not in arm.asked
 
     run(story)
 

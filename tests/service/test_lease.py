@@ -132,6 +132,16 @@ def test_whoever_leaves_the_queue_does_not_get_the_arm_and_those_behind_move_up(
     assert lease.is_driver(NEAR.channel)
 
 
+def test_whoever_no_longer_waits_for_an_arm_that_comes_up_does_not_get_it() -> None:
+    lease, coming = _lease(), ArmFacts(mode=Mode.ENERGISING, parked=True, coming=True)
+    lease.claim(ANN, 0.0, coming)
+    assert lease.leave_queue(BOB, 0.1) == () and lease.phase is LeasePhase.CHANGING, "another cannot give it up"
+    lease.leave_queue(ANN, 0.1)
+    for now_s in (0.2, 0.3, 0.4):
+        lease.observe(PARKED, now_s)
+    assert lease.phase is LeasePhase.FREE
+
+
 def test_nobody_jumps_the_queue() -> None:
     lease = _lease()
     lease.claim(BOB, 0.0, ArmFacts(mode=Mode.IDLE, parked=False), wait=True)
@@ -407,6 +417,15 @@ def test_a_slot_is_made_longer_only_if_nobody_waits_and_nothing_is_booked() -> N
     lease.claim(BOB, 80.0, PARKED, wait=True)
     with pytest.raises(InterlockError, match="1 wait"):
         lease.renew(ANN, lease.epoch, 1.0, 80.0, PARKED)
+
+
+def test_more_time_begins_at_the_end_of_the_slot_and_of_a_booking_there_is_as_much_as_the_calendar_has() -> None:
+    lease = _driven(slot_s=100.0)
+    lease.renew(ANN, lease.epoch, 0.5, 50.0, PARKED)
+    assert lease.slot_end_s == 130.0
+    booked = ArmFacts(mode=Mode.IDLE, parked=True, reserved_for=ANN.user, until_s=900.0)
+    lease.renew(ANN, lease.epoch, 10.0, 60.0, booked)
+    assert lease.slot_end_s == 730.0
 
 
 @pytest.mark.parametrize("allowed", [False, True])

@@ -68,6 +68,13 @@ def test_a_place_that_is_left_is_free_for_anybody(hall: Hall) -> None:
         hall.places.keep(hall.open("school"), "Wu", needed=False)
 
 
+def test_who_came_while_it_was_full_gets_a_place_that_was_left_before_the_hello(hall: Hall) -> None:
+    first, *_ = hall.watchers("school", MOST_OF_ONE_ADDRESS)
+    waiting = hall.open("school")
+    hall.places.leave(first)
+    hall.places.keep(waiting, "Wu", needed=False)
+
+
 def test_of_those_who_only_open_channels_the_oldest_are_broken_off_and_nobody_else_is(full: Hall) -> None:
     kept = full.open("school", -1)
     full.places.keep(kept, "Dee", needed=True)

@@ -227,6 +227,28 @@ def test_more_time_that_is_refused_leaves_the_booking_as_it_was(tmp_path: Path) 
     run(story)
 
 
+def test_lease_and_booking_are_made_longer_by_the_same(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=True) as lab:
+            await lab.ready()
+            books, now_s = lab.lab.bookings, time.time()
+            slot = books.book("arm-1", "Ann", now_s, 20, now_s)
+            lab.lab.calendar_changed()
+            person = await lab.join(token=token("Ann", expires_s=int(now_s) + 7200))
+            await person.drive()
+            for times in (1, 2):
+                answer = await more_time(person, 15)
+                assert answer["type"] == "accepted", answer["reason"]
+                await person.until(lambda times=times: person.lease["slot_left_s"] > (10 + 15 * times) * 60)
+                (longer,) = books.slots("arm-1", now_s)
+                assert longer.end_s == slot.end_s + 15 * 60 * times
+                ends_s = lab.lab.desks["arm-1"].lease.slot_end_s
+                assert ends_s is not None
+                assert ends_s - time.monotonic() == pytest.approx(longer.end_s - time.time(), abs=1.0)
+
+    run(story)
+
+
 def test_a_booking_is_not_made_longer_than_its_token(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path, keyed=True) as lab:

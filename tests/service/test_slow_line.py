@@ -292,7 +292,9 @@ def test_on_a_line_of_a_third_of_a_second_the_arm_goes_on_and_is_slower(
             assert max(far.shares) <= 0.85 * max(near.shares)
             assert min(far.shares) > 0.0
             top = max(far.shares) * far.rig.axes[0].speed
-            assert all(0.0 < hold.move.amounts[0] <= top * (1.0 + 1e-9) for _, hold in far.given_holds)
+            rates = [hold.move.amounts[0] for _, hold in far.given_holds if isinstance(hold.move, AxisJog)]
+            assert len(rates) >= 20
+            assert all(0.0 < rate <= top * (1.0 + 1e-9) for rate in rates)
 
     run(story)
 
