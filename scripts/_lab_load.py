@@ -24,7 +24,9 @@ def main() -> int:
     """Run both in turn; 1 if a bound was broken."""
     parser = argparse.ArgumentParser(prog="scripts/lab-load", description=__doc__)
     parser.add_argument("--arms", type=int, default=8, help="virtual arms (8)")
-    parser.add_argument("--watchers", type=int, default=30, help="watchers, spread over the arms (30)")
+    parser.add_argument(
+        "--watchers", type=int, default=30, help="watchers, spread over the arms, one of which reads nothing (30)"
+    )
     parser.add_argument("--drivers", type=int, default=8, help="drivers, one an arm (8)")
     parser.add_argument("--minutes", type=float, default=5.0, help="length of each run (5)")
     parser.add_argument("--runs", type=int, default=3, help="runs of each kind, in turn (3)")
@@ -70,7 +72,8 @@ def _show(number: int, without: Tally, with_it: Tally) -> None:
         print(f"{len(stops)} stops, of their budget: median {statistics.median(stops):.2f}, worst {max(stops):.2f}")
     if with_it.memory:
         begin, end = _ends(with_it.memory)
-        print(f"memory {begin / 1e6:.1f} to {end / 1e6:.1f} MB; {with_it.frames} frames watched", flush=True)
+        print(f"memory {begin / 1e6:.1f} to {end / 1e6:.1f} MB")
+    print(f"{with_it.frames} frames watched; the watcher that reads nothing was cut {with_it.cut} times", flush=True)
     for words in dict.fromkeys((*without.trouble, *with_it.trouble)):
         print(f"trouble: {words}", flush=True)
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import aiohttp
 from kill_rounds import Program, children
 
 from hil.errors import HilError
@@ -27,6 +28,7 @@ from hil.runtime.wiring import Rig, load_rig
 from hil.service import wire
 from hil.service.arms import slots
 from hil.service.asking import Access
+from hil.service.channel import PING_S
 from hil.service.client import AsyncArm
 from hil.types import ArmJog, AxisJog, JogHold, JogRelease, Mode, Stop, TickRecord
 
@@ -35,6 +37,10 @@ HOLD_EVERY_S = 0.05
 REST_S = 1.2
 SILENT_S = 0.6
 _TRIES = 3
+_LITTLE_BYTES = 1 << 16
+_STALLED_S = 2.0 * PING_S
+"""A channel that has not answered a ping has been cut by then."""
+_FAREWELL_S = 5.0
 SETTLED_S = 8.0
 """Until the clients have begun; their beginning is not what is measured."""
 STILL = 2e-3
@@ -70,7 +76,8 @@ class Tally:
         missed: deadlines missed meanwhile, by arm.
         stops: how long each took and what was promised, ms.
         memory: bytes of the server and its children over time.
-        frames: of telemetry that watchers got, in all.
+        frames: of telemetry that the watchers got that read what they get, in all.
+        cut: how often the server cut the one that reads nothing.
     """
 
     late_s: dict[str, list[float]] = field(default_factory=dict)
@@ -78,6 +85,7 @@ class Tally:
     stops: list[tuple[Asked, float]] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
     frames: int = 0
+    cut: int = 0
     trouble: list[str] = field(default_factory=list)
 
     @property
@@ -133,6 +141,31 @@ async def _watcher(url: str, arm: str, until_s: float, tally: Tally) -> None:
                 return
 
 
+async def _stalled_watcher(url: str, arm: str, until_s: float, tally: Tally) -> None:
+    """Asks for all that there is and reads nothing of it; comes back as often as the server cuts it."""
+    hello = wire.Hello(seq=1, speaks=wire.SPOKEN, arm=arm, name="stalled")
+    async with aiohttp.ClientSession() as session:
+        while time.monotonic() < until_s:
+            channel = await session.ws_connect(f"{url}{wire.ROOT}/channel")
+            # What aiohttp or the kernel takes on behalf of the reader would spare the server the stall.
+            assert channel._conn is not None
+            transport = channel._conn.transport
+            assert transport is not None
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _LITTLE_BYTES)
+            transport.pause_reading()
+            for message in (hello, wire.Watch(seq=2, rate_hz=wire.MAX_RATE_HZ)):
+                await channel.send_str(wire.encode(message).decode())
+            await asyncio.sleep(min(_STALLED_S, until_s - time.monotonic()))
+            # That it was cut stands behind all that was never read.
+            transport.resume_reading()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_FAREWELL_S):
+                    async for _ in channel:
+                        pass
+                    tally.cut += 1
+            transport.abort()
+
+
 async def _driver(url: str, arm: str, seed: int, until_s: float, asked: list[Asked], tally: Tally) -> None:
     rng = random.Random(seed)
     async with Mutable(Access(url=url), arm, name=f"driver-{arm}") as channel:
@@ -180,7 +213,7 @@ async def _one_jog(channel: Mutable, rng: random.Random, asked: list[Asked]) -> 
 
 
 def _run_clients(work: str, url: str, names: list[str], seeds: list[int], until_s: float, out: object) -> None:
-    """In a process of its own: all watchers, or all drivers."""
+    """In a process of its own: all watchers, the first of which reads nothing, or all drivers."""
     if work == "watch":
         # Watchers have computers of their own; here they get what the others leave. Drivers have to be heard in time.
         with contextlib.suppress(OSError):
@@ -189,7 +222,8 @@ def _run_clients(work: str, url: str, names: list[str], seeds: list[int], until_
 
     async def all_of_them() -> None:
         if work == "watch":
-            jobs = [_watcher(url, arm, until_s, tally) for arm in names]
+            jobs = [_watcher(url, arm, until_s, tally) for arm in names[1:]]
+            jobs += [_stalled_watcher(url, arm, until_s, tally) for arm in names[:1]]
         else:
             jobs = [_driver(url, arm, seed, until_s, asked, tally) for arm, seed in zip(names, seeds, strict=True)]
         for result in await asyncio.gather(*jobs, return_exceptions=True):
@@ -197,7 +231,7 @@ def _run_clients(work: str, url: str, names: list[str], seeds: list[int], until_
                 tally.trouble.append(f"{work}: {type(result).__name__}: {result}")
 
     asyncio.run(all_of_them())
-    out.send((tally.frames, tally.trouble, asked))  # type: ignore[attr-defined]
+    out.send((tally.frames, tally.cut, tally.trouble, asked))  # type: ignore[attr-defined]
 
 
 def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.Random, folder: Path) -> Tally:
@@ -229,8 +263,9 @@ def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.R
                 tally.memory.append(_memory(server.pid))
         asked: list[Asked] = []
         for mine, process in zip(ends, processes, strict=True):
-            frames, trouble, stops = mine.recv()
+            frames, cut, trouble, stops = mine.recv()
             tally.frames += frames
+            tally.cut += cut
             tally.trouble += trouble
             asked += stops
             process.join()
