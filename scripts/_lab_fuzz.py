@@ -14,6 +14,7 @@ from hil.cli.output import print_table
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from lab_fuzz import Target, whole
+from lab_load import quarters
 
 
 def main() -> int:
@@ -34,7 +35,8 @@ def main() -> int:
     rows = [(name, str(count)) for name, count in report.answers.most_common()]
     print_table("answers", ("answer", "times"), rows)
     if report.memory:
-        print(f"memory {report.memory[0][1] / 1e6:.1f} to {report.memory[-1][1] / 1e6:.1f} MB")
+        begin, end = quarters(report.memory)
+        print(f"memory {begin / 1e6:.1f} to {end / 1e6:.1f} MB, second and last quarter")
     for words in report.wrong[:20]:
         print(f"BROKEN: {words}")
     print(f"seed {seed}: {'nothing moved, broke or grew' if not report.wrong else f'{len(report.wrong)} wrong'}")

@@ -13,7 +13,7 @@ from hil.cli.output import print_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from lab_load import Tally, bare, served
+from lab_load import Tally, bare, quarters, served
 
 MORE_OVERRUNS = 1e-4
 P99_RATIO, P99_FINE_MS = 1.5, 2.0
@@ -71,17 +71,11 @@ def _show(number: int, without: Tally, with_it: Tally) -> None:
     if stops:
         print(f"{len(stops)} stops, of their budget: median {statistics.median(stops):.2f}, worst {max(stops):.2f}")
     if with_it.memory:
-        begin, end = _ends(with_it.memory)
+        begin, end = quarters(with_it.memory)
         print(f"memory {begin / 1e6:.1f} to {end / 1e6:.1f} MB")
     print(f"{with_it.frames} frames watched; the watcher that reads nothing was cut {with_it.cut} times", flush=True)
     for words in dict.fromkeys((*without.trouble, *with_it.trouble)):
         print(f"trouble: {words}", flush=True)
-
-
-def _ends(memory: list[int]) -> tuple[float, float]:
-    """Second and last quarter: the first one is for what is made once."""
-    quarter = max(1, len(memory) // 4)
-    return statistics.median(memory[quarter : 2 * quarter] or memory), statistics.median(memory[-quarter:])
 
 
 def _judge(pairs: list[tuple[Tally, Tally]]) -> list[str]:
@@ -104,7 +98,7 @@ def _judge(pairs: list[tuple[Tally, Tally]]) -> list[str]:
         ]
         if not with_it.stops:
             wrong.append("nothing was stopped: the drivers did not drive")
-        begin, end = _ends(with_it.memory)
+        begin, end = quarters(with_it.memory)
         if end - begin > max(GROWTH * begin, GROWTH_BYTES):
             wrong.append(f"memory grew from {begin / 1e6:.1f} to {end / 1e6:.1f} MB")
     return wrong

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from hil.errors import CommandError, HilError, InterlockError, LinkClosed, LinkError, LinkTimeout
 from hil.service import wire
@@ -23,6 +23,8 @@ COMING_S = 30.0
 
 LONGEST_S = 1000.0
 """No motion takes longer."""
+
+T = TypeVar("T")
 
 _BEGIN_S = 2.0
 _HOLD_EVERY_S = 0.05
@@ -163,8 +165,7 @@ class AsyncArm(ClientChannel):
         """
         assert self.welcome is not None
         every_s = self.welcome.rules.hold_every_s
-        self.hold()
-        await self.request(wire.ArmJog, speed_share=speed_share)
+        await self._while_held(self.request(wire.ArmJog, speed_share=speed_share), pressed)
         epoch, grip_s = self.epoch, time.monotonic() + GRIP_S
         try:
             while pressed() and self.drives and self.epoch == epoch:
@@ -172,7 +173,7 @@ class AsyncArm(ClientChannel):
                 if self.held:
                     await self.tell(wire.JogHold, move=move() if callable(move) else move)
                 elif time.monotonic() > grip_s:
-                    raise InterlockError("the dead-man does not count as held", ["dead-man"])
+                    raise self._not_held()
                 await asyncio.sleep(every_s)
             if not self.connected:
                 raise LinkClosed(f"{self.url}: the connection was lost; the arm holds", port=self._access.url)
@@ -281,26 +282,30 @@ class AsyncArm(ClientChannel):
             RefusedByLabError, InterlockError: the lab or the loop says no.
             LinkError: the connection was lost; the arm holds.
         """
-        work = asyncio.ensure_future(self.to_its_end(asked))
         try:
-            while not work.done():
-                if deadman is None or deadman():
-                    self.hold()
-                else:
-                    self.let_go()
-                await asyncio.wait([work], timeout=_HOLD_EVERY_S)
-            return work.result()
+            return await self._while_held(self.to_its_end(asked), deadman or (lambda: True))
         except asyncio.CancelledError:
-            # Before the stop is answered nothing may be asked for any more.
-            work.cancel()
             with contextlib.suppress(HilError):
                 await self.stop("the program was interrupted")
             raise
         finally:
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
             # Until this is known there, it could stop what is asked for next.
             await self.free()
+
+    async def _while_held(self, work: Coroutine[Any, Any, T], deadman: Callable[[], bool]) -> T:
+        """Have something done, and say meanwhile whether the dead-man is held; cancelled, nothing more is asked for."""
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                if deadman():
+                    self.hold()
+                else:
+                    self.let_go()
+                await asyncio.wait([task], timeout=_HOLD_EVERY_S)
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def to_its_end(self, asked: Coroutine[Any, Any, None]) -> Mode:
         """Have something done and wait for its end; somebody keeps saying `hold`. As `moved` otherwise."""

@@ -529,7 +529,11 @@ class ClientChannel:
             InterlockError: it does not.
         """
         if not await self.until(lambda: self.held, within_s):
-            raise InterlockError("the dead-man does not count as held", ["dead-man"])
+            raise self._not_held()
+
+    def _not_held(self) -> InterlockError:
+        trip = "" if self.trip_s is None else f"; the line takes {1e3 * self.trip_s:.0f} ms there and back"
+        return InterlockError(f"the dead-man does not count as held{trip}", ["dead-man"])
 
     # -- pictures ----------------------------------------------------------------------------------------
 

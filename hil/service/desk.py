@@ -580,6 +580,8 @@ class ArmDesk:
         if self.camera is not None and self.lease.phase is LeasePhase.HELD:
             self.camera.want()
             self._watch_picture(now_s)
+        else:
+            self._picture_said = False
 
     def _vouch(self, now_s: float) -> None:
         """Have the axes of a fake driven that the wiring has placed, as often as something breaks that off."""
@@ -615,7 +617,8 @@ class ArmDesk:
             return
         age_s = camera.age_s(now_s)
         stale = age_s is None or age_s > self.standing.gate.picture_last_s
-        if stale is self._picture_said:
+        at_stake = self.mode in WRITING or self.mode is Mode.ARMED or self._at_work
+        if stale is self._picture_said or (stale and not at_stake):
             return
         self._picture_said = stale
         if stale:

@@ -305,6 +305,8 @@ class Gate:
             )
         if not lease.alive(now_s):
             raise _NoError(Code.DEADMAN, "nothing was heard from you in time; send beats", "heartbeat")
+        # A line as slow as that carries no dead-man either; it is the line that is to be named.
+        age_s = self._age(message, facts)
         if isinstance(message, HELD) and not lease.held(now_s):
             raise _NoError(Code.DEADMAN, "hold the dead-man; if you do, let it go once", "dead-man")
         if isinstance(message, wire.Confirm):
@@ -314,13 +316,13 @@ class Gate:
             raise _NoError(Code.MODE, _NOT_DRIVABLE[facts.mode], "mode")
         if lease.must_park and not (isinstance(message, wire.Go) and message.to == "park"):
             raise _NoError(Code.MODE, "the arm was left somewhere: park it first", "parking")
-        share = self._share(message, party, grant, facts)
+        share = self._share(message, party, grant, facts, age_s)
         self._check_way(message, party, grant, facts, share)
         return share
 
     def _check_care(self, message: wire.Command, party: Party, grant: Grant, facts: Facts) -> None:
         """A fault is reset, and a pose confirmed, only by who sees the arm; a latched stop needs no look."""
-        self._age(message, facts, self._settings.step_age_s)
+        self._age(message, facts)
         if isinstance(message, wire.Reset) and facts.mode not in (Mode.FAULT, Mode.ESTOP):
             return
         if not may(grant.role, Action.RESET):
@@ -338,11 +340,9 @@ class Gate:
             Code.PICTURE, f"picture {given}; from afar it has to be under {most_s:g} s old: look at the arm", "picture"
         )
 
-    def _share(self, message: wire.Command, party: Party, grant: Grant, facts: Facts) -> float:
+    def _share(self, message: wire.Command, party: Party, grant: Grant, facts: Facts, age_s: float) -> float:
         """Token, age, picture and stop budget, the least of them."""
         settings = self._settings
-        held = isinstance(message, wire.JogHold)
-        age_s = self._age(message, facts, settings.hold_age_s if held else settings.step_age_s)
         share = min(grant.speed_share, self._picture_share(message, party, facts))
         if not isinstance(message, wire.ArmMotion | wire.Start):
             share = min(share, max(share_by_age(age_s, last_s=settings.hold_age_s), LEAST_BY_AGE))
@@ -353,7 +353,9 @@ class Gate:
             share = min(share, message.speed_share)
         return share
 
-    def _age(self, message: wire.Command, facts: Facts, most_s: float) -> float:
+    def _age(self, message: wire.Command, facts: Facts) -> float:
+        settings = self._settings
+        most_s = settings.hold_age_s if isinstance(message, wire.JogHold) else settings.step_age_s
         age_s = max(0.0, facts.now_s - message.issued_s)
         if not age_s <= most_s:
             raise _NoError(

@@ -23,7 +23,7 @@ from typing import Any
 
 import aiohttp
 from kill_rounds import Program, await_that
-from lab_load import _memory, free_port
+from lab_load import free_port, memory_of, quarters
 
 from hil.errors import HilError
 from hil.runtime.journal import read_journal
@@ -40,7 +40,6 @@ from hil.types import WRITING, Mode
 OURS, OTHER = "left", "right"
 TRACEBACK = "Traceback (most recent call last)"
 GROWTH_BYTES = 16 << 20
-WARM_S = 40.0
 """By then a server has made what it makes once; what it grows by afterwards is growth."""
 
 MOVING = ("jog_hold", "jog_step", "arm_jog", "start", "arm_motion", "go", "gripper", "confirm", "reset")
@@ -54,11 +53,12 @@ class Report:
     Attributes:
         answers: how often each answer came.
         wrong: what must not be.
+        memory: bytes of the server and its children over time.
     """
 
     answers: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    memory: list[tuple[float, int]] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
 
 
 class Target:
@@ -328,7 +328,7 @@ async def fuzz(target: Target, seconds: float, rng: random.Random, report: Repor
                 await noise(target, rng, session, context, good, samples, report)
             except (OSError, aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
                 report.answers[type(error).__name__] += 1
-            report.memory.append((time.monotonic(), _memory(target.server.pid)))
+            report.memory.append(memory_of(target.server.pid))
             if target.server.process.poll() is not None:
                 report.wrong.append("the server has ended")
                 return
@@ -413,9 +413,9 @@ def judge(target: Target, begun_s: float, report: Report) -> None:
         if moved:
             report.wrong.append(f"{path.name}: something moved, first at tick {moved[0].tick}")
     if report.memory:
-        warm = [size for at_s, size in report.memory if at_s > report.memory[0][0] + WARM_S]
-        if warm and warm[-1] - warm[0] > GROWTH_BYTES:
-            report.wrong.append(f"memory grew from {warm[0] / 1e6:.1f} to {warm[-1] / 1e6:.1f} MB")
+        begin, end = quarters(report.memory)
+        if end - begin > GROWTH_BYTES:
+            report.wrong.append(f"memory grew from {begin / 1e6:.1f} to {end / 1e6:.1f} MB")
 
 
 async def whole(target: Target, messages: int, seconds: float, rng: random.Random) -> Report:

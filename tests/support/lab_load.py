@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import random
 import socket
+import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -260,7 +261,7 @@ def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.R
         while time.monotonic() < until_s:
             time.sleep(min(5.0, max(0.1, seconds / 60.0)))
             if time.monotonic() > begin_s:
-                tally.memory.append(_memory(server.pid))
+                tally.memory.append(memory_of(server.pid))
         asked: list[Asked] = []
         for mine, process in zip(ends, processes, strict=True):
             frames, cut, trouble, stops = mine.recv()
@@ -293,17 +294,25 @@ def _await_arms(url: str, arms: int, within_s: float) -> None:
     raise AssertionError(f"not all {arms} arms are there after {within_s} s: {', '.join(modes)}")
 
 
-def _memory(pid: int) -> int:
-    """Bytes that a process and all below it have to themselves."""
+def memory_of(pid: int) -> int:
+    """Bytes that a process and all below it take up, what they share among them counted once.
+
+    Not what each has to itself: pages of a ring are the loop's alone until the recorder has read them.
+    """
     whole, queue = 0, [pid]
     while queue:
         each = queue.pop()
         with contextlib.suppress(OSError, ValueError):
             lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
-            whole += sum(1024 * int(line.split()[1]) for line in lines if line.startswith(("Private_", "Pss:"))
-                         and "Pss:" not in line)  # fmt: skip
+            whole += sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
         queue += children(each)
     return whole
+
+
+def quarters(memory: Sequence[int]) -> tuple[float, float]:
+    """What was in use in the second and in the last quarter; the first one is for what is made once."""
+    quarter = max(1, len(memory) // 4)
+    return statistics.median(memory[quarter : 2 * quarter] or memory), statistics.median(memory[-quarter:])
 
 
 # -- bare ------------------------------------------------------------------------------------------------
