@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_server import PATIENCE_S, PATIENT, Person, Served, VirtualWorker, kinds, run, served
+from lab_server import PATIENCE_S, PATIENT, LatePreviews, Person, Served, VirtualWorker, kinds, run, served
 from tokens_of_people import token
 
 from hil.service.camera import Camera, Picture
 from hil.service.settings import PictureSettings, Settings
-from hil.service.uploads import Job, PreviewDesk, Verdict
 from hil.types import Mode, Stop
 
 pytestmark = pytest.mark.wall_clock
@@ -62,25 +61,6 @@ class _Flow:
                 await asyncio.sleep(0.01)
             yield str(number).encode(), "image/png"
             await asyncio.sleep(0.02)
-
-
-class _Late:
-    """Previews as they are, given out only when they shall be."""
-
-    def __init__(self, previews: PreviewDesk) -> None:
-        self._previews = previews
-        self.asked, self.given = asyncio.Event(), asyncio.Event()
-
-    async def preview(self, job: Job) -> Verdict:
-        """One preview."""
-        found = await self._previews.preview(job)
-        self.asked.set()
-        await self.given.wait()
-        return found
-
-    def close(self) -> None:
-        """End what gives them."""
-        self._previews.close()
 
 
 @contextlib.asynccontextmanager
@@ -188,7 +168,7 @@ def test_a_move_that_is_still_planned_when_the_camera_hangs_is_called_off(tmp_pa
     async def story() -> None:
         camera = SetCamera()
         async with _by_pictures(tmp_path, camera) as (lab, worker):
-            lab.lab.previews = late = _Late(lab.lab.previews)  # type: ignore[assignment]
+            lab.lab.previews = late = LatePreviews(lab.lab.previews)  # type: ignore[assignment]
             person = await _driver(lab)
             asked = asyncio.create_task(person.order("go", **_go(person)))
             await late.asked.wait()

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from aiohttp import ClientSession
 from aiohttp.test_utils import TestServer
-from lab_server import PATIENCE_S, PATIENT, Served, VirtualWorker, run
+from lab_server import PATIENCE_S, PATIENT, Served, VirtualWorker, resting_report, run
 
 from hil.errors import ConfigError, LinkClosed
 from hil.link import SerialAdapter
@@ -27,7 +27,7 @@ from hil.runtime.wiring import load_rig
 from hil.service import arms, opening
 from hil.service.adapters import port_of
 from hil.service.app import application
-from hil.service.arm_channel import ArmReport, Leave, WorkerEnd
+from hil.service.arm_channel import Leave, WorkerEnd
 from hil.service.arm_worker import ArmSpec
 from hil.service.arms import AGAIN_S, Arm, ArmProcess
 from hil.service.bookings import IN_MEMORY, Bookings
@@ -70,15 +70,8 @@ def answer(spec: ArmSpec, end: socket.socket) -> None:
     """A worker that notes the port it was given, reports an arm at rest, and waits until it may leave."""
     spec.journals.mkdir(exist_ok=True)
     (spec.journals / "port").write_text(f"{spec.url}")
-    park = spec.rig.park
     channel = WorkerEnd(end)
-    channel.send(
-        ArmReport(
-            tick=1, t_s=1.0, sent_s=1.0, mode=Mode.IDLE, sample=None, commanded=park, setpoint=park, simulated=park,
-            reported=None, source=None, wire_s=None, taken=0, ticks=1, written_bytes=0, late_s=0.0, work_s=0.0,
-            missed=0,
-        )
-    )  # fmt: skip
+    channel.send(resting_report(spec))
     with contextlib.suppress(LinkClosed):
         while not any(isinstance(message, Leave) for message in channel.receive()):
             select.select([channel], [], [])

@@ -13,27 +13,18 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from lab_server import PATIENCE_S, run
+from lab_server import PATIENCE_S, resting_report, run
 
 from hil.errors import LinkClosed
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.wiring import load_rig
 from hil.service import arms
-from hil.service.arm_channel import ArmReport, Ask, Leave, WorkerEnd
+from hil.service.arm_channel import Ask, Leave, WorkerEnd
 from hil.service.arm_worker import ArmSpec
 from hil.service.arms import ArmProcess
-from hil.types import EmergencyStop, Mode, Request, Start, Stop
+from hil.types import EmergencyStop, Request, Start, Stop
 
 pytestmark = pytest.mark.processes
-
-
-def at_rest(spec: ArmSpec, taken: int = 0) -> ArmReport:
-    park = spec.rig.park
-    return ArmReport(
-        tick=1, t_s=1.0, sent_s=1.0, mode=Mode.IDLE, sample=None, commanded=park, setpoint=park, simulated=park,
-        reported=None, source=None, wire_s=None, taken=taken, ticks=1, written_bytes=0, late_s=0.0, work_s=0.0,
-        missed=0,
-    )  # fmt: skip
 
 
 def hang(spec: ArmSpec, end: socket.socket) -> NoReturn:
@@ -45,14 +36,14 @@ def hang(spec: ArmSpec, end: socket.socket) -> NoReturn:
 
 def hear_nothing(spec: ArmSpec, end: socket.socket) -> NoReturn:
     """A worker that comes up and hangs then."""
-    WorkerEnd(end).send(at_rest(spec))
+    WorkerEnd(end).send(resting_report(spec))
     hang(spec, end)
 
 
 def write_down(spec: ArmSpec, end: socket.socket) -> None:
     """A worker that notes which requests came, and takes none of them before it is to leave."""
     channel, came = WorkerEnd(end), []
-    channel.send(at_rest(spec))
+    channel.send(resting_report(spec))
     with contextlib.suppress(LinkClosed):
         while True:
             for message in channel.receive():

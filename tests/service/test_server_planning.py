@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_server import Person, Served, kinds, run, served
+from lab_server import LatePreviews, Person, Served, kinds, run, served
 
 from hil.errors import JournalError
 from hil.service.audit import Deed
-from hil.service.uploads import Job, PreviewDesk, Verdict
 from hil.types import Mode
 
 pytestmark = pytest.mark.wall_clock
 
 Act = Callable[[Served, Person], Awaitable[Any]]
-
-
-class Late:
-    """Previews as they are, given out only when they shall be.
-
-    Attributes:
-        asked: somebody waits for one.
-        given: they are given out from now on.
-    """
-
-    def __init__(self, previews: PreviewDesk) -> None:
-        self._previews = previews
-        self.asked, self.given = asyncio.Event(), asyncio.Event()
-
-    async def preview(self, job: Job) -> Verdict:
-        """One preview."""
-        found = await self._previews.preview(job)
-        self.asked.set()
-        await self.given.wait()
-        return found
-
-    def close(self) -> None:
-        """End what gives them."""
-        self._previews.close()
 
 
 async def _stop(lab: Served, person: Person) -> None:
@@ -79,7 +53,7 @@ def test_what_stops_the_arm_while_a_move_is_planned_calls_it_off(act: Act, tmp_p
     async def story() -> None:
         async with served(tmp_path) as lab:
             await lab.ready()
-            lab.lab.previews = late = Late(lab.lab.previews)  # type: ignore[assignment]
+            lab.lab.previews = late = LatePreviews(lab.lab.previews)  # type: ignore[assignment]
             person, worker = await lab.join(), lab.workers["arm-1"]
             await person.drive()
             number = await _ask_for_home(person)
@@ -98,7 +72,7 @@ def test_what_was_called_off_may_be_asked_for_again(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
             await lab.ready()
-            lab.lab.previews = late = Late(lab.lab.previews)  # type: ignore[assignment]
+            lab.lab.previews = late = LatePreviews(lab.lab.previews)  # type: ignore[assignment]
             person = await lab.join()
             await person.drive()
             number = await _ask_for_home(person)

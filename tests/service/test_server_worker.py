@@ -9,8 +9,9 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import msgspec
@@ -90,13 +91,26 @@ class Server:
         self._end.close()
 
 
-def test_a_silent_server_is_a_lost_driver_and_one_that_is_gone_ends_the_worker(rig: Rig, tmp_path: Path) -> None:
+@contextlib.contextmanager
+def working(given: ArmSpec) -> Iterator[tuple[BaseProcess, Server]]:
+    """A worker, and the server's end of its line; both are gone afterwards, whatever happened."""
     ours, theirs = socket.socketpair()
-    worker = multiprocessing.get_context("spawn").Process(target=run_arm, args=(spec(rig, tmp_path), theirs))
+    worker = multiprocessing.get_context("spawn").Process(target=run_arm, args=(given, theirs))
     worker.start()
     theirs.close()
     server = Server(ours)
     try:
+        yield worker, server
+    finally:
+        # Without its server it ends by itself, and takes loop and recorder with it.
+        server.close()
+        worker.join(PATIENCE_S)
+        worker.kill()
+        worker.join()
+
+
+def test_a_silent_server_is_a_lost_driver_and_one_that_is_gone_ends_the_worker(rig: Rig, tmp_path: Path) -> None:
+    with working(spec(rig, tmp_path)) as (worker, server):
         server.bring_up(rig)
         server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
         server.until(lambda: server.mode is Mode.STREAMING, beating=True)
@@ -107,10 +121,6 @@ def test_a_silent_server_is_a_lost_driver_and_one_that_is_gone_ends_the_worker(r
         server.close()
         worker.join(PATIENCE_S)
         assert worker.exitcode == 0
-    finally:
-        server.close()
-        worker.kill()
-        worker.join()
     (journal,) = tmp_path.glob("*.mcap")
     entries = list(read_journal(journal))
     events = [event for entry in entries if entry.tick is not None for event in entry.tick.events]
@@ -119,12 +129,7 @@ def test_a_silent_server_is_a_lost_driver_and_one_that_is_gone_ends_the_worker(r
 
 
 def test_an_arm_whose_recorder_was_killed_stops_and_begins_anew_with_another(rig: Rig, tmp_path: Path) -> None:
-    ours, theirs = socket.socketpair()
-    worker = multiprocessing.get_context("spawn").Process(target=run_arm, args=(spec(rig, tmp_path), theirs))
-    worker.start()
-    theirs.close()
-    server = Server(ours)
-    try:
+    with working(spec(rig, tmp_path)) as (worker, server):
         server.bring_up(rig)
         server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
         server.until(lambda: server.mode is Mode.STREAMING, beating=True)
@@ -135,11 +140,6 @@ def test_an_arm_whose_recorder_was_killed_stops_and_begins_anew_with_another(rig
         server.until(lambda: server.ended is not None, beating=True)
         assert server.ended == Ended(words="its journal is not kept any more, for the recorder has ended", again=True)
         assert server.mode is not Mode.STREAMING
-    finally:
-        server.close()
-        worker.join(PATIENCE_S)
-        worker.kill()
-        worker.join()
 
 
 def test_a_worker_that_is_killed_is_said_to_be_away_and_comes_back_with_an_unknown_pose(
@@ -214,14 +214,9 @@ def test_an_arm_is_settled_once_the_loop_has_taken_what_was_sent_and_the_mode_is
 
 
 def test_what_an_arm_did_over_several_files_verifies_and_replays_to_the_same_bytes(rig: Rig, tmp_path: Path) -> None:
-    ours, theirs = socket.socketpair()
     small = Room(ring_bytes=1 << 20, mailbox_bytes=1 << 20, part_bytes=100_000)
     given = msgspec.structs.replace(spec(rig, tmp_path / "journals"), room=small)
-    worker = multiprocessing.get_context("spawn").Process(target=run_arm, args=(given, theirs))
-    worker.start()
-    theirs.close()
-    server = Server(ours)
-    try:
+    with working(given) as (worker, server):
         server.bring_up(rig)
         server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
         server.until(lambda: server.mode is Mode.STREAMING, beating=True)
@@ -230,10 +225,6 @@ def test_what_an_arm_did_over_several_files_verifies_and_replays_to_the_same_byt
         server.until(lambda: server.ended is not None, beating=False)
         worker.join(PATIENCE_S)
         assert worker.exitcode == 0
-    finally:
-        server.close()
-        worker.kill()
-        worker.join()
     paths = sorted((tmp_path / "journals").glob("*.mcap"))
     verdicts = [verify(path) for path in paths]
     assert {verdict.completeness for verdict in verdicts} == {Completeness.COMPLETE}, verdicts

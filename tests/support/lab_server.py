@@ -29,6 +29,7 @@ from hil.service.revocation import HEADING, Revocations
 from hil.service.running import RunningLab
 from hil.service.settings import Settings
 from hil.service.tokens import TokenChecker
+from hil.service.uploads import Job, PreviewDesk, Verdict
 from hil.types import JogHold, Mode, Request
 
 TOKEN_KEY = SigningKey(b"k" * 32)
@@ -107,6 +108,40 @@ class VirtualWorker:
                 self._on_report(report)
             clock.sleep_until(now_s + self._spec.rig.period_s)
             await asyncio.sleep(TICK_S)
+
+
+def resting_report(spec: ArmSpec) -> ArmReport:
+    """What a worker says of an arm that rests in its park pose."""
+    park = spec.rig.park
+    return ArmReport(
+        tick=1, t_s=1.0, sent_s=1.0, mode=Mode.IDLE, sample=None, commanded=park, setpoint=park, simulated=park,
+        reported=None, source=None, wire_s=None, taken=0, ticks=1, written_bytes=0, late_s=0.0, work_s=0.0,
+        missed=0,
+    )  # fmt: skip
+
+
+class LatePreviews:
+    """Previews as they are, given out only when they shall be.
+
+    Attributes:
+        asked: somebody waits for one.
+        given: they are given out from now on.
+    """
+
+    def __init__(self, previews: PreviewDesk) -> None:
+        self._previews = previews
+        self.asked, self.given = asyncio.Event(), asyncio.Event()
+
+    async def preview(self, job: Job) -> Verdict:
+        """One preview."""
+        found = await self._previews.preview(job)
+        self.asked.set()
+        await self.given.wait()
+        return found
+
+    def close(self) -> None:
+        """End what gives them."""
+        self._previews.close()
 
 
 class Served:
