@@ -222,6 +222,19 @@ def wizard() -> None:
     studio.save("drive-pose")
 
 
+def waiting() -> None:
+    """Somebody else drives; we stand in the queue."""
+    studio = Studio(SMALL, "dark")
+    studio.window.docks["drive"].raise_()
+    studio.link.role = Role.DRIVE
+    studio.link.come_back()
+    studio.link.lease_is(LeasePhase.HELD, holder="Grace", waiting=1)
+    studio.run(0.5)
+    studio.window.views["drive"].driving.claim(wait=True)
+    studio.run(0.5)
+    studio.save("drive-waiting")
+
+
 def take_over() -> None:
     """Somebody else drives, and a teacher is asked whether to take the arm over."""
     studio = Studio(SMALL, "light")
@@ -255,6 +268,7 @@ SCREENS: dict[str, Callable[[], None]] = {
     "drive": lambda: drive("drive", SMALL, "dark", moves=True),
     "drive-big-light": lambda: drive("drive-big-light", BIG, "light", rig="rv2aj"),
     "drive-pose": wizard,
+    "drive-waiting": waiting,
     "drive-take-over": take_over,
     "tour": tour,
     "keys": keys,
