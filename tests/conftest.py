@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -29,6 +31,17 @@ settings.load_profile("hil")
 
 REAL_TIME = ("processes", "pty", "wall_clock")
 """Marks of tests that a busy machine can fail: they get a second try, and the summary lists whoever needed it."""
+
+
+@pytest.fixture(autouse=True)
+def _every_core_for_the_next_test() -> Iterator[None]:
+    """A server keeps off the cores of its loops; a test that begins one in this process leaves the next all of them."""
+    if not hasattr(os, "sched_getaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    yield
+    os.sched_setaffinity(0, before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

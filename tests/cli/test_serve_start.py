@@ -11,6 +11,7 @@ pytest.importorskip("aiohttp")
 from command_line import Terminal
 
 from hil.cli import serve as serving
+from hil.service import opening
 from hil.service.running import RunningLab
 from hil.service.settings import Settings
 
@@ -25,6 +26,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         await lab.close("the test is over")
 
     monkeypatch.setattr(serving, "_run", run)
+    monkeypatch.setattr(opening, "share_out", lambda plans: {})
     return found
 
 
