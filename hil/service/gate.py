@@ -62,6 +62,10 @@ RATES: Mapping[Role, tuple[float, float]] = MappingProxyType(
 """Messages a second in the long run, and at once. Stops are not counted."""
 
 SLACK = 1e-9
+ARMED_SLACK = 1.25
+"""A step may be armed for so much more than is allowed now: the stop budget changes with each message's age, and the
+loop makes no step whose stop is not safe."""
+
 BOX_SLACK_M = 1e-6
 
 _NOT_DRIVABLE = {
@@ -378,7 +382,11 @@ class Gate:
 
     def _check_way(self, message: wire.Command, party: Party, grant: Grant, facts: Facts, share: float) -> None:
         """How fast, and where to, as far as that is known now."""
-        if isinstance(message, wire.JogStep) and facts.armed_share is not None and facts.armed_share > share + SLACK:
+        if (
+            isinstance(message, wire.JogStep)
+            and facts.armed_share is not None
+            and facts.armed_share > ARMED_SLACK * share
+        ):
             given, allowed = 100.0 * facts.armed_share, 100.0 * share
             raise _NoError(
                 Code.SPEED, f"armed at {given:.0f} % speed; allowed now: {allowed:.0f} %. Stop, arm anew", "arming"
