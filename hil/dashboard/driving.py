@@ -129,7 +129,6 @@ class Driving(QObject):
         dead_man: of what is held, an increment excepted, which ends by itself.
         words: what was said last.
         trouble: why the loop has failed, in its own words.
-        waiting: we stand in the queue.
     """
 
     changed = Signal()
@@ -146,7 +145,6 @@ class Driving(QObject):
         self.press: Press | None = None
         self.words = ""
         self.trouble = ""
-        self.waiting = False
         self._was_ours = False
         self.dead_man = DeadMan(session, self)
         self.dead_man.lapsed.connect(lambda: self.drop(tr("the window was busy: press again")))
@@ -314,17 +312,12 @@ class Driving(QObject):
 
     def claim(self, *, wait: bool = False) -> None:
         """Ask for the lease; with `wait` stand in the queue."""
-        self.waiting = wait
         within_s = QUEUE_S if wait else COMING_S
-        self._ask(lambda arm: arm.claim(wait=wait, within_s=within_s), self._claimed)
+        self._ask(lambda arm: arm.claim(wait=wait, within_s=within_s))
 
     def leave_queue(self) -> None:
         """Wait no longer."""
         self._ask(lambda arm: arm.leave_queue())
-
-    def _claimed(self, result: object) -> None:
-        self.waiting = False
-        self._complain(result)
 
     def give_back(self) -> None:
         """Nobody drives; the arm holds."""
@@ -449,10 +442,8 @@ class Driving(QObject):
         self._complain(result)
         self.changed.emit()
 
-    def _ask(
-        self, what: Callable[[FarArm], Coroutine[Any, Any, T]], then: Callable[[object], None] | None = None
-    ) -> None:
-        self.session.link.ask(what, then or self._complain)
+    def _ask(self, what: Callable[[FarArm], Coroutine[Any, Any, T]]) -> None:
+        self.session.link.ask(what, self._complain)
         self.changed.emit()
 
     def _complain(self, result: object) -> None:
@@ -544,7 +535,7 @@ class Driving(QObject):
 
     def _look_at_link(self) -> None:
         if self.session.parted:
-            self._was_ours = self.waiting = False
+            self._was_ours = False
             self.drop(tr("there is no service"))
         self.changed.emit()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -18,7 +17,6 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from hil.errors import CommandError, HilError, InterlockError
-from hil.runtime.journal import first_path
 from hil.service import channel as channels
 from hil.service import wire
 from hil.service.audit import Deed, Entry
@@ -26,6 +24,7 @@ from hil.service.audit_reading import query
 from hil.service.bookings import BookingError
 from hil.service.desk import ArmDesk
 from hil.service.doors import TooManyRefusedError, Visitor
+from hil.service.keeping import rig_of
 from hil.service.places import Place, Places
 from hil.service.pulling import pulled
 from hil.service.rights import Action, may, who_may
@@ -42,8 +41,6 @@ PICTURE_WAIT_S = 3.0
 MOST_ENTRIES = 1000
 _BOUNDARY = "picture"
 _MINUTE_S = 60.0
-_JOURNAL = re.compile(r"(?P<rig>.+)-[0-9]{8}-[0-9]{6}-[0-9]{6}")
-"""The name of a session's first file, as the arms' workers give it: rig, day, time, microseconds."""
 
 R = TypeVar("R")
 
@@ -442,7 +439,7 @@ class _Reception:
 
     def _journal_names(self, visitor: Visitor) -> list[str]:
         rigs = {desk.rig.id for arm, desk in self._lab.desks.items() if visitor.grant.covers(arm)}
-        return sorted(path.name for path in self._lab.journals.glob("*.mcap") if _rig_of(path) in rigs)
+        return sorted(path.name for path in self._lab.journals.glob("*.mcap") if rig_of(path) in rigs)
 
     def _deeds(self, visitor: Visitor, asked: Mapping[str, str]) -> list[Entry]:
         """What fits, of the arms that the token is for and of what concerns no arm."""
@@ -481,12 +478,6 @@ def _left_to_others(desk: ArmDesk, visitor: Visitor) -> float | None:
     if driver is None or driver.user == visitor.user or end_s is None or may(driver.role, Action.CONFIRM):
         return None
     return end_s - time.monotonic()
-
-
-def _rig_of(journal: Path) -> str | None:
-    """The id of the rig that a journal is of, by its name; one arm of a lab has it."""
-    named = _JOURNAL.fullmatch(first_path(journal).stem)
-    return None if named is None else named["rig"]
 
 
 def _name(host: str) -> str:

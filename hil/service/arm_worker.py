@@ -16,6 +16,7 @@ from hil.runtime.host import Host, Room
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import answer_at_once
 from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, WorkerEnd
+from hil.service.keeping import new_journal
 from hil.types import (
     WRITING,
     EnergiseCommand,
@@ -94,7 +95,7 @@ def run_arm(spec: ArmSpec, end: socket.socket) -> None:
 
 def _journal(spec: ArmSpec) -> Path:
     spec.journals.mkdir(parents=True, exist_ok=True)
-    return spec.journals / f"{spec.rig.id}-{datetime.now():%Y%m%d-%H%M%S-%f}.mcap"
+    return new_journal(spec.journals, spec.rig.id, datetime.now())
 
 
 class Reports:

@@ -63,8 +63,8 @@ RATES: Mapping[Role, tuple[float, float]] = MappingProxyType(
 
 SLACK = 1e-9
 ARMED_SLACK = 1.25
-"""A step may be armed for so much more than is allowed now: the stop budget changes with each message's age, and the
-loop makes no step whose stop is not safe."""
+"""A step may be armed for so much more than is allowed now: what is allowed changes a little with each message's age
+and with what the stop budget measures, and the loop makes no step whose stop is not safe."""
 
 BOX_SLACK_M = 1e-6
 
@@ -219,6 +219,7 @@ class Gate:
             if not isinstance(message, wire.Command):
                 return Verdict()
             if isinstance(message, wire.Reset):
+                self._age(message, facts)
                 self._check_care(message, party, grant, facts)
                 return Verdict()
             return Verdict(speed_share=self._motion(message, party, grant, facts))
@@ -326,7 +327,6 @@ class Gate:
 
     def _check_care(self, message: wire.Command, party: Party, grant: Grant, facts: Facts) -> None:
         """A fault is reset, and a pose confirmed, only by who sees the arm; a latched stop needs no look."""
-        self._age(message, facts)
         if isinstance(message, wire.Reset) and facts.mode not in (Mode.FAULT, Mode.ESTOP):
             return
         if not may(grant.role, Action.RESET):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,12 +17,11 @@ from hil.errors import JournalError
 from hil.runtime.journal import FIRST_CHAIN, first_path, newest_record, next_chain, part_path, read_payloads
 from hil.service.audit import Deed
 from hil.service.audit_reading import JOURNAL, vouched_deeds
+from hil.service.keeping import rig_of
 from hil.types import Record
 
 HEAD, ARM_AWAY, LAB_ENDS = "head", "head, the arm is away", "head, the lab ends"
 """Verdicts: unlike each other, so that heads noted within one second are not counted as one deed."""
-
-_STAMP = r"-[0-9]{8}-[0-9]{6}-[0-9]{6}"
 
 
 class JournalHead(Record, frozen=True):
@@ -62,8 +60,7 @@ def newest_heads(folder: Path, rigs: Mapping[str, str]) -> dict[str, JournalHead
 
 def _newest(folder: Path, rig: str) -> Path | None:
     """The journal that was written to last; names alone go wrong in the hour in which summer time ends."""
-    named = re.compile(re.escape(rig) + _STAMP)
-    found = [path for path in folder.glob("*.mcap") if named.fullmatch(first_path(path).stem)]
+    found = [path for path in folder.glob("*.mcap") if rig_of(path) == rig]
     return max(found, key=lambda path: (path.stat().st_mtime_ns, len(path.name), path.name), default=None)
 
 

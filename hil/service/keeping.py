@@ -1,10 +1,12 @@
-"""How long journals are kept: by age, and by the room that all of them take."""
+"""How a lab's journals are named, and how long they are kept: by age, and by the room that all of them take."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +16,18 @@ _WRITTEN_S = 60.0
 """A file that was written to within this time has not ended yet."""
 
 _HALF_MADE_S = 3600.0
+_NAME = re.compile(r"(?P<rig>.+)-[0-9]{8}-[0-9]{6}-[0-9]{6}")
+
+
+def new_journal(folder: Path, rig: str, now: datetime) -> Path:
+    """Where a session of this rig that begins now is recorded: rig, day, time, microseconds."""
+    return folder / f"{rig}-{now:%Y%m%d-%H%M%S-%f}.mcap"
+
+
+def rig_of(journal: Path) -> str | None:
+    """The id of the rig that a journal is of, by its name; None for another file. One arm of a lab has that rig."""
+    named = _NAME.fullmatch(first_path(journal).stem)
+    return None if named is None else named["rig"]
 
 
 class _File(NamedTuple):

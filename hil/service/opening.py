@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
 import ssl
@@ -67,10 +68,11 @@ def _line(url: str) -> str:
 
 def _tell_missing(plans: Sequence[ArmPlan], say: Callable[[str], None]) -> None:
     """Say which arms cannot come up yet because their adapter is not there; the others are served all the same."""
+    here = functools.cache(serial_adapters)
     for plan in plans:
         if plan.url == "":
             try:
-                port_of(plan.rig, serial_adapters)
+                port_of(plan.rig, here)
             except LinkClosed as error:
                 say(f"{plan.arm} is away: {error}")
 

@@ -127,7 +127,6 @@ class RunningLab:
         self.previews, self.uploads = PreviewDesk(rigs), PreviewDesk(rigs)
         self._audit = AuditLog(audit_folder, audit_key, _now(), retention_days=settings.audit.retention_days)
         self._reserved: dict[str, Reserved] = {}
-        self._rig_ids = {plan.arm: plan.rig.id for plan in plans}
         self._journal_heads: dict[str, JournalHead] = {}
         self._plans, self._command, self._address, self.say = tuple(plans), command, address, say
         self._slots, self._make_arm = slots, make_arm
@@ -254,7 +253,7 @@ class RunningLab:
         """Write into the audit how far the journals of these arms have grown, where they have."""
         if not arms:
             return
-        rigs = {arm: self._rig_ids[arm] for arm in arms}
+        rigs = {arm: self.desks[arm].rig.id for arm in arms}
         heads = await asyncio.get_running_loop().run_in_executor(None, newest_heads, self.journals, rigs)
         for arm, head in heads.items():
             if head != self._journal_heads.get(arm):

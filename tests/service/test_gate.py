@@ -274,6 +274,11 @@ def test_a_step_at_more_than_the_speed_allowed_now_is_refused() -> None:
     assert Desk().step(armed_share=0.3, budget_share=0.3).allowed
 
 
+def test_a_step_is_not_refused_because_the_stop_budget_changed_a_little_since_its_arming() -> None:
+    assert Desk().step(armed_share=0.37, budget_share=0.3).allowed
+    assert Desk().step(armed_share=0.38, budget_share=0.3).code is Code.SPEED
+
+
 # -- pictures --------------------------------------------------------------------------------------------------------
 
 

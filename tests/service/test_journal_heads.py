@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from lab_server import run, served
+from lab_server import made_lab, run, served
 
 from hil.cli.main import app
 from hil.runtime.journal import (
@@ -27,12 +27,9 @@ from hil.runtime.journal import (
 from hil.runtime.journal import verify as verify_journal
 from hil.service.audit import AuditLog, Deed, Now
 from hil.service.audit_reading import query, vouched_deeds
-from hil.service.bookings import IN_MEMORY, Bookings
 from hil.service.demo import demo_arms
-from hil.service.doors import Door
 from hil.service.journal_heads import HEAD, LAB_ENDS, JournalsVerdict, check_journals, newest_heads
 from hil.service.keys import SigningKey
-from hil.service.running import RunningLab
 from hil.service.settings import Settings
 from hil.service.setup import make_lab
 from hil.types import JointState, Load, Mode, StateSource, TickRecord
@@ -393,19 +390,7 @@ def test_the_journal_of_a_served_arm_is_vouched_for_up_to_its_end(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "rigs").mkdir()
-    settings = Settings()
-    lab = RunningLab(
-        settings,
-        demo_arms(1, "lynx6", tmp_path / "rigs"),
-        door=Door(None),
-        bookings=Bookings(IN_MEMORY, settings.bookings),
-        audit_folder=tmp_path / "audit",
-        audit_key=SigningKey(b"a" * 32),
-        journals=tmp_path / "journals",
-        command="test",
-        address="",
-        say=lambda words: None,
-    )
+    lab = made_lab(tmp_path, demo_arms(1, "lynx6", tmp_path / "rigs"), settings=Settings())
 
     async def test() -> None:
         await lab.start()

@@ -9,15 +9,13 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from aiohttp import ClientSession
-from aiohttp.test_utils import TestServer
-from lab_server import PATIENCE_S, PATIENT, Served, VirtualWorker, resting_report, run
+from lab_server import PATIENCE_S, Served, VirtualWorker, answering, made_lab, resting_report, run
 
 from hil.errors import ConfigError, LinkClosed
 from hil.link import SerialAdapter
@@ -26,15 +24,11 @@ from hil.runtime.loop_process import LoopSlot
 from hil.runtime.wiring import load_rig
 from hil.service import arms, opening
 from hil.service.adapters import port_of
-from hil.service.app import application
 from hil.service.arm_channel import Leave, WorkerEnd
 from hil.service.arm_worker import ArmSpec
 from hil.service.arms import AGAIN_S, Arm, ArmProcess
-from hil.service.bookings import IN_MEMORY, Bookings
 from hil.service.demo import demo_arms
-from hil.service.doors import Door
-from hil.service.keys import SigningKey
-from hil.service.running import ArmPlan, MakeArm, RunningLab
+from hil.service.running import ArmPlan
 from hil.service.settings import ArmSettings, Settings
 from hil.types import Mode
 
@@ -76,32 +70,6 @@ def answer(spec: ArmSpec, end: socket.socket) -> None:
         while not any(isinstance(message, Leave) for message in channel.receive()):
             select.select([channel], [], [])
     channel.close()
-
-
-@contextlib.asynccontextmanager
-async def lab_of(folder: Path, plans: Sequence[ArmPlan], make_arm: MakeArm) -> AsyncIterator[Served]:
-    lab = RunningLab(
-        PATIENT,
-        plans,
-        door=Door(None),
-        bookings=Bookings(IN_MEMORY, PATIENT.bookings),
-        audit_folder=folder / "audit",
-        audit_key=SigningKey(b"a" * 32),
-        journals=folder / "journals",
-        command="test",
-        address="",
-        say=print,
-        make_arm=make_arm,
-    )
-    server = TestServer(application(lab, trust_proxy=False))
-    async with ClientSession() as session:
-        await server.start_server()
-        found = Served(lab, f"http://127.0.0.1:{server.port}", session, {})
-        try:
-            yield found
-        finally:
-            await found.empty()
-            await server.close()
 
 
 async def until(reached: Callable[[], bool]) -> None:
@@ -269,7 +237,7 @@ def test_an_arm_whose_adapter_is_missing_comes_up_wherever_it_is_plugged_in_and_
         return port.exists() and port.read_text() == device
 
     async def story() -> None:
-        async with lab_of(tmp_path, [left, right], make) as lab:
+        async with answering(made_lab(tmp_path, [left, right], make_arm=make)) as lab:
             worker = lab.lab.desks["arm-2"].process
             assert isinstance(worker, ArmProcess)
             found = await summary(lab, "arm-2", lambda arm: "plugged in" in arm["why_not"])
@@ -309,7 +277,7 @@ def test_a_worker_that_is_killed_leaves_the_other_arm_moving_and_its_stop_workin
     ]
 
     async def story() -> None:
-        async with lab_of(tmp_path, plans, ArmProcess) as lab:
+        async with answering(made_lab(tmp_path, plans, make_arm=ArmProcess)) as lab:
             await lab.ready()
             person = await lab.join("arm-2")
             await person.drive()

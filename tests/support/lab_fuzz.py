@@ -40,7 +40,7 @@ from hil.types import WRITING, Mode
 OURS, OTHER = "left", "right"
 TRACEBACK = "Traceback (most recent call last)"
 GROWTH_BYTES = 16 << 20
-"""By then a server has made what it makes once; what it grows by afterwards is growth."""
+"""More than this, from the second to the last quarter of the noise, is growth."""
 
 MOVING = ("jog_hold", "jog_step", "arm_jog", "start", "arm_motion", "go", "gripper", "confirm", "reset")
 ANSWER_S = 2.0

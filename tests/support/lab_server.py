@@ -20,13 +20,14 @@ from hil.runtime import wiring
 from hil.service.app import application
 from hil.service.arm_channel import ArmReport
 from hil.service.arm_worker import ArmSpec, Reports
+from hil.service.arms import ArmProcess
 from hil.service.bookings import IN_MEMORY, Bookings
 from hil.service.demo import demo_arms
 from hil.service.doors import Door
 from hil.service.keys import SigningKey
 from hil.service.lease import LeaseSettings
 from hil.service.revocation import HEADING, Revocations
-from hil.service.running import RunningLab
+from hil.service.running import ArmPlan, MakeArm, RunningLab
 from hil.service.settings import Settings
 from hil.service.tokens import TokenChecker
 from hil.service.uploads import Job, PreviewDesk, Verdict
@@ -296,6 +297,51 @@ class Person:
         await self._tasks[0]
 
 
+def made_lab(
+    folder: Path,
+    plans: Sequence[ArmPlan],
+    *,
+    make_arm: MakeArm = ArmProcess,
+    settings: Settings = PATIENT,
+    door: Door | None = None,
+) -> RunningLab:
+    """A lab that keeps everything in this folder; nothing runs yet."""
+    return RunningLab(
+        settings,
+        plans,
+        door=door or Door(None),
+        bookings=Bookings(IN_MEMORY, settings.bookings),
+        audit_folder=folder / "audit",
+        audit_key=SigningKey(b"a" * 32),
+        journals=folder / "journals",
+        command="test",
+        address="",
+        say=said.append,
+        make_arm=make_arm,
+    )
+
+
+@contextlib.asynccontextmanager
+async def answering(
+    lab: RunningLab,
+    workers: dict[str, VirtualWorker] | None = None,
+    *,
+    trust_proxy: bool = False,
+    tls: ssl.SSLContext | None = None,
+) -> AsyncIterator[Served]:
+    """The lab's server on loopback."""
+    scheme = "http" if tls is None else "https"
+    server = TestServer(application(lab, trust_proxy=trust_proxy), scheme=scheme)
+    async with ClientSession() as session:
+        await server.start_server(ssl=tls)
+        found = Served(lab, f"{scheme}://127.0.0.1:{server.port}", session, {} if workers is None else workers)
+        try:
+            yield found
+        finally:
+            await found.empty()
+            await server.close()
+
+
 @contextlib.asynccontextmanager
 async def served(
     folder: Path,
@@ -314,29 +360,10 @@ async def served(
     def make(spec: ArmSpec, **options: Any) -> VirtualWorker:
         return workers.setdefault(spec.rig.id, VirtualWorker(spec, **options))
 
-    lab = RunningLab(
-        settings,
-        demo_arms(arms, "lynx6", folder / "rigs"),
-        door=Door(TokenChecker([TOKEN_KEY.public], Revocations(folder / "revoked.txt")) if keyed else None),
-        bookings=Bookings(IN_MEMORY, settings.bookings),
-        audit_folder=folder / "audit",
-        audit_key=SigningKey(b"a" * 32),
-        journals=folder / "journals",
-        command="test",
-        address="",
-        say=said.append,
-        make_arm=make,
-    )
-    scheme = "http" if tls is None else "https"
-    server = TestServer(application(lab, trust_proxy=trust_proxy), scheme=scheme)
-    async with ClientSession() as session:
-        await server.start_server(ssl=tls)
-        found = Served(lab, f"{scheme}://127.0.0.1:{server.port}", session, workers)
-        try:
-            yield found
-        finally:
-            await found.empty()
-            await server.close()
+    door = Door(TokenChecker([TOKEN_KEY.public], Revocations(folder / "revoked.txt")) if keyed else None)
+    lab = made_lab(folder, demo_arms(arms, "lynx6", folder / "rigs"), make_arm=make, settings=settings, door=door)
+    async with answering(lab, workers, trust_proxy=trust_proxy, tls=tls) as found:
+        yield found
 
 
 said: list[str] = []
