@@ -8,6 +8,7 @@ counts however it is dressed. What the server sends is read leniently, so that a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -915,6 +916,9 @@ class _AnyStop(msgspec.Struct):
 
 _stop = msgspec.json.Decoder(_AnyStop)
 
+_STOP_IN_PIECES = re.compile(rb'"type"\s*:\s*"(stop|emergency_stop)"')
+"""A stop in bytes that are not JSON at all: cut short, or with a number such as `Infinity` beside it."""
+
 
 def encode(message: FromClient | FromServer | Record) -> bytes:
     """A message as JSON."""
@@ -987,9 +991,14 @@ def _decoded(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
 
 def _as_stop(raw: bytes) -> Stop | EmergencyStop | None:
     try:
-        kind = _stop.decode(raw).type
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        kind: str = _stop.decode(raw).type
+    except msgspec.ValidationError:
         return None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        found = _STOP_IN_PIECES.search(raw)
+        if found is None:
+            return None
+        kind = found[1].decode()
     return EmergencyStop(reason=_UNREADABLE) if kind == "emergency_stop" else Stop(reason=_UNREADABLE)
 
 

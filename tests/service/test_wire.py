@@ -195,6 +195,39 @@ def test_a_stop_is_a_stop_however_it_is_dressed(
     assert isinstance(wire.decode_client(text), kind)
 
 
+@pytest.mark.parametrize("kind", [wire.Stop, wire.EmergencyStop])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b', "reason": Infinity}',
+        b', "reason": [NaN]}',
+        b', "reason": ' + b"[" * 5000,
+        b', "reason": "too ne',
+        b', "reason": "\xff"}',
+        b"",
+        b"} and once more {",
+    ],
+    ids=["infinite", "not a number", "deep", "cut in a text", "not UTF-8", "cut after its kind", "two"],
+)
+def test_a_stop_counts_in_text_that_is_not_json(kind: type[wire.Stop | wire.EmergencyStop], rest: bytes) -> None:
+    text = f'{{"type": "{kind.__struct_config__.tag}"'.encode() + rest
+    assert isinstance(wire.decode_client(text), kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"type": "release", "reason": "\\"type\\":\\"stop\\"", "seq": Infinity}',
+        b'{"type": "release", "reason": "stop", "seq": Infinity}',
+        b'{"kind": "stop"',
+    ],
+    ids=["quoted in a text", "the word alone", "another field"],
+)
+def test_what_only_speaks_of_a_stop_is_refused(text: bytes) -> None:
+    with pytest.raises(CommandError, match="message refused"):
+        wire.decode_client(text)
+
+
 # -- what the server sends -------------------------------------------------------------------------------------------
 
 
