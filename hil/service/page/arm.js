@@ -1,4 +1,4 @@
-// An arm from the positions of its axes: link frames, and how they look from somewhere; and words. No DOM here.
+// An arm from the positions of its axes: link frames, and how they look from somewhere. No DOM here.
 
 // Origins of the base, of every link and of the tool: [[x, y, z], ...] in metres.
 export function origins(skeleton, positions) {
@@ -45,7 +45,7 @@ export function shown(axis, value) {
   return `${(Math.round(number * 10) / 10 + 0).toFixed(1)} ${unit(axis)}`;
 }
 
-export function unit(axis) {
+function unit(axis) {
   return axis.kind === "revolute" ? "°" : "mm";
 }
 
@@ -68,21 +68,20 @@ export function pause(tries) {
   return [300, 1000, 2000, 5000][Math.min(tries, 3)];
 }
 
-// What there is to say about the picture that is shown: its age, and a warning, empty while it is fresh.
-// Seconds: age of the picture (null for none), age of the camera's newest as the lab says (nothing if it says none),
-// and for how long somebody has looked: a lab fetches no pictures while nobody does.
+// What there is to say about the picture that is shown: its age, and a warning, each as the key of a text and its
+// values; null for no warning. Seconds: age of the picture (null for none), age of the camera's newest as the lab says
+// (nothing if it says none), and for how long somebody has looked: a lab fetches no pictures while nobody does.
 const OLD_S = 1, ASKED_S = 2;
 export function pictureWords(age, newest, looked) {
-  if (age === null) return { age: "no picture yet", warning: looked > ASKED_S ? "There is no picture." : "" };
-  const words = `picture ${age.toFixed(1)} s old`;
-  if (age <= OLD_S) return { age: words, warning: "" };
+  if (age === null) return { age: ["picture_none"], warning: looked > ASKED_S ? ["picture_missing"] : null };
+  if (age <= OLD_S) return { age: ["picture_age", age.toFixed(1)], warning: null };
   const hangs = looked > ASKED_S && (newest == null || newest > OLD_S);
-  const why = hangs ? "the camera hangs" : looked > ASKED_S ? "the line to here is slow" : "waiting for a new one";
-  return { age: `${words}: OLD`, warning: `The picture is ${steps(age)} s old: ${why}.` };
+  const why = hangs ? "picture_hangs" : looked > ASKED_S ? "picture_slow" : "picture_waiting";
+  return { age: ["picture_old", age.toFixed(1)], warning: [why, step(age)] };
 }
 
-// Whoever hears the page would hear every second counted: beyond a few, "over 10", "over 20", and so on.
-function steps(seconds) {
+// Whoever hears the page would hear every second counted: beyond a few, 5, 10, 20, and so on.
+function step(seconds) {
   const whole = Math.floor(seconds);
-  return whole < 5 ? `over ${whole}` : `over ${[5, 10, 20, 30, 60, 300, 3600].filter((step) => step <= whole).pop()}`;
+  return whole < 5 ? whole : [5, 10, 20, 30, 60, 300, 3600].filter((each) => each <= whole).pop();
 }

@@ -1,14 +1,41 @@
 // Shows one arm of a lab. Reads only, but for the stop.
-import { origins, pause, pictureWords, shown, Trace, unit, view } from "./arm.js";
+import { origins, pause, pictureWords, shown, Trace, view } from "./arm.js";
+import { chosen, NAMES, text } from "./words.js";
 
 const RATE_HZ = 15, SECONDS = 20, OLD_MS = 1500, MOST_NOTICES = 30;
 const at = (id) => document.getElementById(id);
 const root = new URL("v1/", document.baseURI);
 
+const asked = new URLSearchParams(location.search).get("language");
+let language = chosen([asked, kept("language"), ...navigator.languages]);
 let token = sessionStorage.getItem("token") || "";
 let lab = null, arm = "", socket = null, seq = 0, tries = 0, later = 0;
 let welcome = null, seen = null, seenAt = 0, skeleton = null, trace = new Trace(SECONDS);
 let azimuth = -Math.PI / 3, elevation = 0.4, clock = null, pictureUrl = "", lookedAt = 0;
+
+// -- words ----------------------------------------------------------------------------------------------
+
+// A browser may forbid that anything is kept.
+function kept(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+const tell = (key, ...values) => text(language, key, ...values);
+
+function speak(wanted) {
+  language = wanted;
+  document.documentElement.lang = language;
+  at("languages").value = language;
+  const places = { words: (part, words) => { part.textContent = words; }, label: (part, words) => { part.ariaLabel = words; },
+    title: (part, words) => { part.title = words; }, alt: (part, words) => { part.alt = words; } };
+  for (const [name, put] of Object.entries(places)) {
+    for (const part of document.querySelectorAll(`[data-${name}]`)) put(part, tell(part.dataset[name]));
+  }
+}
 
 // -- talking --------------------------------------------------------------------------------------------
 
@@ -34,11 +61,11 @@ async function enter() {
   } catch (error) {
     if (error.message === "token") {
       at("door").hidden = false;
-      say(token ? "This token does not count: it has ended, was revoked, or is cut off." : "This lab asks for a token.");
+      say(token ? "token_bad" : "token_asked");
       token = "";
       sessionStorage.removeItem("token");
     } else {
-      say(`The lab does not answer: ${error.message}`);
+      say("silent", error.message);
       retry(enter);
     }
     return;
@@ -53,7 +80,7 @@ async function enter() {
 
 function choose(name) {
   if (!name) {
-    say("There is no arm here for you.");
+    say("no_arm");
     return;
   }
   arm = name;
@@ -78,7 +105,7 @@ function connect() {
   socket.onmessage = (event) => take(JSON.parse(event.data));
   socket.onclose = () => {
     at("stop").disabled = true;
-    say("The connection is lost; connecting again. What is shown is old.");
+    say("lost");
     retry(enter);
   };
 }
@@ -107,7 +134,8 @@ function take(message) {
 async function open() {
   at("arm").hidden = false;
   at("stop").disabled = false;
-  at("kind").textContent = welcome.real ? "REAL" : "FAKE";
+  at("kind").dataset.words = welcome.real ? "real" : "fake";
+  speak(language);
   at("title").textContent = `${welcome.title} (${welcome.robot})`;
   at("axes").replaceChildren(...welcome.axes.map((axis) => {
     const row = document.createElement("tr");
@@ -115,8 +143,8 @@ async function open() {
     head.scope = "row";
     head.textContent = axis.name;
     const cells = [0, 1, 2].map(() => document.createElement("td"));
-    const range = [axis.lower, axis.upper].map((value) => shown(axis, value).split(" ")[0]);
-    cells[2].textContent = `${range[0]} … ${range[1]} ${unit(axis)}`;
+    const range = [axis.lower, axis.upper].map((value) => parseFloat(shown(axis, value)));
+    cells[2].textContent = range.join("…");
     row.append(head, ...cells);
     return row;
   }));
@@ -125,7 +153,7 @@ async function open() {
   try {
     skeleton = await (await ask(`arms/${encodeURIComponent(arm)}/skeleton`)).json();
   } catch (error) {
-    note(`no skeleton: ${error.message}`);
+    note(tell("no_skeleton", error.message), language);
   }
 }
 
@@ -170,12 +198,15 @@ async function follow() {
 
 // -- showing --------------------------------------------------------------------------------------------
 
-function say(words) {
+function say(key, ...values) {
+  const words = key ? tell(key, ...values) : "";
   if (at("banner").textContent !== words) at("banner").textContent = words;
 }
 
-function note(words) {
+// The lab itself speaks English, which a screen reader has to know.
+function note(words, inLanguage = "en") {
   const line = document.createElement("li");
+  line.lang = inLanguage;
   line.textContent = `${new Date().toLocaleTimeString()} ${words}`;
   at("notices").prepend(line);
   while (at("notices").children.length > MOST_NOTICES) at("notices").lastChild.remove();
@@ -187,8 +218,11 @@ function show() {
   const old = performance.now() - seenAt;
   if (socket && socket.readyState === WebSocket.OPEN) {
     const { frozen, latched } = seen.lease;
-    say(old > OLD_MS ? `Nothing new for ${(old / 1000).toFixed(0)} s: what is shown is old.`
-      : latched ? `A stop is latched: ${latched}.` : frozen ? "Frozen by a teacher." : seen.refusal && seen.mode === "fault" ? seen.refusal : "");
+    if (old > OLD_MS) say("nothing_new", (old / 1000).toFixed(0));
+    else if (latched) say("latched", latched);
+    else if (frozen) say("frozen");
+    else if (seen.refusal && seen.mode === "fault") say("refused", seen.refusal);
+    else say("");
   }
   words();
   drawSpace();
@@ -197,30 +231,31 @@ function show() {
 
 function words() {
   const { lease, stop, timing } = seen;
-  at("mode").textContent = seen.mode.replace("_", " ");
-  at("lease").textContent = lease.phase === "held" ? `${lease.holder || "somebody"} drives` : `lease ${lease.phase}`;
+  at("mode").textContent = tell(`mode_${seen.mode}`);
+  at("lease").textContent = lease.phase === "held" ? tell("drives", lease.holder || tell("somebody")) : tell(`phase_${lease.phase}`);
   at("progress").hidden = seen.progress === null;
   at("progress").value = seen.progress || 0;
-  at("source").textContent = seen.source || "reported";
+  at("source").textContent = seen.source ? tell(`source_${seen.source}`) : tell("reported");
   welcome.axes.forEach((axis, index) => {
     const cells = at("axes").children[index].children;
     cells[1].textContent = shown(axis, seen.commanded[index]);
     cells[2].textContent = shown(axis, seen.reported[index]);
   });
   const mm = seen.tool_m && seen.tool_m.map((value) => (value * 1000).toFixed(0));
-  at("tool").textContent = mm ? `tool x ${mm[0]}, y ${mm[1]}, z ${mm[2]} mm` : "where the tool is, is not known";
+  at("tool").textContent = mm ? tell("tool", ...mm) : tell("tool_unknown");
   at("budget").textContent = stop
-    ? `stops within ${stop.total_ms.toFixed(0)} ms, ${stop.distance_mm.toFixed(0)} mm; up to ${(100 * seen.speed_share).toFixed(0)} % speed`
+    ? tell("budget", stop.total_ms.toFixed(0), stop.distance_mm.toFixed(0), (100 * seen.speed_share).toFixed(0))
     : "";
-  at("timing").textContent = `loop late ${timing.late_ms.toFixed(1)} ms, missed ${timing.missed}; line ${(100 * seen.wire_share).toFixed(0)} % used`;
+  at("timing").textContent = tell("timing", timing.late_ms.toFixed(1), timing.missed, (100 * seen.wire_share).toFixed(0));
   if (welcome.camera) pictureAge();
 }
 
 function pictureAge() {
   const now = performance.now(), taken = Number(at("picture").dataset.taken);
   const age = taken ? Math.max(0, now / 1000 + clock - taken) : null;
-  const { age: words, warning } = pictureWords(age, seen.picture_age_s, (now - lookedAt) / 1000);
-  at("age").textContent = words;
+  const found = pictureWords(age, seen.picture_age_s, (now - lookedAt) / 1000);
+  const warning = found.warning ? tell(...found.warning) : "";
+  at("age").textContent = tell(...found.age);
   at("picture").classList.toggle("old", warning !== "");
   // Told anew only when it changes: it is read aloud.
   if (at("hang").textContent !== warning) at("hang").textContent = warning;
@@ -317,6 +352,12 @@ at("door").addEventListener("submit", (event) => {
   sessionStorage.setItem("token", token);
   enter();
 });
+at("languages").addEventListener("change", () => {
+  speak(at("languages").value);
+  try {
+    localStorage.setItem("language", language);
+  } catch { /* it may not be kept: it holds for this tab */ }
+});
 at("arms").addEventListener("change", () => choose(at("arms").value));
 at("stop").addEventListener("click", () => send({ type: "stop", reason: "asked for on the page" }));
 document.addEventListener("visibilitychange", look);
@@ -343,6 +384,9 @@ at("space").addEventListener("keydown", (event) => {
   }
 });
 
+at("languages").replaceChildren(...Object.entries(NAMES).map(([code, name]) => new Option(name, code)));
+speak(language);
+say("connecting");
 enter();
 follow();
 show();
