@@ -87,7 +87,12 @@ class Recover:
     """Leave a fault or a latched stop; or vouch that the limp arm is in its park pose."""
 
 
-Action = Step | Go | Keep | Halt | Quit | Show | Recover
+@dataclass(frozen=True)
+class SelfTest:
+    """Move each axis a little way and back, and see whether the arm reports it."""
+
+
+Action = Step | Go | Keep | Halt | Quit | Show | Recover | SelfTest
 
 
 @dataclass
@@ -98,7 +103,7 @@ class Pad:
         joint: index of the selected axis.
         speed_percent: of the rig's speeds.
         size: of an increment in key mode, in degrees and millimetres.
-        recovers: whether a key and a line for `Recover` are wanted.
+        served: whether the arm is a lab's: keys and lines for `Recover` and `SelfTest`.
     """
 
     arm: PadArm
@@ -106,7 +111,7 @@ class Pad:
     frame: JogFrame = JogFrame.WORLD
     speed_percent: float = SPEEDS_PERCENT[1]
     size: float = SIZES[1]
-    recovers: bool = False
+    served: bool = False
     _turns: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,8 +139,8 @@ class Pad:
             self._next_setting(key)
             return Show()
         plain: dict[str, Action] = {"h": Go("home"), "k": Go("park"), "t": Keep(None), "q": Quit()}
-        if self.recovers:
-            plain["u"] = Recover()
+        if self.served:
+            plain |= {"u": Recover(), "e": SelfTest()}
         return plain.get(key, Halt())
 
     def _next_setting(self, key: str) -> None:
@@ -158,8 +163,9 @@ class Pad:
         ]
         if self.arm.gripper is not None:
             rows.append(("g/G", "gripper opens / closes"))
-        if self.recovers:
+        if self.served:
             rows.append(("u", "leave a fault; vouch that the limp arm is in its park pose (hold the key)"))
+            rows.append(("e", "self-test: each axis a little way and back (hold the key)"))
         return (
             *rows,
             ("f s i", "next frame, speed, increment"),
@@ -184,8 +190,8 @@ class Pad:
         plain: dict[str, Action] = {
             "home": Go("home"), "park": Go("park"), "stop": Halt(), "q": Quit(), "quit": Quit(), "pose": Show(),
         }  # fmt: skip
-        if self.recovers:
-            plain["recover"] = Recover()
+        if self.served:
+            plain |= {"recover": Recover(), "self-test": SelfTest()}
         if name in plain and not rest:
             return plain[name]
         if name in ("t", "task") and len(rest) <= 1:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hil.service.remote import RemoteArm
-    from hil.service.wire import Welcome
+    from hil.service.wire import SelfTestBrief, Welcome
 
 
 def headline(welcome: Welcome) -> str:
@@ -36,3 +36,15 @@ def picture_words(age_s: float | None, oldest_s: float) -> str:
         return "no picture yet"
     words = f"picture {max(0.0, age_s):.1f} s old"
     return words if age_s <= oldest_s else f"OLD PICTURE: {words}, {oldest_s:g} s count"
+
+
+def self_test_words(brief: SelfTestBrief | None) -> str:
+    """The newest self-test of an arm, and whether another one is due."""
+    from hil.service.grants import clock_text
+
+    if brief is None:
+        return ""
+    if brief.at_epoch_s is None:
+        return "DUE: none was made yet"
+    ending = f"FAILED: {brief.failure}" if brief.failure else f"passed{brief.how and ', '}{brief.how}"
+    return f"{'DUE: ' if brief.due else ''}{clock_text(brief.at_epoch_s)} {ending}"

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import typer
 
+from hil.cli._far_arm import self_test_words
 from hil.cli._moments import moment
 from hil.cli.arms import AsJson
 from hil.cli.output import print_json, print_table
@@ -72,6 +73,8 @@ def _show(bookings: Bookings) -> None:
         print(f"booked: slot {granted.id} on {bookings.arm}, {times}")
     if not bookings.bookable:
         print(f"cannot be booked now: {bookings.why_not}")
+    if words := self_test_words(bookings.self_test):
+        print(f"self-test: {words}")
     if not bookings.bookings:
         print(f"{bookings.arm}: nothing is booked")
         return
@@ -104,10 +107,11 @@ def _list_arms(access: Access, *, as_json: bool) -> None:
             "REAL" if arm.real else "FAKE",
             arm.lease.phase.value,
             "yes" if arm.bookable else escape(arm.why_not),
+            escape(self_test_words(arm.self_test)),
         )
         for arm in lab.arms
     ]
-    print_table("", ("arm", "title", "", "lease", "can be booked"), rows)
+    print_table("", ("arm", "title", "", "lease", "can be booked", "self-test"), rows)
 
 
 def _access(url: str | None, arm: str | None) -> tuple[Access, str | None]:

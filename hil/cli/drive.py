@@ -74,7 +74,7 @@ def drive(
         raise typer.BadParameter("above 0 to 100 % of the rig's speeds", param_hint="--speed")
     with connect(url, name=name, on_site=on_site) as arm:
         print(headline(arm.welcome), flush=True)
-        pad = Pad(_AxesOf.welcome(arm.welcome), speed_percent=speed, recovers=True)
+        pad = Pad(_AxesOf.welcome(arm.welcome), speed_percent=speed, served=True)
         driving = _Driving(arm, pad, task, by_hand=sys.stdin.isatty() and sys.stdout.isatty())
         driving.begin(wait=wait, camera=camera)
         lead(driving)
@@ -148,7 +148,7 @@ class _Driving:
         Raises:
             HilError: it cannot be done, in words.
         """
-        from hil.bench.jog_pad import Go, Halt, Keep, Recover, Step
+        from hil.bench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step
 
         channel = self.arm.channel
         if isinstance(action, Halt):
@@ -161,6 +161,8 @@ class _Driving:
             self._ask(self._go(action.pose), key="h" if action.pose == "home" else "k")
         elif isinstance(action, Recover):
             self._ask(self._recover(), key="u")
+        elif isinstance(action, SelfTest):
+            self._ask(self._test(), key="e")
         elif isinstance(action, Keep):
             self._keep(action.file)
 
@@ -188,6 +190,16 @@ class _Driving:
     async def _go(self, pose: str) -> None:
         await self._drive()
         await self.arm.channel.go(pose, self.pad.speed_percent / 100.0)
+
+    async def _test(self) -> None:
+        from hil.errors import InterlockError
+
+        await self._drive()
+        channel, mark = self.arm.channel, self.arm.channel.mark
+        await channel.self_test(self.pad.speed_percent / 100.0)
+        self.note = await channel.self_test_words(mark)
+        if not self.note.startswith("self-test passed"):
+            raise InterlockError(self.note)
 
     async def _recover(self) -> None:
         from hil.types import Mode
@@ -261,7 +273,7 @@ class _Driving:
     def busy(self) -> bool:
         """True until what was asked for has ended or was refused."""
         # A dead-man that still counts as held there would stop what is asked for next, once it is let go.
-        return self._goes_on or (self.arm.channel.held and self.arm.channel.drives)
+        return self._goes_on or self._work is not None or (self.arm.channel.held and self.arm.channel.drives)
 
     @property
     def _goes_on(self) -> bool:

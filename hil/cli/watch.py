@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli._far_arm import headline, lease_words, picture_words
+from hil.cli._far_arm import headline, lease_words, picture_words, self_test_words
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json, print_table
 
@@ -171,7 +171,7 @@ def _unit(axis: AxisInfo) -> str:
 
 # -- the lab ---------------------------------------------------------------------------------------------
 
-_COLUMNS = ("arm", "title", "", "mode", "who drives", "waiting", "watching", "can be booked")
+_COLUMNS = ("arm", "title", "", "mode", "who drives", "waiting", "watching", "can be booked", "self-test")
 
 
 def _watch_lab(access: Access, until_s: float, *, as_json: bool) -> None:
@@ -221,6 +221,7 @@ def _rows(lab: Lab) -> list[tuple[str, ...]]:
             str(each.lease.waiting),
             str(each.watchers),
             "yes" if each.bookable else escape(each.why_not),
+            escape(self_test_words(each.self_test)),
         )
         for each in lab.arms
     ]

@@ -363,7 +363,7 @@ class _Reception:
         return _json(self._calendar(slot.arm, visitor))
 
     def _calendar(self, arm: str, visitor: Visitor, granted: str = "") -> wire.Bookings:
-        books, why_not = self._lab.bookings, self._lab.bookings.why_not(arm)
+        books, why_not, now_s = self._lab.bookings, self._lab.bookings.why_not(arm), time.time()
         sees_names = may(visitor.grant.role, Action.AUDIT)
         slots = tuple(
             wire.Booking(
@@ -374,9 +374,16 @@ class _Reception:
                 name=slot.user if sees_names or slot.user == visitor.user else "",
                 yours=slot.user == visitor.user,
             )
-            for slot in books.slots(arm, time.time())
+            for slot in books.slots(arm, now_s)
         )
-        return wire.Bookings(arm=arm, bookable=not why_not, bookings=slots, why_not=why_not, granted=granted)
+        return wire.Bookings(
+            arm=arm,
+            bookable=not why_not,
+            bookings=slots,
+            why_not=why_not,
+            granted=granted,
+            self_test=self._lab.self_tests.brief(arm, now_s),
+        )
 
     # -- previews ----------------------------------------------------------------------------------------
 

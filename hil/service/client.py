@@ -247,6 +247,26 @@ class AsyncArm(ClientChannel):
         await self.grip()
         await self.request(wire.Gripper, within_s=PLANNED_S, opening_m=opening_m, speed_share=speed_share)
 
+    async def self_test(self, speed_share: float = 0.25) -> None:
+        """Each axis a little way and back; somebody keeps saying `hold`. `self_test_words` says what came of it."""
+        await self.grip()
+        await self.request(wire.SelfTest, within_s=PLANNED_S, speed_share=speed_share)
+
+    async def self_test_words(self, mark: int) -> str:
+        """What came of the self-test that was asked for after `mark`, once the server has said it.
+
+        Raises:
+            LinkClosed: the connection was lost before.
+        """
+
+        def said() -> str:
+            return next((each for each in self.since(mark) if each.startswith("self-test ")), "")
+
+        await self.until(lambda: bool(said()) or not self.connected, LONGEST_S)
+        if not said():
+            raise LinkClosed(f"{self.url}: nothing was heard of the end of the self-test", port=self._access.url)
+        return said()
+
     async def confirm(self, positions: tuple[float, ...] | None = None) -> None:
         """Vouch for where the limp arm is (None: its park pose); somebody keeps saying `hold`."""
         await self.grip()

@@ -22,8 +22,10 @@ from hil.service.channel import Channel
 from hil.service.coming_up import ComingUp
 from hil.service.doors import Visitor
 from hil.service.gate import Facts, Gate, GateSettings, MotionFacts, Verdict
+from hil.service.grants import WorkBox
 from hil.service.lease import READY, ArmFacts, Effects, Lease, LeaseSettings, Party
 from hil.service.live_arm import LiveArm
+from hil.service.self_test import Ending, Outcome, SelfTest, self_test_task
 from hil.service.stop_budget import slowed
 from hil.service.uploads import Job, PreviewDesk, Shelf
 from hil.service.uploads import Verdict as Preview
@@ -95,6 +97,10 @@ class House(Protocol):
         """How the arm is, for the calendar."""
         ...
 
+    def tested(self, arm: str, outcome: Outcome) -> None:
+        """What came of an arm's self-test."""
+        ...
+
     def everywhere(self, visitor: Visitor, act: Callable[[ArmDesk], None]) -> None:
         """Do something at every desk that the visitor's token is for."""
         ...
@@ -151,6 +157,7 @@ class ArmDesk:
         self._loaded_s = float("-inf")
         self._picture_said = False
         self._condition: tuple[Condition, str] | None = None
+        self._self_test: SelfTest | None = None
 
     # -- channels ----------------------------------------------------------------------------------------
 
@@ -252,7 +259,7 @@ class ArmDesk:
         """Whether the service itself still plans a move of this arm: the one who asked may be gone by now."""
         return self._planning is not None and not self._planning.done()
 
-    def summary(self, now_s: float, why_not: str) -> wire.ArmSummary:
+    def summary(self, now_s: float, why_not: str, self_test: wire.SelfTestBrief | None) -> wire.ArmSummary:
         """The arm in a list."""
         return wire.ArmSummary(
             arm=self.arm,
@@ -265,6 +272,7 @@ class ArmDesk:
             why_not=why_not,
             camera=self.camera is not None,
             watchers=len(self.channels),
+            self_test=self_test,
         )
 
     def _party(self, channel: Channel) -> Party:
@@ -344,7 +352,7 @@ class ArmDesk:
                 self._each(channel.visitor, everywhere, lambda desk: desk.thaw(party))
             case wire.Hello():
                 raise CommandError("this channel has had its hello")
-            case wire.Go() | wire.Gripper():
+            case wire.Go() | wire.Gripper() | wire.SelfTest():
                 self._begin_planned(channel, party, message, verdict)
                 return None
             case wire.Command():
@@ -420,30 +428,35 @@ class ArmDesk:
 
     # -- moves that are planned here ---------------------------------------------------------------------
 
-    def _begin_planned(self, channel: Channel, party: Party, message: wire.Go | wire.Gripper, verdict: Verdict) -> None:
+    def _begin_planned(self, channel: Channel, party: Party, message: wire.Planned, verdict: Verdict) -> None:
         if self._at_work:
             raise InterlockError("the move before is still being planned", ["a turn"])
         start = self.live.pose
         if start is None:
             raise InterlockError("where the arm stands is not known", ["known pose"])
-        goal = self._goal(message, start)
-        grant = channel.visitor.grant
-        job = Job(arm=self.arm, language="move", name=type(message).__name__.lower(), start=start, goal=goal,
-                  speed_percent=100.0 * verdict.speed_share, box=grant.box)  # fmt: skip
+        job = self._job(message, start, 100.0 * verdict.speed_share, channel.visitor.grant.box)
         self._called_off = ""
         work = self._planned(channel, party, message, verdict, job, self.lease.epoch)
         self._planning = asyncio.get_running_loop().create_task(work)
 
-    def _goal(self, message: wire.Go | wire.Gripper, start: tuple[float, ...]) -> tuple[float, ...]:
+    def _job(self, message: wire.Planned, start: tuple[float, ...], speed_percent: float, box: WorkBox | None) -> Job:
+        if isinstance(message, wire.SelfTest):
+            text = self_test_task(self.rig, start, speed_percent)
+            return Job(arm=self.arm, language="task", name="self-test", text=text, start=start, box=box)
         if isinstance(message, wire.Go):
-            return self.rig.park if message.to == "park" else self.rig.home
-        gripper = self.rig.gripper
-        if gripper is None:
-            raise CommandError(f"{self.arm} has no gripper")
-        return (*start[:gripper], message.opening_m, *start[gripper + 1 :])
+            goal = self.rig.park if message.to == "park" else self.rig.home
+        else:
+            gripper = self.rig.gripper
+            if gripper is None:
+                raise CommandError(f"{self.arm} has no gripper")
+            goal = (*start[:gripper], message.opening_m, *start[gripper + 1 :])
+        name = type(message).__name__.lower()
+        return Job(
+            arm=self.arm, language="move", name=name, start=start, goal=goal, speed_percent=speed_percent, box=box
+        )
 
     async def _planned(
-        self, channel: Channel, party: Party, message: wire.Go | wire.Gripper, verdict: Verdict, job: Job, epoch: int
+        self, channel: Channel, party: Party, message: wire.Planned, verdict: Verdict, job: Job, epoch: int
     ) -> None:
         try:
             preview = await self._house.previews.preview(job)
@@ -464,6 +477,8 @@ class ArmDesk:
                 self._refuse(channel, message, planned)
                 return
             self._run(preview)
+            if isinstance(message, wire.SelfTest):
+                self._self_test = SelfTest(self.rig, preview.start)
         except HilError as error:
             self._refuse(channel, message, Verdict(code=Code.MODE, reason=str(error)))
         else:
@@ -639,15 +654,30 @@ class ArmDesk:
                 self._armed_share = None
         for event in report.events:
             self.tell(NoticeKind.LOOP, event)
+        if self._self_test is not None:
+            settled = self.process is not None and self.process.settled
+            self._tested(self._self_test.take(report, now_s, self.live.trouble, settled=settled))
         self.audience.show(now_s, lambda: wire.encode(self.telemetry(now_s)))
 
     def arm_lost(self, words: str) -> None:
         """The worker is gone."""
         self._armed_share, self._called_off = None, words
+        if self._self_test is not None:
+            self._tested(Outcome(ending=Ending.FAILED, words=f"the arm was lost: {words}"))
         self._coming_up.lost()
         self.live.forget()
         self.tell(NoticeKind.ARM_LOST, f"{self.arm} is not there: {words}")
         self._house.note(Deed(who="", what="arm", verdict="lost", arm=self.arm, detail=words))
+
+    def _tested(self, outcome: Outcome | None) -> None:
+        """What came of the self-test that runs, if anything yet."""
+        if outcome is None:
+            return
+        self._self_test = None
+        ending = outcome.ending.value
+        self._house.tested(self.arm, outcome)
+        self.tell(NoticeKind.SELF_TEST, f"self-test {ending}{outcome.words and ': '}{outcome.words}")
+        self._house.note(Deed(who="", what="self-test", verdict=ending, arm=self.arm, detail=outcome.words))
 
     def telemetry(self, now_s: float) -> wire.Telemetry:
         """The arm as it is."""

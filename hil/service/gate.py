@@ -44,11 +44,12 @@ ACTIONS: Mapping[type[wire.FromClient], Action] = MappingProxyType(
         wire.ArmMotion: Action.RUN,
         wire.Start: Action.RUN,
         wire.Go: Action.RUN,
+        wire.SelfTest: Action.RUN,
     }
 )
 """What each message is an attempt at."""
 
-HELD = (wire.JogHold, wire.Start, wire.Go, wire.Gripper, wire.Confirm)
+HELD = (wire.JogHold, wire.Start, wire.Go, wire.Gripper, wire.SelfTest, wire.Confirm)
 """Motion that goes on only while the dead-man is held. A step does not: it ends by itself, and with the heartbeat."""
 
 RATES: Mapping[Role, tuple[float, float]] = MappingProxyType(
@@ -353,7 +354,7 @@ class Gate:
         if isinstance(message, wire.JogHold | wire.JogStep | wire.ArmJog):
             # What is planned, or previewed, stops on its path, which was looked at as a whole.
             share = min(share, facts.budget_share)
-        if isinstance(message, wire.ArmJog | wire.Go | wire.Gripper):
+        if isinstance(message, wire.ArmJog | wire.Planned):
             share = min(share, message.speed_share)
         return share
 

@@ -106,6 +106,7 @@ def open_lab(lab: Lab, plans: Sequence[ArmPlan], *, command: str, say: Callable[
         audit_folder=lab.path(settings.audit.folder),
         audit_key=SigningKey.load(lab.path(settings.audit.key)),
         journals=lab.folder / "journals",
+        self_tests=lab.self_tests,
         command=command,
         address=address_of(settings),
         say=say,

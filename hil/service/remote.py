@@ -296,6 +296,12 @@ class RemoteArm:
         """A previewed move of the gripper alone."""
         return self._moved(self.channel.gripper(opening_mm * MM, speed_percent / 100.0))
 
+    def self_test(self, *, speed_percent: float = 25.0) -> str:
+        """Each axis a little way and back; gives what came of it in words, which the list of arms keeps."""
+        mark = self.channel.mark
+        self._moved(self.channel.self_test(speed_percent / 100.0))
+        return self._call(self.channel.self_test_words(mark))
+
     def confirm(self, positions: tuple[float, ...] | None = None) -> Mode:
         """Vouch for where the limp arm is (None: its park pose); its axes are then driven one by one."""
         return self._moved(self.channel.confirm(positions))

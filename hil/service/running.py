@@ -32,6 +32,7 @@ from hil.service.gate import GateSettings
 from hil.service.journal_heads import ARM_AWAY, HEAD, LAB_ENDS, JournalHead, newest_heads
 from hil.service.keeping import delete_old
 from hil.service.keys import SigningKey
+from hil.service.self_test import Outcome, SelfTests
 from hil.service.settings import Settings, kept_address
 from hil.service.tokens import TokenError
 from hil.service.uploads import PreviewDesk, room_of
@@ -96,9 +97,10 @@ class RunningLab:
         say: tells whoever runs the server what is wrong.
         slots: which share of the machine each arm's loop gets.
         make_arm: makes what keeps an arm's worker running.
+        self_tests: file for the arms' newest self-tests; None to forget them at the end.
 
     Raises:
-        ConfigError: two arms have one rig.
+        ConfigError: two arms have one rig, or the file of self-tests is damaged.
         JournalError: the audit cannot be kept.
     """
 
@@ -117,9 +119,12 @@ class RunningLab:
         say: Callable[[str], None],
         slots: Mapping[str, LoopSlot] = MappingProxyType({}),
         make_arm: MakeArm = ArmProcess,
+        self_tests: Path | None = None,
     ) -> None:
         _refuse_shared_rigs(plans)
         self.settings, self.door, self.bookings, self.journals = settings, door, bookings, journals
+        daily = frozenset(arm for arm, one in settings.arms.items() if one.daily_self_test)
+        self.self_tests = SelfTests(self_tests, daily)
         self.audit_folder = audit_folder
         self.trouble = ""
         rigs = {plan.arm: plan.rig for plan in plans}
@@ -331,6 +336,13 @@ class RunningLab:
         """How the arm is, for the calendar."""
         self.bookings.set_condition(arm, condition, reason)
 
+    def tested(self, arm: str, outcome: Outcome) -> None:
+        """What came of an arm's self-test; the audit has it also where this cannot be written."""
+        try:
+            self.self_tests.note(arm, outcome, time.time())
+        except OSError as error:
+            self.say(f"{arm}: the result of its self-test is not kept: {error}")
+
     def everywhere(self, visitor: Visitor, act: Callable[[ArmDesk], None]) -> None:
         """Do something at every desk that the visitor's token is for; one that cannot does not hinder the others."""
         errors: list[HilError] = []
@@ -363,7 +375,7 @@ class RunningLab:
             now_s=now_s,
             now_epoch_s=time.time(),
             arms=tuple(
-                desk.summary(now_s, self.bookings.why_not(arm))
+                desk.summary(now_s, self.bookings.why_not(arm), self.self_tests.brief(arm, time.time()))
                 for arm, desk in self.desks.items()
                 if visitor.grant.covers(arm)
             ),

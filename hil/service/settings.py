@@ -97,6 +97,7 @@ class ArmSettings(Record, frozen=True):
         port: URL or device of its line, instead of the rig's.
         adapter_serial: serial number of its USB adapter: the arm is the one behind it, whatever port that has.
         camera: URL of pictures, one each time (JPEG) or a stream (MJPEG).
+        daily_self_test: it is said to be due once the newest is a day old; nothing moves by itself.
     """
 
     rig: Text
@@ -104,6 +105,7 @@ class ArmSettings(Record, frozen=True):
     port: Text | None = None
     adapter_serial: Text | None = None
     camera: Annotated[str, Meta(pattern=r"^https?://[!-~]{1,300}$")] | None = None
+    daily_self_test: bool = False
 
 
 class Settings(Record, frozen=True):
@@ -149,6 +151,11 @@ class Lab:
     def bookings(self) -> Path:
         """The calendar."""
         return self.folder / "bookings.sqlite"
+
+    @property
+    def self_tests(self) -> Path:
+        """The newest self-test of each arm."""
+        return self.folder / "self-tests.json"
 
 
 def load_lab(folder: Path) -> Lab:

@@ -297,6 +297,15 @@ class Gripper(Command, frozen=True, kw_only=True, tag="gripper"):
     speed_share: Share
 
 
+class SelfTest(Command, frozen=True, kw_only=True, tag="self_test"):
+    """Plan, preview and make the arm's self-test, each axis a little way and back, while the dead-man is held."""
+
+    speed_share: Share
+
+
+Planned = Go | Gripper | SelfTest
+"""What the server plans itself, from where the arm stands."""
+
 ClientMessage = (
     Hello
     | Watch
@@ -320,6 +329,7 @@ ClientMessage = (
     | Start
     | Go
     | Gripper
+    | SelfTest
 )
 
 CLIENT_MESSAGES: tuple[type[FromClient], ...] = get_args(ClientMessage)
@@ -535,6 +545,7 @@ class NoticeKind(Enum):
     PICTURE_STALE = "picture_stale"
     PICTURE_BACK = "picture_back"
     PARKING = "parking"
+    SELF_TEST = "self_test"
     LOOP = "loop"
     ARM_LOST = "arm_lost"
     SERVER_ENDS = "server_ends"
@@ -686,12 +697,29 @@ class Upload(Record, frozen=True, kw_only=True):
 # -- bodies over HTTP: from the server -------------------------------------------------------------------------------
 
 
+class SelfTestBrief(Part, frozen=True, kw_only=True):
+    """The newest self-test of an arm.
+
+    Attributes:
+        due: the lab wants one each day, and the newest is older, or failed, or there was none.
+        at_epoch_s: when it ended; None if there was none.
+        failure: why it failed; empty if it passed.
+        how: how the positions were known that were looked at.
+    """
+
+    due: bool = False
+    at_epoch_s: float | None = None
+    failure: str = ""
+    how: str = ""
+
+
 class ArmSummary(Part, frozen=True, kw_only=True):
     """One arm of a lab.
 
     Attributes:
         bookable: False with the reason in `why_not`.
         watchers: how many channels are open.
+        self_test: the newest one; None where there was none, and none is asked for.
     """
 
     arm: str
@@ -704,6 +732,7 @@ class ArmSummary(Part, frozen=True, kw_only=True):
     why_not: str = ""
     camera: bool = False
     watchers: int = 0
+    self_test: SelfTestBrief | None = None
 
 
 class Lab(FromServer, frozen=True, kw_only=True, tag="lab"):
@@ -739,6 +768,7 @@ class Bookings(FromServer, frozen=True, kw_only=True, tag="bookings"):
     bookings: tuple[Booking, ...]
     why_not: str = ""
     granted: str = ""
+    self_test: SelfTestBrief | None = None
 
 
 class Previewed(FromServer, frozen=True, kw_only=True, tag="previewed"):

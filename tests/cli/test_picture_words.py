@@ -45,7 +45,7 @@ def far_arm(*, needed: bool = False, on_site: bool = False, camera: bool = True,
 def driving_screen(arm: Any, *, seen_s: float | None = None, camera: bool = False) -> str:
     """What `hil drive` shows; with a camera the picture that was followed arrived `seen_s` ago."""
     arm.channel.picture_s = None if seen_s is None else SERVER_S - seen_s
-    driving = drive._Driving(arm, Pad(drive._AxesOf.welcome(arm.welcome), 25.0, recovers=True), None, by_hand=True)
+    driving = drive._Driving(arm, Pad(drive._AxesOf.welcome(arm.welcome), 25.0, served=True), None, by_hand=True)
     driving._looking = camera
     return shown(driving.screen())
 

@@ -74,6 +74,7 @@ CLIENT: tuple[wire.ClientMessage, ...] = (
     wire.Go(**_command(20), to="park", speed_share=0.5),  # type: ignore[arg-type]
     wire.Gripper(**_command(21), opening_m=0.02, speed_share=0.5),  # type: ignore[arg-type]
     wire.LeaveQueue(seq=22),
+    wire.SelfTest(**_command(23), speed_share=0.5),  # type: ignore[arg-type]
 )
 
 SERVER: tuple[wire.ServerMessage, ...] = (
@@ -153,6 +154,7 @@ BODIES: dict[str, object] = {
                 why_not="the line is lost",
                 camera=True,
                 watchers=3,
+                self_test=wire.SelfTestBrief(at_epoch_s=1789990000.0, how="positions echoed"),
             ),
         ),
     ),
@@ -165,6 +167,7 @@ BODIES: dict[str, object] = {
             ),
         ),
         granted="b7",
+        self_test=wire.SelfTestBrief(due=True, at_epoch_s=1789990000.0, failure="base stands still"),
     ),
     "previewed": wire.Previewed(
         arm="lynx6",
