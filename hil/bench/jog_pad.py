@@ -239,10 +239,11 @@ class Pad:
     def _unknown(self, line: str) -> CommandError:
         turns = "a 5, b 5, c 5" if "a" in self._turns else "p 5, r 5"
         names = ", ".join(axis.name for axis in self.arm.axes)
+        more = "recover, self-test, " if self.served else ""
         return CommandError(
             f"{line.strip()!r} means nothing here; allowed: a joint and degrees or millimetres (j1 +5, or by name: "
             f"{names}), x -10, y 10, z 10, {turns}, frame world, frame tool, speed 25, home, park, t FILE, pose, "
-            "stop, q",
+            f"{more}stop, q",
             value=line,
         )
 

@@ -25,7 +25,7 @@ from hil.service.gate import Facts, Gate, GateSettings, MotionFacts, Verdict
 from hil.service.grants import WorkBox
 from hil.service.lease import READY, ArmFacts, Effects, Lease, LeaseSettings, Party
 from hil.service.live_arm import LiveArm
-from hil.service.self_test import Ending, Outcome, SelfTest, self_test_task
+from hil.service.self_test import Ending, Outcome, RunningTest, self_test_task
 from hil.service.stop_budget import slowed
 from hil.service.uploads import Job, PreviewDesk, Shelf
 from hil.service.uploads import Verdict as Preview
@@ -157,7 +157,7 @@ class ArmDesk:
         self._loaded_s = float("-inf")
         self._picture_said = False
         self._condition: tuple[Condition, str] | None = None
-        self._self_test: SelfTest | None = None
+        self._self_test: RunningTest | None = None
 
     # -- channels ----------------------------------------------------------------------------------------
 
@@ -478,7 +478,7 @@ class ArmDesk:
                 return
             self._run(preview)
             if isinstance(message, wire.SelfTest):
-                self._self_test = SelfTest(self.rig, preview.start)
+                self._self_test = RunningTest(self.rig, preview.start)
         except HilError as error:
             self._refuse(channel, message, Verdict(code=Code.MODE, reason=str(error)))
         else:

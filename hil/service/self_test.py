@@ -87,7 +87,7 @@ class Outcome(Record, frozen=True):
     source: StateSource | None = None
 
 
-class SelfTest:
+class RunningTest:
     """Follows one, from the moment at which its motion was handed to the loop.
 
     Args:
@@ -114,7 +114,9 @@ class SelfTest:
         self._begun = self._begun or report.mode is Mode.STREAMING
         if report.reported is not None:
             self._widen(report.reported)
-        if report.mode in (Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED, Mode.UNKNOWN_POSE):
+        if report.mode is Mode.ESTOP:
+            return Outcome(ending=Ending.BROKEN_OFF, words="an emergency stop came on its way")
+        if report.mode in (Mode.FAULT, Mode.DISCONNECTED, Mode.UNKNOWN_POSE):
             return Outcome(ending=Ending.FAILED, words=trouble or f"its mode became {report.mode.value}")
         if report.mode in WRITING or report.mode is Mode.ARMED:
             return None

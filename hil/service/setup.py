@@ -160,8 +160,9 @@ def _settings_text(name: str, host: str, port: int, url: str, arms: Mapping[str,
             f"[arms.{toml_string(arm)}]",
             f"rig = {toml_string(rig)}",
             "hardware = false         # true: the real arm",
+            '# adapter_serial = "A1B2C3D4"  # the arm is the one behind this USB adapter',
+            "# daily_self_test = true  # say so where the newest self-test is a day old; nothing moves by itself",
         ]
-        lines += ['# adapter_serial = "A1B2C3D4"  # the arm is the one behind this USB adapter']
     return "\n".join([*lines, ""])
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.bench.jog_pad import Go, Halt, Keep, Pad, Quit, Show, Step
+from hil.bench.jog_pad import Go, Halt, Keep, Pad, Quit, Recover, SelfTest, Show, Step
 from hil.errors import CommandError
 from hil.model.rig import AxisKind
 from hil.runtime import wiring
@@ -115,6 +115,18 @@ def test_a_line_can_say_everything_else(pad: Pad) -> None:
     assert pad.speed_percent == 10.0
     assert pad.line("") is None
     assert pad.line("# nothing") is None
+
+
+def test_only_a_lab_s_arm_is_recovered_and_tested_from_here(pad: Pad) -> None:
+    served = Pad(RIG, served=True)
+    assert (served.key("u"), served.line("recover")) == (Recover(), Recover())
+    assert (served.key("e"), served.line("self-test")) == (SelfTest(), SelfTest())
+    assert pad.key("u") == pad.key("e") == Halt()
+    with pytest.raises(CommandError) as refused:
+        pad.line("self-test")
+    assert "self-test," not in str(refused.value)
+    with pytest.raises(CommandError, match="recover, self-test, stop"):
+        served.line("bogus")
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,15 @@ def test_lines_drive_and_a_pose_is_kept(lab: str, tmp_path: Path) -> None:
     assert 'do = "move"' in (tmp_path / "pick.toml").read_text()
 
 
+def test_a_self_test_by_a_line_stands_at_the_booking(lab: str, tmp_path: Path) -> None:
+    done = hil(tmp_path, "drive", f"{lab}/arm-1", lines="speed 100\nself-test\nq\n")
+    assert done.returncode == 0, done.stderr
+    assert "self-test passed: positions echoed" in done.stdout
+    assert re.search(
+        r"^self-test: .* passed, positions echoed$", hil(tmp_path, "book", f"{lab}/arm-1").stdout, re.MULTILINE
+    )
+
+
 def test_what_is_refused_is_explained_and_ends_with_1(lab: str, tmp_path: Path) -> None:
     done = hil(tmp_path, "drive", lab, lines="frobnicate\nx 500\nq\n")
     assert done.returncode == 1

@@ -46,6 +46,15 @@ def test_a_program_claims_jogs_and_reads_where_the_arm_is(tmp_path: Path) -> Non
     with_arm(tmp_path, program)
 
 
+def test_a_self_test_says_what_came_of_it(tmp_path: Path) -> None:
+    def program(arm: RemoteArm) -> None:
+        arm.claim()
+        assert arm.self_test(speed_percent=100) == "self-test passed: positions echoed"
+        assert arm.mode is Mode.IDLE
+
+    with_arm(tmp_path, program)
+
+
 def test_a_jog_of_what_there_is_not_says_what_there_is(tmp_path: Path) -> None:
     def program(arm: RemoteArm) -> None:
         for amounts in ({"elbwo": 3.0}, {}, {"base": 1.0, "x": 1.0}):

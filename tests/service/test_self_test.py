@@ -12,7 +12,7 @@ from hil.errors import ConfigError
 from hil.model.rig import Rig
 from hil.runtime.wiring import load_rig
 from hil.service.arm_channel import ArmReport
-from hil.service.self_test import SETTLE_S, Ending, Outcome, SelfTest, SelfTests, self_test_task, swings
+from hil.service.self_test import SETTLE_S, Ending, Outcome, RunningTest, SelfTests, self_test_task, swings
 from hil.service.settings import ArmSettings
 from hil.service.uploads import Job, Verdict, judge
 from hil.types import Mode, StateSource
@@ -70,7 +70,7 @@ def _moved(share: float = 1.0) -> tuple[float, ...]:
 
 
 def _followed(*reports: ArmReport, trouble: str = "", settled: bool = True) -> Outcome | None:
-    test, outcome = SelfTest(RIG, RIG.park), None
+    test, outcome = RunningTest(RIG, RIG.park), None
     for index, report in enumerate(reports):
         outcome = test.take(report, index * SETTLE_S, trouble, settled=settled)
     return outcome
@@ -107,14 +107,15 @@ def test_an_arm_that_reports_nothing_passes_by_running_to_its_end_and_it_is_said
     assert outcome.words == "nothing reported of base, shoulder, elbow, wrist, wrist_rotate, gripper"
 
 
-@pytest.mark.parametrize("mode", [Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED, Mode.UNKNOWN_POSE])
+@pytest.mark.parametrize("mode", [Mode.FAULT, Mode.DISCONNECTED, Mode.UNKNOWN_POSE])
 def test_a_fault_on_the_way_fails_with_its_words(mode: Mode) -> None:
     outcome = _followed(_report(Mode.STREAMING), _report(mode), trouble="the board does not answer")
     assert outcome == Outcome(ending=Ending.FAILED, words="the board does not answer")
 
 
-def test_one_that_is_stopped_says_nothing_about_the_arm() -> None:
-    outcome = _followed(_report(Mode.STREAMING), _report(Mode.STOPPING), _report(Mode.HOLDING))
+@pytest.mark.parametrize("mode", [Mode.HOLDING, Mode.ESTOP])
+def test_one_that_somebody_stops_says_nothing_about_the_arm(mode: Mode) -> None:
+    outcome = _followed(_report(Mode.STREAMING), _report(Mode.STOPPING), _report(mode))
     assert outcome is not None
     assert outcome.ending is Ending.BROKEN_OFF
 
