@@ -168,11 +168,6 @@ class _Driving:
 
     def _ask(self, work: Coroutine[Any, Any, None], key: str = "") -> None:
         """Have something done; with a key that has to be held down meanwhile."""
-        from hil.errors import CommandError
-
-        if key and key == self._held_key and self.by_hand and time.monotonic() - self._key_seen_s < FIRST_PRESS_S:
-            work.close()
-            raise CommandError("let go of the key first: what has ended does not begin anew by itself")
         self.forget()
         self._patience.asked()
         self._held_key, self._held_until_s = key, time.monotonic() + FIRST_PRESS_S
@@ -237,9 +232,10 @@ class _Driving:
         """Whether a key is the one that keeps the present motion going, repeated by the keyboard."""
         if not self._held_key or key != self._held_key:
             return False
+        repeated = time.monotonic() - self._key_seen_s < FIRST_PRESS_S
         self._key_seen_s = time.monotonic()
         if not self._goes_on:
-            return False
+            return repeated  # what has ended does not begin anew by itself, and its end stays to be read
         self._held_until_s = max(self._held_until_s, time.monotonic() + REPEAT_S)
         return True
 

@@ -25,7 +25,7 @@ from hil.service.gate import Facts, Gate, GateSettings, MotionFacts, Verdict
 from hil.service.grants import WorkBox
 from hil.service.lease import READY, ArmFacts, Effects, Lease, LeaseSettings, Party
 from hil.service.live_arm import LiveArm
-from hil.service.self_test import Ending, Outcome, RunningTest, self_test_task
+from hil.service.self_test import SLOWEST_PERCENT, Ending, Outcome, RunningTest, self_test_task
 from hil.service.stop_budget import slowed
 from hil.service.uploads import Job, PreviewDesk, Shelf
 from hil.service.uploads import Verdict as Preview
@@ -431,6 +431,8 @@ class ArmDesk:
     def _begin_planned(self, channel: Channel, party: Party, message: wire.Planned, verdict: Verdict) -> None:
         if self._at_work:
             raise InterlockError("the move before is still being planned", ["a turn"])
+        if self._self_test is not None:
+            raise InterlockError("the self-test is not over; stop it, or wait", ["a turn"])
         start = self.live.pose
         if start is None:
             raise InterlockError("where the arm stands is not known", ["known pose"])
@@ -441,6 +443,10 @@ class ArmDesk:
 
     def _job(self, message: wire.Planned, start: tuple[float, ...], speed_percent: float, box: WorkBox | None) -> Job:
         if isinstance(message, wire.SelfTest):
+            if speed_percent < SLOWEST_PERCENT:
+                raise CommandError(
+                    f"a self-test at {speed_percent:.2g} % of the rig's speeds; allowed: {SLOWEST_PERCENT:g} at least"
+                )
             text = self_test_task(self.rig, start, speed_percent)
             return Job(arm=self.arm, language="task", name="self-test", text=text, start=start, box=box)
         if isinstance(message, wire.Go):
@@ -478,7 +484,7 @@ class ArmDesk:
                 return
             self._run(preview)
             if isinstance(message, wire.SelfTest):
-                self._self_test = RunningTest(self.rig, preview.start)
+                self._self_test = RunningTest(self.rig, preview.start, preview.digest)
         except HilError as error:
             self._refuse(channel, message, Verdict(code=Code.MODE, reason=str(error)))
         else:
@@ -656,14 +662,16 @@ class ArmDesk:
             self.tell(NoticeKind.LOOP, event)
         if self._self_test is not None:
             settled = self.process is not None and self.process.settled
-            self._tested(self._self_test.take(report, now_s, self.live.trouble, settled=settled))
+            stopped = bool(self._called_off)
+            self._tested(self._self_test.take(report, now_s, self.live.trouble, settled=settled, called_off=stopped))
         self.audience.show(now_s, lambda: wire.encode(self.telemetry(now_s)))
 
     def arm_lost(self, words: str) -> None:
         """The worker is gone."""
-        self._armed_share, self._called_off = None, words
         if self._self_test is not None:
-            self._tested(Outcome(ending=Ending.FAILED, words=f"the arm was lost: {words}"))
+            ending = Ending.BROKEN_OFF if self._called_off else Ending.FAILED
+            self._tested(Outcome(ending=ending, words=f"the arm was lost: {words}"))
+        self._armed_share, self._called_off = None, words
         self._coming_up.lost()
         self.live.forget()
         self.tell(NoticeKind.ARM_LOST, f"{self.arm} is not there: {words}")
@@ -677,7 +685,7 @@ class ArmDesk:
         ending = outcome.ending.value
         self._house.tested(self.arm, outcome)
         self.tell(NoticeKind.SELF_TEST, f"self-test {ending}{outcome.words and ': '}{outcome.words}")
-        self._house.note(Deed(who="", what="self-test", verdict=ending, arm=self.arm, detail=outcome.words))
+        self._house.note(Deed(who="", what="self test", verdict=ending, arm=self.arm, detail=outcome.words))
 
     def telemetry(self, now_s: float) -> wire.Telemetry:
         """The arm as it is."""

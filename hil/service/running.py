@@ -100,7 +100,7 @@ class RunningLab:
         self_tests: file for the arms' newest self-tests; None to forget them at the end.
 
     Raises:
-        ConfigError: two arms have one rig, or the file of self-tests is damaged.
+        ConfigError: two arms have one rig.
         JournalError: the audit cannot be kept.
     """
 
@@ -124,7 +124,7 @@ class RunningLab:
         _refuse_shared_rigs(plans)
         self.settings, self.door, self.bookings, self.journals = settings, door, bookings, journals
         daily = frozenset(arm for arm, one in settings.arms.items() if one.daily_self_test)
-        self.self_tests = SelfTests(self_tests, daily)
+        self.self_tests = SelfTests(self_tests, daily, say)
         self.audit_folder = audit_folder
         self.trouble = ""
         rigs = {plan.arm: plan.rig for plan in plans}
@@ -190,6 +190,7 @@ class RunningLab:
     async def close(self, reason: str) -> None:
         """End: say so, have every arm stopped and held, close the books."""
         for desk in self.desks.values():
+            desk.hold(reason)
             desk.tell(NoticeKind.SERVER_ENDS, reason)
             for channel in list(desk.channels.values()):
                 channel.end(wire.Code.UNAVAILABLE, reason)

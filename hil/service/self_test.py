@@ -8,7 +8,7 @@ test shows line, board and supply of the logic, and only eyes show the arm.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
@@ -16,11 +16,10 @@ from typing import Final
 
 import msgspec
 
-from hil.errors import ConfigError
 from hil.model.rig import AxisKind, Rig
 from hil.service.arm_channel import ArmReport
 from hil.service.wire import SelfTestBrief
-from hil.types import WRITING, Mode, Record, StateSource
+from hil.types import WRITING, Mode, Record
 from hil.units import DEG, MM
 
 SWING: Final = MappingProxyType(
@@ -38,6 +37,9 @@ REST_S = 0.6
 
 SETTLE_S = 0.5
 """The last report is waited for so long after the motion."""
+
+SLOWEST_PERCENT = 1.0
+"""Of the rig's speeds, as in any task."""
 
 DUE_S = 24 * 3600.0
 
@@ -76,15 +78,10 @@ class Ending(Enum):
 
 
 class Outcome(Record, frozen=True):
-    """What came of a self-test.
-
-    Attributes:
-        words: why it did not pass; else how the positions were known.
-    """
+    """What came of a self-test; in words why it did not pass, or else how the positions were known."""
 
     ending: Ending
     words: str
-    source: StateSource | None = None
 
 
 class RunningTest:
@@ -93,16 +90,18 @@ class RunningTest:
     Args:
         rig: of the arm.
         pose: where it begins, rad or m.
+        digest: of its motion, by which the loop's words tell it from any other.
     """
 
-    def __init__(self, rig: Rig, pose: Sequence[float]) -> None:
-        self._rig, self._swings = rig, swings(rig, pose)
+    def __init__(self, rig: Rig, pose: Sequence[float], digest: str) -> None:
+        self._rig, self._swings, self._begins = rig, swings(rig, pose), f"streaming motion {digest[:12]}"
         self._least = list[float | None]([None] * len(rig.axes))
         self._most = list[float | None]([None] * len(rig.axes))
         self._begun = False
-        self._ended_s: float | None = None
+        self._stopped_by = ""
+        self._rests: tuple[float, ArmReport] | None = None
 
-    def take(self, report: ArmReport, now_s: float, trouble: str, *, settled: bool) -> Outcome | None:
+    def take(self, report: ArmReport, now_s: float, trouble: str, *, settled: bool, called_off: bool) -> Outcome | None:
         """News of the arm; gives the outcome once there is one.
 
         Args:
@@ -110,23 +109,32 @@ class RunningTest:
             now_s: monotonic clock.
             trouble: words of the arm's fault; empty without one.
             settled: whether the report is from after all that the loop was asked.
+            called_off: whether somebody, or the service, has stopped the arm since it was asked for.
         """
-        self._begun = self._begun or report.mode is Mode.STREAMING
-        if report.reported is not None:
-            self._widen(report.reported)
+        for event in report.events:
+            self._begun = self._begun or self._begins in event
+            if "-> stopping: " in event or "-> holding: " in event:
+                self._stopped_by = self._stopped_by or event.partition(": ")[2]
         if report.mode is Mode.ESTOP:
             return Outcome(ending=Ending.BROKEN_OFF, words="an emergency stop came on its way")
         if report.mode in (Mode.FAULT, Mode.DISCONNECTED, Mode.UNKNOWN_POSE):
             return Outcome(ending=Ending.FAILED, words=trouble or f"its mode became {report.mode.value}")
-        if report.mode in WRITING or report.mode is Mode.ARMED:
-            return None
+        if self._rests is not None and report.mode is not Mode.IDLE:
+            return self._judged(self._rests[1])  # the next motion has begun
         if not self._begun:
-            return Outcome(ending=Ending.BROKEN_OFF, words="the loop did not begin it") if settled else None
+            waits = not settled or report.mode in WRITING or report.mode is Mode.ARMED
+            return None if waits else Outcome(ending=Ending.BROKEN_OFF, words="the loop did not begin it")
+        if report.reported is not None:
+            self._widen(report.reported)
+        if report.mode is Mode.HOLDING:
+            if called_off:
+                return Outcome(ending=Ending.BROKEN_OFF, words="it was stopped on its way; ask for it again")
+            return Outcome(ending=Ending.FAILED, words=f"the loop stopped it: {self._stopped_by or 'no reason given'}")
         if report.mode is not Mode.IDLE:
-            return Outcome(ending=Ending.BROKEN_OFF, words="it was stopped on its way; ask for it again")
-        if self._ended_s is None:
-            self._ended_s = now_s
-        return None if now_s - self._ended_s < SETTLE_S else self._judged(report)
+            return None
+        since_s = now_s if self._rests is None else self._rests[0]
+        self._rests = since_s, report
+        return None if now_s - since_s < SETTLE_S else self._judged(report)
 
     def _widen(self, reported: Sequence[float | None]) -> None:
         for index, value in enumerate(reported):
@@ -155,11 +163,11 @@ class RunningTest:
                     f"allowed: {TOLERANCE[axis.kind] / unit:.1f} off"
                 )
         if faults:
-            return Outcome(ending=Ending.FAILED, words="; ".join(faults), source=report.source)
+            return Outcome(ending=Ending.FAILED, words="; ".join(faults))
         how = "" if report.source is None else f"positions {report.source.value}"
         if unseen:
             how = f"{how}{', ' if how else ''}nothing reported of {', '.join(unseen)}"
-        return Outcome(ending=Ending.PASSED, words=how, source=report.source)
+        return Outcome(ending=Ending.PASSED, words=how)
 
 
 class Result(Record, frozen=True):
@@ -180,22 +188,19 @@ class SelfTests:
     """The newest self-test of each arm, kept over restarts.
 
     Args:
-        path: JSON file; None to forget them at the end.
+        path: JSON file; None to forget them at the end. One that is damaged counts as none.
         daily: arms that are to have one each day.
-
-    Raises:
-        ConfigError: the file is not what was written.
+        say: tells whoever runs the server that the file is damaged.
     """
 
-    def __init__(self, path: Path | None, daily: frozenset[str] = frozenset()) -> None:
+    def __init__(self, path: Path | None, daily: frozenset[str], say: Callable[[str], None]) -> None:
         self._path, self._daily = path, daily
         self._results: dict[str, Result] = {}
         if path is not None and path.is_file():
             try:
                 self._results = msgspec.json.decode(path.read_bytes(), type=dict[str, Result])
             except (OSError, msgspec.MsgspecError, UnicodeError) as error:
-                allowed = "the results of self-tests, as the service writes them"
-                raise ConfigError(str(path), "file", str(error), allowed, "Move it away: a new one is made") from None
+                say(f"{path} cannot be read ({error}): all self-tests count as not made, until the next one")
 
     def note(self, arm: str, outcome: Outcome, now_epoch_s: float) -> None:
         """Keep what came of one; one that was broken off says nothing about the arm.
@@ -212,7 +217,10 @@ class SelfTests:
         self._results[arm] = result
         if self._path is not None:
             part = self._path.with_suffix(".part")
-            part.write_bytes(msgspec.json.format(msgspec.json.encode(self._results)))
+            with part.open("wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(self._results)))
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(part, self._path)
 
     def brief(self, arm: str, now_epoch_s: float) -> SelfTestBrief | None:

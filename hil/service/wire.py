@@ -1022,14 +1022,20 @@ def _decoded(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
 def _as_stop(raw: bytes) -> Stop | EmergencyStop | None:
     try:
         kind: str = _stop.decode(raw).type
-    except msgspec.ValidationError:
-        return None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        found = _STOP_IN_PIECES.search(raw)
+        found = None if _is_json(raw) else _STOP_IN_PIECES.search(raw)
         if found is None:
             return None
         kind = found[1].decode()
     return EmergencyStop(reason=_UNREADABLE) if kind == "emergency_stop" else Stop(reason=_UNREADABLE)
+
+
+def _is_json(raw: bytes) -> bool:
+    try:
+        msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    return True
 
 
 _UNREADABLE = "its reason could not be read"

@@ -94,34 +94,55 @@ def test_a_lab_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.pty
-def test_a_planned_move_goes_on_only_while_its_key_is_held_down(lab: str, tmp_path: Path) -> None:
-    place = {"TERM": "xterm", "COLUMNS": "120", "LINES": "50", "XDG_CONFIG_HOME": str(tmp_path)}
-    near, far = pty.openpty()
-    process = subprocess.Popen(
-        [*HIL, "drive", f"{lab}/arm-1", "--speed", "10"], stdin=far, stdout=far, stderr=far, env={**os.environ, **place}
-    )
-    os.close(far)
-    seen = b""
+class Keys:
+    """`hil drive` at a terminal: what it shows, while keys are pressed."""
 
-    def until(words: bytes, press: bytes = b"") -> None:
-        nonlocal seen
-        deadline_s, begun = time.monotonic() + LONGEST_S, len(seen)
-        while words not in seen[begun:]:
+    def __init__(self, lab: str, folder: Path, speed: str) -> None:
+        place = {"TERM": "xterm", "COLUMNS": "120", "LINES": "50", "XDG_CONFIG_HOME": str(folder)}
+        self._near, far = pty.openpty()
+        command = [*HIL, "drive", f"{lab}/arm-1", "--speed", speed]
+        self.process = subprocess.Popen(command, stdin=far, stdout=far, stderr=far, env={**os.environ, **place})
+        os.close(far)
+
+    def until(self, words: bytes, press: bytes = b"") -> None:
+        """Read until something is shown; meanwhile a key is held down."""
+        deadline_s, seen = time.monotonic() + LONGEST_S, b""
+        while words not in seen:
             assert time.monotonic() < deadline_s, f"{words!r} was never shown: {seen[-2000:]!r}"
-            if press:
-                os.write(near, press)
-            if select.select([near], [], [], 0.05)[0]:
-                seen += os.read(near, 65536)
+            seen += self.press(press)
 
+    def press(self, key: bytes = b"") -> bytes:
+        """Press a key; gives what is shown within a moment."""
+        if key:
+            os.write(self._near, key)
+        return os.read(self._near, 65536) if select.select([self._near], [], [], 0.05)[0] else b""
+
+
+@pytest.fixture
+def keys(lab: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Keys]:
+    """`hil drive` at so much of the rig's speeds; it has to end well."""
+    found = Keys(lab, tmp_path, request.param)
     try:
-        until(b"you drive")
-        until(b"STREAMING", press=b"h")
-        until(b"HOLDING")
-        os.write(near, b"q")
-        until(b"the lease is given back")
-        assert process.wait(LONGEST_S) == 0
+        found.until(b"you drive")
+        yield found
+        found.press(b"q")
+        found.until(b"the lease is given back")
+        assert found.process.wait(LONGEST_S) == 0
     finally:
-        process.kill()
-        process.wait()
-        os.close(near)
+        found.process.kill()
+
+
+@pytest.mark.pty
+@pytest.mark.parametrize("keys", ["10"], indirect=True)
+def test_a_planned_move_goes_on_only_while_its_key_is_held_down(keys: Keys) -> None:
+    keys.until(b"STREAMING", press=b"h")
+    keys.until(b"HOLDING")
+
+
+@pytest.mark.pty
+@pytest.mark.parametrize("keys", ["100"], indirect=True)
+def test_a_key_that_is_held_on_begins_nothing_anew_and_leaves_the_result_to_be_read(keys: Keys) -> None:
+    keys.until(b"self-test passed", press=b"e")
+    after = b"".join(keys.press(b"e") for _ in range(20))
+    assert b"STREAMING" not in after
+    keys.until(b"self-test passed")

@@ -214,14 +214,20 @@ def test_a_stop_counts_in_text_that_is_not_json(kind: type[wire.Stop | wire.Emer
     assert isinstance(wire.decode_client(text), kind)
 
 
+def test_a_stop_counts_that_comes_in_one_frame_with_another_message() -> None:
+    for before in (b'{"type":"leave_queue","v":1,"seq":2}', b'{"type":"beat","v":1}\n'):
+        assert isinstance(wire.decode_client(before + b'{"type":"stop"}'), wire.Stop)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        b'{"type": "release", "reason": {"type": "stop"}}',
         b'{"type": "release", "reason": "\\"type\\":\\"stop\\"", "seq": Infinity}',
         b'{"type": "release", "reason": "stop", "seq": Infinity}',
         b'{"kind": "stop"',
     ],
-    ids=["quoted in a text", "the word alone", "another field"],
+    ids=["JSON that has one inside", "quoted in a text", "the word alone", "another field"],
 )
 def test_what_only_speaks_of_a_stop_is_refused(text: bytes) -> None:
     with pytest.raises(CommandError, match="message refused"):

@@ -11,6 +11,7 @@ let language = chosen([asked, kept("language"), ...navigator.languages]);
 let token = sessionStorage.getItem("token") || "";
 let lab = null, arm = "", socket = null, seq = 0, tries = 0, later = 0;
 let welcome = null, seen = null, seenAt = 0, skeleton = null, trace = new Trace(SECONDS);
+let said = ["connecting"];
 let azimuth = -Math.PI / 3, elevation = 0.4, clock = null, pictureUrl = "", lookedAt = 0;
 
 // -- words ----------------------------------------------------------------------------------------------
@@ -30,11 +31,12 @@ function speak(wanted) {
   language = wanted;
   document.documentElement.lang = language;
   at("languages").value = language;
-  const places = { words: (part, words) => { part.textContent = words; }, label: (part, words) => { part.ariaLabel = words; },
+  const places = { words: (part, words) => { part.textContent = words; }, label: (part, words) => { part.setAttribute("aria-label", words); },
     title: (part, words) => { part.title = words; }, alt: (part, words) => { part.alt = words; } };
   for (const [name, put] of Object.entries(places)) {
     for (const part of document.querySelectorAll(`[data-${name}]`)) put(part, tell(part.dataset[name]));
   }
+  say(...said);
 }
 
 // -- talking --------------------------------------------------------------------------------------------
@@ -199,6 +201,7 @@ async function follow() {
 // -- showing --------------------------------------------------------------------------------------------
 
 function say(key, ...values) {
+  said = [key, ...values];
   const words = key ? tell(key, ...values) : "";
   if (at("banner").textContent !== words) at("banner").textContent = words;
 }
@@ -354,6 +357,7 @@ at("door").addEventListener("submit", (event) => {
 });
 at("languages").addEventListener("change", () => {
   speak(at("languages").value);
+  history.replaceState(null, "", location.pathname + location.hash);
   try {
     localStorage.setItem("language", language);
   } catch { /* it may not be kept: it holds for this tab */ }
@@ -386,7 +390,6 @@ at("space").addEventListener("keydown", (event) => {
 
 at("languages").replaceChildren(...Object.entries(NAMES).map(([code, name]) => new Option(name, code)));
 speak(language);
-say("connecting");
 enter();
 follow();
 show();
