@@ -166,8 +166,8 @@ def plain_names(names: Sequence[str]) -> list[str]:
     room = LONGEST_NAME - len("_simulated_error_deg") - 3
     plain: list[str] = []
     for name in names:
-        word = re.sub(r"\W", "_", name, flags=re.ASCII)[:room].strip("_")
-        word = word if word[:1].isalpha() else f"axis_{word}".rstrip("_")
+        word = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_")
+        word = (word if word[:1].isalpha() else f"axis_{word}")[:room].rstrip("_")
         numbered = (f"{word}_{i}" for i in count(2))
         plain.append(next(name for name in chain([word], numbered) if name not in plain))
     return plain

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mcap.reader import make_reader
 from recorded import run_to_end, run_to_stop, write_journal
@@ -245,6 +245,7 @@ def test_a_journal_without_a_tick_says_so(session: Session, tmp_path: Path) -> N
         export(empty, Format.CSV, tmp_path / "out.csv")
 
 
+@example(["0" * 90] * 6)
 @given(st.lists(st.text(min_size=1, max_size=90), min_size=1, max_size=6))
 def test_names_of_columns_suit_every_program_and_stay_different(names: list[str]) -> None:
     plain = plain_names(names)
