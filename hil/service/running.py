@@ -32,7 +32,8 @@ from hil.service.gate import GateSettings
 from hil.service.journal_heads import ARM_AWAY, HEAD, LAB_ENDS, JournalHead, newest_heads
 from hil.service.keeping import delete_old
 from hil.service.keys import SigningKey
-from hil.service.self_test import Outcome, SelfTests
+from hil.service.self_test import Outcome
+from hil.service.self_test_results import SelfTests
 from hil.service.settings import Settings, kept_address
 from hil.service.tokens import TokenError
 from hil.service.uploads import PreviewDesk, room_of
@@ -370,13 +371,13 @@ class RunningLab:
 
     def list_arms(self, visitor: Visitor) -> wire.Lab:
         """All arms that the visitor may see."""
-        now_s = time.monotonic()
+        now_s, now_epoch_s = time.monotonic(), time.time()
         return wire.Lab(
             server=self.settings.name,
             now_s=now_s,
-            now_epoch_s=time.time(),
+            now_epoch_s=now_epoch_s,
             arms=tuple(
-                desk.summary(now_s, self.bookings.why_not(arm), self.self_tests.brief(arm, time.time()))
+                desk.summary(now_s, self.bookings.why_not(arm), self.self_tests.brief(arm, now_epoch_s))
                 for arm, desk in self.desks.items()
                 if visitor.grant.covers(arm)
             ),

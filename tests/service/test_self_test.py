@@ -6,12 +6,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from lab_server import PATIENT, LatePreviews, Served, run, served
+from lab_server import PATIENT, Served, run, served
 
 from hil.model.rig import Rig
 from hil.runtime.wiring import load_rig
 from hil.service.arm_channel import ArmReport
-from hil.service.self_test import SETTLE_S, Ending, Outcome, RunningTest, SelfTests, self_test_task, swings
+from hil.service.self_test import SETTLE_S, Ending, Outcome, RunningTest, self_test_task, swings
+from hil.service.self_test_results import SelfTests
 from hil.service.settings import ArmSettings
 from hil.service.uploads import Job, Verdict, judge
 from hil.types import Mode, StateSource
@@ -242,9 +243,7 @@ def test_one_that_passed_is_told_and_stands_in_the_list_and_at_the_booking(tmp_p
 def test_a_stop_on_its_way_leaves_it_due_and_the_next_motion_is_not_taken_for_it(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path, settings=DAILY) as lab:
-            await lab.ready()
-            person = await lab.join()
-            await person.drive()
+            person = await lab.driver()
             assert (await person.order("self_test", speed_share=0.5))["type"] == "accepted"
             await lab.reach(Mode.STREAMING)
             await person.ask("stop")
@@ -279,31 +278,10 @@ def test_nothing_moves_without_the_dead_man_or_for_who_only_watches(tmp_path: Pa
 
 
 @served_in_real_time
-def test_it_is_called_off_by_what_stops_the_arm_while_it_is_planned(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with served(tmp_path) as lab:
-            await lab.ready()
-            lab.lab.previews = late = LatePreviews(lab.lab.previews)  # type: ignore[assignment]
-            person = await lab.join()
-            await person.drive()
-            fields = {"arm": "arm-1", "epoch": person.lease["epoch"], "issued_s": person.now_s(), "speed_share": 0.5}
-            number = await person.send("self_test", **fields)
-            await late.asked.wait()
-            await person.ask("stop")
-            late.given.set()
-            await person.until(lambda: number in person.answers)
-            assert "called off" in person.answers[number]["reason"]
-
-    run(story)
-
-
-@served_in_real_time
 def test_a_second_one_waits_for_the_end_of_the_first_and_a_crawl_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
-            await lab.ready()
-            person = await lab.join()
-            await person.drive()
+            person = await lab.driver()
             slow = await person.order("self_test", speed_share=0.005)
             assert "allowed: 1 at least" in slow["reason"]
             assert (await person.order("self_test", speed_share=0.5))["type"] == "accepted"
@@ -319,9 +297,7 @@ def test_an_arm_that_is_lost_on_its_way_has_failed_unless_it_was_let_go(
 ) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
-            await lab.ready()
-            person = await lab.join()
-            await person.drive()
+            person = await lab.driver()
             assert (await person.order("self_test", speed_share=0.5))["type"] == "accepted"
             await lab.reach(Mode.STREAMING)
             if ends:

@@ -119,9 +119,7 @@ def test_nothing_reaches_the_arm_from_whoever_does_not_drive_it(tmp_path: Path) 
 def test_an_old_epoch_an_old_number_and_another_arm_are_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path, arms=2) as lab:
-            await lab.ready()
-            person = await lab.join()
-            await person.drive()
+            person = await lab.driver()
             old = await person.order("arm_jog", speed_share=1.0, epoch=person.lease["epoch"] - 1)
             assert old["code"] == "epoch"
             elsewhere = await person.order("arm_jog", speed_share=1.0, arm="arm-2")
@@ -236,9 +234,7 @@ def test_a_teacher_freezes_all_arms_at_once(tmp_path: Path) -> None:
 def test_a_planned_move_goes_only_while_the_dead_man_is_held(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
-            await lab.ready()
-            person = await lab.join()
-            await person.drive()
+            person = await lab.driver()
             person.held = False
             await person.beat()
             assert (await person.order("go", to="home", speed_share=0.5))["code"] == "deadman"
@@ -351,9 +347,7 @@ def test_who_lets_go_where_the_pose_is_not_known_calls_off_its_confirmation(tmp_
 def test_holds_are_stamped_here_and_slowed_to_what_is_allowed(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
-            await lab.ready()
-            person = await lab.join()
-            await person.drive()
+            person = await lab.driver()
             await person.order("arm_jog", speed_share=1.0)
             fast = {"type": "axes", "amounts": [50.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
             allowed = (await person.order("jog_hold", move=fast))["speed_share"]
@@ -369,9 +363,7 @@ def test_holds_are_stamped_here_and_slowed_to_what_is_allowed(tmp_path: Path) ->
 def test_an_arm_that_is_lost_is_said_and_cannot_be_moved_or_booked(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
-            await lab.ready()
-            person = await lab.join()
-            await person.drive()
+            person = await lab.driver()
             lab.workers["arm-1"].lose("its worker has ended without a word")
             await person.until(lambda: any(notice["kind"] == "arm_lost" for notice in person.notices))
             assert (await person.order("arm_jog", speed_share=1.0))["code"] == "mode"

@@ -49,14 +49,19 @@ async def _be_silent_for_a_moment(lab: Served, person: Person) -> None:
     [_stop, _let_go_and_press_anew, _release_the_jog, _be_silent_for_a_moment, _lose_the_audit],
     ids=lambda act: act.__name__.strip("_"),
 )
-def test_what_stops_the_arm_while_a_move_is_planned_calls_it_off(act: Act, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "asked", [{"kind": "go", "to": "home"}, {"kind": "self_test"}], ids=lambda asked: asked["kind"]
+)
+def test_what_stops_the_arm_while_a_move_is_planned_calls_it_off(
+    asked: dict[str, str], act: Act, tmp_path: Path
+) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
             await lab.ready()
             lab.lab.previews = late = LatePreviews(lab.lab.previews)  # type: ignore[assignment]
             person, worker = await lab.join(), lab.workers["arm-1"]
             await person.drive()
-            number = await _ask_for_home(person)
+            number = await _ask(person, **asked)
             await late.asked.wait()
             await act(lab, person)
             late.given.set()
@@ -75,7 +80,7 @@ def test_what_was_called_off_may_be_asked_for_again(tmp_path: Path) -> None:
             lab.lab.previews = late = LatePreviews(lab.lab.previews)  # type: ignore[assignment]
             person = await lab.join()
             await person.drive()
-            number = await _ask_for_home(person)
+            number = await _ask(person, "go", to="home")
             await late.asked.wait()
             await person.ask("stop")
             late.given.set()
@@ -86,7 +91,7 @@ def test_what_was_called_off_may_be_asked_for_again(tmp_path: Path) -> None:
     run(story)
 
 
-async def _ask_for_home(person: Person) -> int:
-    return await person.send(
-        "go", arm="arm-1", epoch=person.lease["epoch"], issued_s=person.now_s(), to="home", speed_share=0.5
-    )
+async def _ask(person: Person, kind: str, **fields: str) -> int:
+    """Ask for a planned move, and wait for no answer."""
+    given = {"arm": "arm-1", "epoch": person.lease["epoch"], "issued_s": person.now_s(), "speed_share": 0.5}
+    return await person.send(kind, **given, **fields)

@@ -171,6 +171,13 @@ class Served:
         await person.until(lambda: person.welcome is not None or person.bye is not None)
         return person
 
+    async def driver(self) -> Person:
+        """Somebody who drives the first arm and holds the dead-man, once every arm is idle."""
+        await self.ready()
+        person = await self.join()
+        await person.drive()
+        return person
+
     async def get(self, path: str, **options: Any) -> tuple[int, Any]:
         """Status and JSON of an answer."""
         async with self.session.get(f"{self.url}{path}", **options) as response:
