@@ -120,6 +120,28 @@ class InputState(Record, frozen=True):
     values: tuple[tuple[int, int], ...]
 
 
+class LineAccount(Record, frozen=True):
+    """What a driver has counted on its line since it was opened. It counts; `hil.runtime.line_health` judges.
+
+    Attributes:
+        believed_s: when the question behind the newest believed report reached the controller; None before the first.
+        overdue_s: when the answer was due that is waited for now; None while none is late.
+        questions: sent so far.
+        late: answers that came after they were due.
+        lost: questions that were given up without an answer.
+        noise_bytes: bytes that answered nothing.
+        wrong_echoes: reports that showed a command not taken as it was sent.
+    """
+
+    believed_s: float | None = None
+    overdue_s: float | None = None
+    questions: int = 0
+    late: int = 0
+    lost: int = 0
+    noise_bytes: int = 0
+    wrong_echoes: int = 0
+
+
 class LinkState(Record, frozen=True):
     """What a link knows after draining its line.
 
@@ -131,6 +153,7 @@ class LinkState(Record, frozen=True):
         notices: texts for the user that are new since the last read.
         identity: what the controller calls itself, empty before READY.
         inputs: the inputs that were asked for; None before they were read.
+        line: the account of its line.
     """
 
     phase: LinkPhase
@@ -140,6 +163,7 @@ class LinkState(Record, frozen=True):
     notices: tuple[str, ...] = ()
     identity: str = ""
     inputs: InputState | None = None
+    line: LineAccount = LineAccount()
 
 
 class Refusal(Record, frozen=True):
