@@ -89,8 +89,7 @@ def _lay_over(machine: Interpreter, motion: MotionState, move: nodes.Move, line:
     if len(after) < 2:
         motion.release = None
         return
-    near = machine.modal.after_mm if machine.modal.after_mm is not None else machine.modal.before_mm
-    rows, begins = blended(machine.arm, machine.limits, motion.rows, motion.index, after, near)
+    rows, begins = blended(machine.arm, machine.limits, motion.rows, motion.index, after, machine.modal.after_mm)
     let_go = _release(machine, after)
     motion.rows, motion.line, motion.begins = rows, line, begins
     motion.release = None if let_go is None else max(begins + let_go, len(rows) - len(after) + let_go)
