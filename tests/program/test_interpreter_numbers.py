@@ -79,7 +79,7 @@ def test_a_hand_has_two_outputs_and_one_of_them_is_on(word: str, wanted: tuple[i
 
 def test_one_distance_of_cnt_counts_for_both_sides_of_the_corner() -> None:
     def corner(word: str) -> np.ndarray:
-        steps = run(machine_of(f"10 MOV P1\n20 {word}\n30 MVS P2\n40 MVS P3\n50 END"))
+        steps = run(machine_of(f"10 MOV P1\n20 {word}\n30 SPD 30\n40 MVS P2\n50 SPD 300\n60 MVS P3\n70 END"))
         return np.array([joints for _, joints in steps])
 
     both, same, other = corner("CNT 1,20"), corner("CNT 1,20,20"), corner("CNT 1,20,2")
