@@ -43,7 +43,7 @@ class Driver:
         """Time goes on, and the window is as quick as it shall be."""
         for _ in range(round(seconds / 0.02)):
             self.bench.run(0.02)
-            self.driving.dead_man.tick()
+            self.session.dead_man.tick()
         self.view.refresh()
 
     def take_the_arm(self) -> None:

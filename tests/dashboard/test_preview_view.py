@@ -54,7 +54,7 @@ class Person:
         """Time goes on, and the window is as quick as it shall be."""
         for _ in range(round(seconds / 0.02)):
             self.bench.run(0.02)
-            self.view.sending.dead_man.tick()
+            self.session.dead_man.tick()
             self.view.previewing.tick()
         self.view.refresh()
 
