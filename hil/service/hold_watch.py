@@ -21,7 +21,7 @@ INPUT_SILENT_S = 1.5
 than the slowest repetition of a keyboard, half a second, and a line on which a hand can be held at all."""
 
 WARNING_S, PLANNED_WARNING_S = 3.0, 10.0
-"""So long before the end of a hold its driver is told."""
+"""So long before the end of a hold its driver is told; in the last third of a hold that is shorter than that."""
 
 
 class Sign(Record, frozen=True):
@@ -90,8 +90,8 @@ class HoldWatch:
 
     def warning(self, now_s: float) -> tuple[str, float] | None:
         """Words, once, shortly before the hold ends, and how long that is."""
-        left_s = self._left_s(now_s)
-        if self._warned or left_s > (PLANNED_WARNING_S if self._planned else WARNING_S):
+        left_s, before_s = self._left_s(now_s), PLANNED_WARNING_S if self._planned else WARNING_S
+        if self._warned or left_s > min(before_s, self._limit_s / 3.0):
             return None
         self._warned = True
         held_s = self._limit_s - left_s
