@@ -23,6 +23,8 @@ def lease_words(arm: RemoteArm) -> str:
     brief = channel.lease.lease
     who = "you drive" if channel.lease.yours else f"{brief.holder or 'somebody'} drives" \
         if brief.phase.value == "held" else brief.phase.value  # fmt: skip
+    if brief.kept_s is not None:
+        who += f", kept for {brief.holder or 'somebody'} for {brief.kept_s:.0f} s"
     left = "" if brief.slot_left_s is None else f", {brief.slot_left_s / 60.0:.0f} min left"
     extra = ", FROZEN" if brief.frozen else ""
     extra += f", STOP LATCHED by {brief.latched}" if brief.latched else ""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from hil.cli._keyboard import Lines
     from hil.types import Mode
 
+REPEAT_S = 0.25
+"""A key that repeats itself and is not seen for so long has been let go."""
+
 ANSWER_S = 2.0
 LONGEST_S = 300.0
 LOOK_S = 0.1
@@ -173,16 +176,19 @@ def _by_keys(jogging: Jogging) -> None:
     from hil.cli.output import console
 
     pressed: list[str] = []
+    down = KeyDown()
     with single_keys() as keys, Live(jogging.screen(), console=console(), auto_refresh=False) as live:
 
         def press() -> bool:
-            pressed.extend(keys())
+            new = keys()
+            down.look(new, time.monotonic())
+            pressed.extend(new)
             return bool(pressed)
 
         while not jogging.ended:
             jogging.until(press, within_s=LOOK_S)
             for key in pressed:
-                if isinstance(_press(jogging, key), Quit):
+                if isinstance(_press(jogging, key, down), Quit):
                     return
             pressed.clear()
             live.update(jogging.screen(), refresh=True)
@@ -190,13 +196,44 @@ def _by_keys(jogging: Jogging) -> None:
     complain(jogging.words())
 
 
-def _press(jogging: Jogging, key: str) -> Action | None:
+class KeyDown:
+    """Which key is down, and since when, as far as a terminal shows it: by keys that come again and again.
+
+    A key that is stuck, or has something lying on it, would lead the arm on, one increment after the other.
+    """
+
+    def __init__(self) -> None:
+        self._key, self._since_s, self._seen_s = "", 0.0, 0.0
+
+    def look(self, keys: Sequence[str], now_s: float) -> None:
+        """What has come since the last look, which may be nothing."""
+        # Whoever was busy meanwhile finds the repetitions waiting; only a look that finds none shows a pause.
+        if not keys and now_s - self._seen_s > REPEAT_S:
+            self._key = ""
+        for key in keys:
+            if key != self._key:
+                self._key, self._since_s = key, now_s
+            self._seen_s = now_s
+
+    def stuck(self, key: str) -> bool:
+        """Whether this one has been down for too long to be a wish still."""
+        from hil.service.hold_watch import UNCHANGED_S
+
+        return key == self._key and self._seen_s - self._since_s > UNCHANGED_S
+
+
+def _press(jogging: Jogging, key: str, down: KeyDown) -> Action | None:
     from hil.bench.jog_pad import Halt, Quit, Show
     from hil.errors import HilError
 
     if jogging.pressed_again(key):
         return None
     action = jogging.pad.key(key)
+    if down.stuck(key) and not isinstance(action, Halt | Quit):
+        from hil.service.hold_watch import UNCHANGED_S
+
+        jogging.note = f"{key} has been down for {UNCHANGED_S:g} s, as if it were stuck: let go, then press again"
+        return None
     # A key that repeats itself while the arm moves would queue motion up.
     if jogging.busy and not isinstance(action, Halt | Show | Quit):
         jogging.note = "still moving: the key was not taken"

@@ -15,6 +15,7 @@ import typer
 
 from hil.cli._far_arm import headline, lease_words, picture_words
 from hil.cli._jogging import (
+    REPEAT_S,
     Patience,
     axes_table,
     has_begun,
@@ -32,15 +33,13 @@ if TYPE_CHECKING:
 
     from hil.bench.jog_pad import Action, Pad
     from hil.model.rig import AxisKind
+    from hil.service.hold_watch import Sign
     from hil.service.remote import RemoteArm
     from hil.service.wire import Welcome
     from hil.types import AxisJog, Mode, ToolJog
 
 FIRST_PRESS_S = 0.8
 """A keyboard waits so long before it begins to repeat a key that is held down."""
-
-REPEAT_S = 0.25
-"""A key that has begun to repeat and is not seen for so long has been let go."""
 
 LOOK_S = 0.02
 _RELEASED = ("idle -> idle: stop: the dead-man was released", "the dead-man was released")
@@ -125,6 +124,7 @@ class _Driving:
         self._patience = Patience()
         self._work: Future[None] | None = None
         self._held_key, self._held_until_s, self._key_seen_s = "", 0.0, 0.0
+        self._pressed_s, self._repeats = 0.0, False
 
     def begin(self, *, wait: bool, camera: bool) -> None:
         """Become the arm's driver, as soon as it has come up."""
@@ -171,7 +171,8 @@ class _Driving:
         self.forget()
         self._patience.asked()
         self._held_key, self._held_until_s = key, time.monotonic() + FIRST_PRESS_S
-        self._key_seen_s = time.monotonic()
+        self._pressed_s = self._key_seen_s = time.monotonic()
+        self._repeats = False
         self._work = self.arm.begin(work)
 
     async def _drive(self) -> None:
@@ -233,7 +234,7 @@ class _Driving:
         if not self._held_key or key != self._held_key:
             return False
         repeated = time.monotonic() - self._key_seen_s < FIRST_PRESS_S
-        self._key_seen_s = time.monotonic()
+        self._key_seen_s, self._repeats = time.monotonic(), True
         if not self._goes_on:
             return repeated  # what has ended does not begin anew by itself, and its end stays to be read
         self._held_until_s = max(self._held_until_s, time.monotonic() + REPEAT_S)
@@ -244,10 +245,18 @@ class _Driving:
         deadline_s = time.monotonic() + within_s
         while True:
             if self._held_key and self._goes_on and (not self.by_hand or time.monotonic() < self._held_until_s):
-                self.arm.hold()
+                self.arm.hold(sign=self._sign())
             if reached() or time.monotonic() > deadline_s or self.arm.channel.over:
                 return
             time.sleep(LOOK_S)
+
+    def _sign(self) -> Sign:
+        """What shows a hand: the press, and that the key repeats. Whoever sends lines does so by going on."""
+        from hil.service.hold_watch import Sign
+
+        if not self.by_hand:
+            return Sign(changed_s=time.monotonic())
+        return Sign(changed_s=self._pressed_s, reported_s=self._key_seen_s if self._repeats else None)
 
     def forget(self) -> None:
         """What was said so far has been read."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from hil.dashboard.arm import ShownArm
-from hil.dashboard.dead_man import DeadMan, Grip
+from hil.dashboard.dead_man import ENDS_HOLDS, Grip
 from hil.dashboard.link import FarArm
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
@@ -113,7 +113,7 @@ class Press:
 
 
 class Driving(QObject):
-    """What views of driving share. Ends with its parent, as its dead-man does.
+    """What views of driving share.
 
     Signals:
         changed: settings, or what is held.
@@ -126,7 +126,6 @@ class Driving(QObject):
         axis: the selected one.
         targets: where a slider was dragged to, per axis.
         press: what is held now.
-        dead_man: of what is held, an increment excepted, which ends by itself.
         words: what was said last.
         trouble: why the loop has failed, in its own words.
     """
@@ -146,8 +145,6 @@ class Driving(QObject):
         self.words = ""
         self.trouble = ""
         self._was_ours = False
-        self.dead_man = DeadMan(session, self)
-        self.dead_man.lapsed.connect(lambda: self.drop(tr("the window was busy: press again")))
         session.stopping.connect(lambda: self.drop(tr("stopped")))
         session.heard.connect(self._hear)
         session.arm_changed.connect(self._forget)
@@ -348,14 +345,15 @@ class Driving(QObject):
             if not self.press.ended or self.press.source != source:
                 self.say(tr("one at a time: {name} is not over yet", name=self.press.name))
             return None
-        self.press = Press(name, source, self.dead_man.take_hold() if held else None)
+        self.press = Press(name, source, self.session.dead_man.take_hold(self._end) if held else None)
         self.say("")
         self.changed.emit()
         return self.press
 
     def _let_go(self, press: Press) -> None:
         press.ended = True
-        self.dead_man.let_go()
+        if press.grip is not None:
+            self.session.dead_man.let_go(press.grip)
 
     def _jog(self, source: object, name: str, move: Callable[[], Move]) -> None:
         share = self.speed_share
@@ -368,7 +366,7 @@ class Driving(QObject):
                 began = began or arm.mode is Mode.STREAMING
                 return grip.held and (not began or arm.mode is Mode.STREAMING)
 
-            await arm.jog(move, goes_on, share)
+            await arm.jog(move, goes_on, share, sign=lambda: grip.sign)
 
         self._hold(source, name, jog)
 
@@ -523,7 +521,7 @@ class Driving(QObject):
         if notice.kind in TOLD_LOUDLY:
             self.session.failed.emit(text)
             self.say(text)
-        if notice.kind in ENDS_PRESSES:
+        if notice.kind in ENDS_HOLDS:
             self._end(text)
 
     def _end(self, why: str) -> None:
@@ -554,10 +552,7 @@ TOLD_LOUDLY = frozenset(
         NoticeKind.FROZEN,
         NoticeKind.SUSPENDED,
         NoticeKind.SERVER_ENDS,
+        NoticeKind.HOLD_ENDS,
     }
 )
 """What a driver has to see, whatever they look at."""
-
-ENDS_PRESSES = frozenset(
-    {NoticeKind.HEARTBEAT_LOST, NoticeKind.TAKEN_OVER, NoticeKind.FROZEN, NoticeKind.SUSPENDED, NoticeKind.STOPPED}
-)

@@ -19,7 +19,8 @@ from hil.dashboard.arm import ShownArm, arm_of_files, arm_of_welcome
 from hil.errors import HilError, LinkError
 from hil.service import wire
 from hil.service.asking import Access
-from hil.service.client import AsyncArm
+from hil.service.client import HELD_S, AsyncArm
+from hil.service.hold_watch import NO_SIGN, Sign
 from hil.service.reaching import arm_path
 from hil.service.wire import FromClient, PulledRig, Telemetry, Welcome
 from hil.types import AxisJog, Mode, ToolJog
@@ -49,7 +50,7 @@ class FarArm(Protocol):
     def mark(self) -> int:
         """A place in what is said about the arm, for `settled`."""
 
-    def hold(self) -> None:
+    def hold(self, for_s: float = ..., sign: Sign = ...) -> None:
         """A person holds the dead-man now; to be said again and again."""
 
     def let_go(self) -> None:
@@ -73,7 +74,14 @@ class FarArm(Protocol):
     async def free(self) -> None:
         """Let go of the dead-man, and wait until the server knows it."""
 
-    async def jog(self, move: Callable[[], AxisJog | ToolJog], pressed: Callable[[], bool], speed_share: float) -> None:
+    async def jog(
+        self,
+        move: Callable[[], AxisJog | ToolJog],
+        pressed: Callable[[], bool],
+        speed_share: float,
+        *,
+        sign: Callable[[], Sign] | None = None,
+    ) -> None:
         """Move at these rates while `pressed` says so."""
 
     async def step(self, move: AxisJog | ToolJog, speed_share: float) -> None:
@@ -154,7 +162,7 @@ class Link(QObject):
         """Let the client do something; what came of it, or why not, is handed over in the window's thread."""
         then(LinkError("there is no service"))
 
-    def hold(self) -> None:
+    def hold(self, sign: Sign = NO_SIGN) -> None:
         """A person holds the dead-man now; counts for a fifth of a second, so it has to be said again and again."""
 
     def let_go(self) -> None:
@@ -216,10 +224,10 @@ class ServiceLink(Link):
 
         asyncio.run_coroutine_threadsafe(do(), self._loop)
 
-    def hold(self) -> None:
+    def hold(self, sign: Sign = NO_SIGN) -> None:
         """As `Link.hold`."""
         if (arm := self._arm) is not None:
-            self._loop.call_soon_threadsafe(arm.hold)
+            self._loop.call_soon_threadsafe(arm.hold, HELD_S, sign)
 
     def let_go(self) -> None:
         """As `Link.let_go`."""

@@ -14,6 +14,8 @@ from hil.dashboard.link import FarArm, Link
 from hil.errors import HilError, InterlockError, LinkClosed
 from hil.service import wire
 from hil.service.asking import RefusedByLabError
+from hil.service.client import HELD_S
+from hil.service.hold_watch import NO_SIGN, Sign
 from hil.service.rights import Role
 from hil.service.wire import (
     AxisInfo,
@@ -58,6 +60,7 @@ class PretendLink(Link):
         lease: as everybody sees it; `lease_is` changes it and tells the window.
         asked: names of the requests that moved something or were to.
         grips: how often the dead-man was said to be held.
+        sign: what was said last to show the hand.
         joint_time_s: for which each joint is driven alone, after a pose was confirmed.
         previewer: makes the answer to an upload, and its timeline; None for a service that knows nothing of it.
         armed: the motion that the arm waits for.
@@ -76,7 +79,7 @@ class PretendLink(Link):
         self.yours = False
         self.queued = 0
         self.asked: list[str] = []
-        self.grips = 0
+        self.grips, self.sign = 0, NO_SIGN
         self.joint_time_s = 0.4
         self.previewer: Previewer | None = None
         self.armed: Timeline | None = None
@@ -106,10 +109,10 @@ class PretendLink(Link):
         """Begin with it; it goes on as time does."""
         self._work.append((what(self.hand), then))
 
-    def hold(self) -> None:
+    def hold(self, sign: Sign = NO_SIGN) -> None:
         """Count it."""
         self.grips += 1
-        self._gripped_s = self.now_s
+        self._gripped_s, self.sign = self.now_s, sign
 
     def start(self) -> None:
         """The motion that it is armed for goes on while the dead-man is held."""
@@ -267,9 +270,9 @@ class PretendArm:
         """Nothing is said here."""
         return 0
 
-    def hold(self) -> None:
+    def hold(self, for_s: float = HELD_S, sign: Sign = NO_SIGN) -> None:
         """Count it."""
-        self._link.hold()
+        self._link.hold(sign)
 
     def let_go(self) -> None:
         """Nothing remembers it here."""
@@ -311,7 +314,14 @@ class PretendArm:
     async def free(self) -> None:
         """At once."""
 
-    async def jog(self, move: Callable[[], AxisJog | ToolJog], pressed: Callable[[], bool], speed_share: float) -> None:
+    async def jog(
+        self,
+        move: Callable[[], AxisJog | ToolJog],
+        pressed: Callable[[], bool],
+        speed_share: float,
+        *,
+        sign: Callable[[], Sign] | None = None,
+    ) -> None:
         """Single axes move at these rates; the tool is pretended to."""
         link = self._link
         self._need_lease()

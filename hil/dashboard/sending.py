@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QObject, Signal
 
-from hil.dashboard.dead_man import DeadMan, Grip
+from hil.dashboard.dead_man import Grip
 from hil.dashboard.driving import PLANNED_S
 from hil.dashboard.link import FarArm
 from hil.dashboard.previewing import Previewing
@@ -31,7 +31,6 @@ class Sending(QObject):
         busy: the service was asked to arm, and has not answered yet.
         running: the motion was started from here and is not over.
         words: what came of the last press.
-        dead_man: of the second press.
     """
 
     changed = Signal()
@@ -42,8 +41,7 @@ class Sending(QObject):
         self.busy = self.running = False
         self.words = ""
         self._armed = ""
-        self.dead_man = DeadMan(session, self)
-        self.dead_man.lapsed.connect(lambda: self.drop(tr("the window was busy: press again")))
+        self._grip: Grip | None = None
         previewing.changed.connect(self._look_anew)
         session.stopping.connect(lambda: self.drop(tr("stopped")))
         session.linked.connect(self._look_at_link)
@@ -61,7 +59,7 @@ class Sending(QObject):
     @property
     def held(self) -> bool:
         """Whether a hand is on it."""
-        return self.dead_man.grip is not None
+        return self._grip is not None
 
     @property
     def progress(self) -> float | None:
@@ -144,7 +142,8 @@ class Sending(QObject):
         """The second press: the motion runs from now on, as long as it lasts."""
         if not self.armed or self.held:
             return
-        digest, grip = self._armed, self.dead_man.take_hold()
+        digest, grip = self._armed, self._session.dead_man.take_hold(self._dropped)
+        self._grip = grip
         self.running, self.words = True, ""
 
         async def run(arm: FarArm) -> Mode | None:
@@ -167,8 +166,9 @@ class Sending(QObject):
 
     def release(self) -> None:
         """The hand is gone: the arm holds, unless the motion is over."""
-        if self.held:
-            self.dead_man.let_go()
+        if (grip := self._grip) is not None:
+            self._grip = None
+            self._session.dead_man.let_go(grip)
             self.changed.emit()
 
     def drop(self, why: str) -> None:
@@ -176,6 +176,11 @@ class Sending(QObject):
         if self.held:
             self.words = tr("let go: {why}", why=why)
             self.release()
+
+    def _dropped(self, why: str) -> None:
+        """What was held counts no more, whatever the hand does."""
+        self.words = why
+        self.release()
 
     # -- what becomes of it ------------------------------------------------------------------------------
 
@@ -187,7 +192,7 @@ class Sending(QObject):
 
     def _over(self, grip: Grip, result: Mode | HilError | None) -> None:
         self.running = False
-        if self.dead_man.grip is grip:
+        if self._grip is grip:
             if not grip.held:
                 self.words = tr("the window was busy, the arm has stopped: let go and press again")
             self.release()

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from hil.dashboard.arm import ShownArm
+from hil.dashboard.dead_man import DeadMan
 from hil.dashboard.figures import Trace
 from hil.dashboard.forecast import StopForecast
 from hil.dashboard.history import History
@@ -81,6 +82,7 @@ class Session(QObject):
         ghost: None to have the commanded pose drawn.
         figure: None while no motion is looked at.
         parted: why there is no service; empty while there is one.
+        dead_man: of whatever is held in the window.
     """
 
     stopping = Signal()
@@ -93,6 +95,7 @@ class Session(QObject):
     def __init__(self, link: Link, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self.link, self._clock = link, clock
+        self.dead_man = DeadMan(link, clock, self)
         self.arm: ShownArm | None = None
         self.welcome: Welcome | None = None
         self.lease: wire.LeaseNews | None = None
@@ -242,6 +245,7 @@ class Session(QObject):
                 self.lease = message
             case wire.Notice():
                 self.note(f"{tr(NOTICES[message.kind])}: {message.text}")
+                self.dead_man.hear(message)
             case wire.Refused():
                 self.note(tr("refused: ") + message.reason)
                 self.failed.emit(message.reason)

@@ -12,6 +12,8 @@ from hil.errors import CommandError, HilError, InterlockError, LinkClosed, LinkE
 from hil.service import wire
 from hil.service.asking import RefusedByLabError
 from hil.service.client_channel import ANSWER_S, GRIP_S, HELD_S, PLANNED_S, ClientChannel
+from hil.service.hold_watch import Sign
+from hil.service.program_hand import DeadMan, ProgramHand
 from hil.service.reaching import arm_path
 from hil.types import AxisJog, JogFrame, Mode, ToolJog
 from hil.units import DEG, MM
@@ -59,13 +61,14 @@ class AsyncArm(ClientChannel):
             InterlockError: it was promised, and cannot be had after all.
             LinkTimeout: it did not become ours in time, and is not waited for any more.
         """
-        self._wants_lease = True
+        self._wants_lease, self._waits = True, wait
         try:
             await self.request(wire.Claim, wait=wait)
             if not await self.until(lambda: self.drives or bool(self._declined), within_s):
                 raise LinkTimeout(f"{self.url}: the lease did not come within {within_s:g} s", port=self._access.url)
             if self._declined:
                 raise InterlockError(f"{self.arm}: {self._declined}", ["lease"])
+            self._waits = False
         except (RefusedByLabError, InterlockError):
             self._wants_lease = False
             raise
@@ -84,6 +87,9 @@ class AsyncArm(ClientChannel):
     def _declined(self) -> str:
         """Why the lease is neither ours nor on its way to us; empty while it may be."""
         news = self.lease
+        # After a lost line it is asked for again, and the news of before that say nothing.
+        if self._asked_again is not None:
+            return ""
         if news is None or news.yours or news.place or news.lease.phase is wire.LeasePhase.CHANGING:
             return ""
         return news.reason or f"the lease is {news.lease.phase.value}"
@@ -100,7 +106,7 @@ class AsyncArm(ClientChannel):
 
     async def take_over(self, reason: str = "", *, keep_booking: bool = False) -> None:
         """As a teacher, become the driver whoever drives; the arm holds first."""
-        self._wants_lease = True
+        self._wants_lease, self._waits = True, False
         await self.request(wire.TakeOver, reason=reason, keep_booking=keep_booking)
         if not await self.until(lambda: self.drives, COMING_S):
             raise LinkTimeout(f"{self.url}: the lease did not come within {COMING_S:g} s", port=self._access.url)
@@ -153,10 +159,20 @@ class AsyncArm(ClientChannel):
     async def jog(
         self,
         move: AxisJog | ToolJog | Callable[[], AxisJog | ToolJog],
-        pressed: Callable[[], bool],
+        pressed: DeadMan,
         speed_share: float = 0.25,
+        *,
+        sign: Callable[[], Sign] | None = None,
     ) -> None:
         """Move at these rates (rad/s, m/s) while `pressed`, the dead-man, says so; both are asked every 50 ms.
+
+        The lab ends a jog in which neither has changed for 10 s. Then, and not before, it has to be asked for anew.
+
+        Args:
+            move: the rates, or what gives them.
+            pressed: see `DeadMan`.
+            speed_share: part of the rig's speeds.
+            sign: what shows that a hand is there, where somebody knows better than by these two.
 
         Raises:
             RefusedByLabError: the lab said no.
@@ -167,12 +183,16 @@ class AsyncArm(ClientChannel):
         every_s = self.welcome.rules.hold_every_s
         await self._while_held(self.request(wire.ArmJog, speed_share=speed_share), pressed)
         epoch, grip_s = self.epoch, time.monotonic() + GRIP_S
+        hand = ProgramHand(pressed, time.monotonic())
         try:
-            while pressed() and self.drives and self.epoch == epoch:
-                self.hold()
+            while self.drives and self.epoch == epoch:
+                wanted = move() if callable(move) else move
+                if (shown := hand.look(time.monotonic(), wanted)) is None:
+                    break
+                self.hold(sign=shown if sign is None else sign())
                 if self.held:
-                    await self.tell(wire.JogHold, move=move() if callable(move) else move)
-                elif time.monotonic() > grip_s:
+                    await self.tell(wire.JogHold, move=wanted)
+                elif self._press_again or time.monotonic() > grip_s:
                     raise self._not_held()
                 await asyncio.sleep(every_s)
             if not self.connected:
@@ -286,14 +306,15 @@ class AsyncArm(ClientChannel):
         self.let_go()
         await self.request(wire.EmergencyStop, reason=reason)
 
-    async def moved(self, asked: Coroutine[Any, Any, None], *, deadman: Callable[[], bool] | None = None) -> Mode:
+    async def moved(self, asked: Coroutine[Any, Any, None], *, deadman: DeadMan | None = None) -> Mode:
         """Have something done to its end, the dead-man held meanwhile: ``await arm.moved(arm.run(digest))``.
 
         An event loop that hangs lets go; whoever is cancelled stops the arm first.
 
         Args:
             asked: what `step`, `run`, `go`, `gripper` or `confirm` gives.
-            deadman: asked 20 times a second, for example whether a button is pressed; None for "as long as this waits".
+            deadman: asked 20 times a second, for example whether a button is pressed (see `DeadMan`); where its answer
+                does not change for a minute, the lab ends the motion. None for "as long as this waits".
 
         Returns:
             The mode in which it ended: IDLE if it ran to its end.
@@ -303,7 +324,7 @@ class AsyncArm(ClientChannel):
             LinkError: the connection was lost; the arm holds.
         """
         try:
-            return await self._while_held(self.to_its_end(asked), deadman or (lambda: True))
+            return await self._while_held(self.to_its_end(asked), deadman)
         except asyncio.CancelledError:
             with contextlib.suppress(HilError):
                 await self.stop("the program was interrupted")
@@ -312,13 +333,13 @@ class AsyncArm(ClientChannel):
             # Until this is known there, it could stop what is asked for next.
             await self.free()
 
-    async def _while_held(self, work: Coroutine[Any, Any, T], deadman: Callable[[], bool]) -> T:
+    async def _while_held(self, work: Coroutine[Any, Any, T], deadman: DeadMan | None) -> T:
         """Have something done, and say meanwhile whether the dead-man is held; cancelled, nothing more is asked for."""
-        task = asyncio.ensure_future(work)
+        task, hand = asyncio.ensure_future(work), ProgramHand(deadman, time.monotonic())
         try:
             while not task.done():
-                if deadman():
-                    self.hold()
+                if (sign := hand.look(time.monotonic())) is not None:
+                    self.hold(sign=sign)
                 else:
                     self.let_go()
                 await asyncio.wait([task], timeout=_HOLD_EVERY_S)

@@ -20,6 +20,7 @@ import msgspec
 from hil.errors import CommandError, InterlockError, LinkClosed, LinkError, LinkTimeout, MissingExtraError
 from hil.service import wire
 from hil.service.asking import Access, RefusedByLabError, address_of, ask
+from hil.service.hold_watch import NO_SIGN, Sign
 from hil.service.reaching import arm_path
 from hil.service.wire import Code, FromClient, NoticeKind
 from hil.types import Mode
@@ -53,7 +54,7 @@ _FINAL = frozenset({Code.TOKEN, Code.VERSION, Code.ARM, Code.ROLE, Code.MALFORME
 
 _LET_GO = frozenset(
     {NoticeKind.HEARTBEAT_LOST, NoticeKind.DEADMAN_RELEASED, NoticeKind.SUSPENDED, NoticeKind.FROZEN}
-    | {NoticeKind.STOPPED}
+    | {NoticeKind.STOPPED, NoticeKind.PRESS_AGAIN}
 )
 
 
@@ -114,8 +115,11 @@ class ClientChannel:
         self._heard_s = 0.0
         self._bye: wire.Bye | None = None
         self._held_until_s = float("-inf")
+        self._sign = NO_SIGN
+        self._press_again = ""
         self._free_epoch: int | None = None
-        self._wants_lease = False
+        self._wants_lease = self._waits = False
+        self._asked_again: int | None = None
         self._news = asyncio.Event()
 
     picture_s: float | None
@@ -245,7 +249,9 @@ class ClientChannel:
             try:
                 socket = await self._dial()
                 if self._wants_lease:
-                    await self._send(wire.Claim(seq=self._next(), wait=False))
+                    # Who stood in the queue lost the place with the line, or with the server, and stands in it again.
+                    self._asked_again = self._next()
+                    await self._send(wire.Claim(seq=self._asked_again, wait=self._waits))
             except RefusedByLabError as error:
                 if error.refused.code in _FINAL:
                     self._end(str(error))
@@ -285,8 +291,8 @@ class ClientChannel:
     def _lose(self, words: str) -> None:
         self.connected = self.held = False
         self.lease = None
-        self._socket = None
-        self.let_go()
+        self._socket = self._asked_again = None
+        self._drop_hold()
         self._mode, self._mode_s = Mode.DISCONNECTED, float("-inf")
         for answer in self._answers.values():
             if not answer.done():
@@ -399,7 +405,9 @@ class ClientChannel:
     def _noticed(self, kind: NoticeKind, text: str, now_s: float) -> None:
         self._say(text)
         if kind in _LET_GO:
-            self.let_go()
+            self._drop_hold()
+        if kind is NoticeKind.PRESS_AGAIN:
+            self._press_again = text
         change = _CHANGE.match(text) if kind is NoticeKind.LOOP else None
         if change is not None and change[2] in Mode._value2member_map_:
             self._set_mode(Mode(change[2]), now_s)
@@ -411,12 +419,14 @@ class ClientChannel:
 
     def _lease_news(self, news: wire.LeaseNews) -> None:
         if self.lease is None or news.lease.epoch != self.lease.lease.epoch:
-            self.let_go()
+            self._drop_hold()
         if self.lease is not None and self.lease.yours and not news.yours:
             self._say(f"the lease is no longer yours: {news.reason or news.lease.phase.value}")
         self.lease = news
 
     def _answered(self, message: wire.Accepted | wire.Refused) -> None:
+        if message.to == self._asked_again:
+            self._asked_again = None
         answer = self._answers.pop(message.to, None)
         if answer is None or answer.done():
             if isinstance(message, wire.Refused):
@@ -490,12 +500,26 @@ class ClientChannel:
 
     # -- dead-man --------------------------------------------------------------------------------------
 
-    def hold(self, for_s: float = HELD_S) -> None:
-        """A person holds the dead-man now, and for so long; to be said again and again."""
-        self._held_until_s = max(self._held_until_s, time.monotonic() + for_s)
+    def hold(self, for_s: float = HELD_S, sign: Sign = NO_SIGN) -> None:
+        """A person holds the dead-man now, and for so long; to be said again and again.
+
+        A hold that the lab has ended, since nothing showed a hand, counts no more until `let_go` was said.
+
+        Args:
+            for_s: how long this counts.
+            sign: what shows that a hand is there, by `time.monotonic`.
+        """
+        if not self._press_again:
+            self._held_until_s = max(self._held_until_s, time.monotonic() + for_s)
+            self._sign = sign
 
     def let_go(self) -> None:
         """Nobody holds the dead-man."""
+        self._press_again = ""
+        self._drop_hold()
+
+    def _drop_hold(self) -> None:
+        """What is held counts no more; it may be held anew at once, unless the lab has ended it."""
         self._held_until_s = float("-inf")
         self._free_epoch = None
 
@@ -512,7 +536,7 @@ class ClientChannel:
         while True:
             if self.drives:
                 held = self._free_epoch == self.epoch and time.monotonic() < self._held_until_s
-                message = self._message(wire.Beat, {"held": held})
+                message = self._message(wire.Beat, {"held": held, **(self._signs() if held else {})})
                 self._beaten[message.seq] = time.monotonic()
                 if len(self._beaten) > 100:
                     self._beaten.clear()
@@ -521,6 +545,15 @@ class ClientChannel:
                 if not held:
                     self._free_epoch = self.epoch
             await asyncio.sleep(every_s)
+
+    def _signs(self) -> dict[str, float]:
+        """What shows the hand, by the server's clock, for a server that asks for it."""
+        assert self.welcome is not None
+        if self.welcome.rules.unchanged_s is None:
+            return {}
+        ahead_s = self.now_s - time.monotonic()
+        known = {"changed_s": self._sign.changed_s, "reported_s": self._sign.reported_s}
+        return {name: ahead_s + at_s for name, at_s in known.items() if at_s is not None}
 
     async def grip(self, within_s: float = GRIP_S) -> None:
         """Wait until the server counts the dead-man as held; somebody has to keep saying `hold` meanwhile.
@@ -532,6 +565,8 @@ class ClientChannel:
             raise self._not_held()
 
     def _not_held(self) -> InterlockError:
+        if self._press_again:
+            return InterlockError(self._press_again, ["a new press"])
         trip = "" if self.trip_s is None else f"; the line takes {1e3 * self.trip_s:.0f} ms there and back"
         return InterlockError(f"the dead-man does not count as held{trip}", ["dead-man"])
 

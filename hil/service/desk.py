@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
+import msgspec
+
 from hil.errors import CommandError, HilError, InterlockError
 from hil.model.rig import Rig
 from hil.runtime.bridge import START_TOLERANCE
@@ -21,8 +23,10 @@ from hil.service.camera import Camera
 from hil.service.channel import Channel
 from hil.service.coming_up import ComingUp
 from hil.service.doors import Visitor
-from hil.service.gate import Facts, Gate, GateSettings, MotionFacts, Verdict
+from hil.service.gate import HELD, Facts, Gate, GateSettings, MotionFacts, Verdict
 from hil.service.grants import WorkBox
+from hil.service.hold_watch import Sign
+from hil.service.keepsake import Keepsake
 from hil.service.lease import READY, ArmFacts, Effects, Lease, LeaseSettings, Party
 from hil.service.live_arm import LiveArm
 from hil.service.self_test import SLOWEST_PERCENT, Ending, Outcome, RunningTest, self_test_task
@@ -91,6 +95,10 @@ class House(Protocol):
 
     def end_booking(self, arm: str, user: str) -> None:
         """The booking that counts now is over."""
+        ...
+
+    def keep_leases(self) -> None:
+        """Write down who has which arm: it has changed."""
         ...
 
     def set_condition(self, arm: str, condition: Condition, reason: str) -> None:
@@ -326,11 +334,14 @@ class ArmDesk:
     ) -> str | None:
         """Do what a message that was allowed says; gives words for the answer, None if it is answered otherwise."""
         lease = self.lease
+        if isinstance(message, HELD):
+            jog = message.move if isinstance(message, wire.JogHold) else None
+            lease.asked(jog, now_s, planned=jog is None)
         match message:
             case wire.Watch(rate_hz=rate_hz):
                 self.audience.admit(channel.outbox, rate_hz)
             case wire.Beat(epoch=epoch, held=held, issued_s=issued_s, seq=seq):
-                self._apply(lease.beat(party, epoch, held, issued_s, now_s))
+                self._apply(lease.beat(party, epoch, held, issued_s, now_s, _sign(message)))
                 channel.send(wire.BeatSeen(to=seq, now_s=now_s, held=lease.held(now_s)))
                 return None
             case wire.Claim(wait=wait):
@@ -575,9 +586,25 @@ class ArmDesk:
         now_s = time.monotonic()
         if self.lease.phase is LeasePhase.HELD and self.lease.driver is not None:
             self._house.come(self.arm, self.lease.driver.user)
+        self._house.keep_leases()
         for channel in self.channels.values():
             channel.send(self._news_for(channel, now_s, reason))
+        self._note_lease()
+
+    def _note_lease(self) -> None:
         self._house.note(Deed(who="", what="lease", verdict=self.lease.phase.value, arm=self.arm))
+
+    def take_up(self, kept: Keepsake, now_s: float) -> str:
+        """Go on with the lease of a server before this one; gives what there is to say about it."""
+        self.lease.take_up(kept, now_s)
+        if kept == Keepsake(epoch=kept.epoch):
+            return ""
+        self._note_lease()
+        brief = self.lease.brief(now_s)
+        waits = f"it waits {brief.kept_s:.0f} s for {brief.holder}, who drove it" if brief.kept_s is not None else ""
+        frozen = f"it is frozen by {self.lease.frozen}" if self.lease.frozen else ""
+        latched = f"a stop is latched ({self.lease.latched})" if self.lease.latched else ""
+        return f"{self.arm}: {'; '.join(words for words in (waits, frozen, latched) if words)}"
 
     def _news_for(self, channel: Channel, now_s: float, reason: str) -> LeaseNews:
         lease = self.lease
@@ -704,6 +731,8 @@ class ArmDesk:
             command_age_s=gate.step_age_s,
             picture_age_s=gate.picture_last_s,
             picture_needed=gate.picture_needed,
+            unchanged_s=lease.unchanged_s,
+            planned_unchanged_s=lease.planned_unchanged_s,
         )
         return wire.Welcome(
             speaks=wire.VERSION,
@@ -769,6 +798,14 @@ class ArmDesk:
                 detail=detail,
             )
         )
+
+
+def _sign(beat: wire.Beat) -> Sign:
+    changed_s, reported_s = beat.changed_s, beat.reported_s
+    return Sign(
+        changed_s=None if changed_s is msgspec.UNSET else changed_s,
+        reported_s=None if reported_s is msgspec.UNSET else reported_s,
+    )
 
 
 def _name(message: wire.ClientMessage) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 
 from hil.errors import ConfigError, InterlockError
+from hil.service.hold_watch import NO_SIGN, PLANNED_UNCHANGED_S, UNCHANGED_S, HoldWatch, Sign
+from hil.service.keepsake import Holder, Keepsake
 from hil.service.rights import Action, Role, may, who_may
 from hil.service.wire import LeaseBrief, LeasePhase, NoticeKind
 from hil.types import WRITING, Mode, Record
@@ -22,8 +24,16 @@ BOUNDS = {
     "grace_s": (0.0, 600.0),
     "command_age_s": (0.1, 1.0),
     "slot_s": (30.0, 14_400.0),
+    "unchanged_s": (3.0, 60.0),
+    "planned_unchanged_s": (10.0, 900.0),
 }
 MOST_WAITING = 64
+
+EPOCHS_UNWRITTEN = 1000
+"""An epoch is written down in the same moment; a server that is killed just then has lost a few of them at most."""
+
+NOBODY = 0
+"""Channel of somebody who has none: channels count from 1."""
 
 
 class LeaseSettings(Record, frozen=True):
@@ -37,6 +47,8 @@ class LeaseSettings(Record, frozen=True):
         slot_s: length of a slot that nobody booked.
         warnings_s: how long before its end a slot's end is announced.
         unattended_park: the server may park an arm that was left, with nobody holding a dead-man.
+        unchanged_s: a dead-man at which nothing has changed for so long has to be pressed anew.
+        planned_unchanged_s: the same for a planned motion.
 
     Raises:
         ConfigError: a number is outside its range.
@@ -49,6 +61,8 @@ class LeaseSettings(Record, frozen=True):
     slot_s: float = 1800.0
     warnings_s: tuple[float, ...] = (60.0, 10.0)
     unattended_park: bool = False
+    unchanged_s: float = UNCHANGED_S
+    planned_unchanged_s: float = PLANNED_UNCHANGED_S
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
@@ -58,6 +72,9 @@ class LeaseSettings(Record, frozen=True):
         if self.suspend_after_s <= self.stop_after_s:
             allowed = f"more than stop_after_s, {self.stop_after_s:g}"
             raise ConfigError("settings", "lease.suspend_after_s", self.suspend_after_s, allowed)
+        if self.planned_unchanged_s < self.unchanged_s:
+            allowed = f"at least unchanged_s, {self.unchanged_s:g}"
+            raise ConfigError("settings", "lease.planned_unchanged_s", self.planned_unchanged_s, allowed)
         if not all(0.0 < warning <= 3600.0 for warning in self.warnings_s):
             raise ConfigError("settings", "lease.warnings_s", self.warnings_s, "each above 0 to 3600 seconds")
 
@@ -184,6 +201,8 @@ class Lease:
         arm: its id, for words.
         settings: the lab's choices.
         first_epoch: above every epoch that was ever used for this arm, that of a server before this one included.
+
+    A server that goes on where another one ended says so with `take_up`, before anything else.
     """
 
     def __init__(self, arm: str, settings: LeaseSettings, first_epoch: int) -> None:
@@ -197,9 +216,10 @@ class Lease:
         self._slot_s: float | None = None
         self._now_s = -math.inf
         self._heard_s = -math.inf
-        self._held = self._silent = False
+        self._held = self._silent = self._pressed = False
         self._let_go_first = True
-        self._suspended_s = 0.0
+        self._watch = HoldWatch(settings.unchanged_s, settings.planned_unchanged_s)
+        self._since_s = self._suspended_s = 0.0
         self._warned: set[float] = set()
         self._queue: list[Party] = []
         self._last_user = ""
@@ -248,7 +268,50 @@ class Lease:
             waiting=len(self._queue),
             frozen=bool(self.frozen),
             latched=self.latched,
+            kept_s=self._kept_s(self._later(now_s)) if self.phase is LeasePhase.SUSPENDED else None,
         )
+
+    def _kept_s(self, now_s: float) -> float:
+        """How long a lease waits for its holder: from now on, if the line were lost now."""
+        if self.phase is not LeasePhase.SUSPENDED:
+            return self.settings.grace_s
+        return max(0.0, self._suspended_s + self.settings.grace_s - now_s)
+
+    # -- over a restart --------------------------------------------------------------------------------------
+
+    def keepsake(self, now_s: float) -> Keepsake:
+        """What the next server has to know, if this one ends now."""
+        now_s = self._later(now_s)
+        driver, promised = self.driver, self.phase is LeasePhase.CHANGING and self._newcomer
+        holder = None
+        if driver is not None and not promised:
+            holder = Holder(
+                user=driver.user,
+                name=driver.name,
+                role=driver.role,
+                had_s=now_s - self._since_s,
+                waits_s=self._kept_s(now_s),
+                slot_left_s=None if self._slot_s is None else max(0.0, self._slot_s - now_s),
+                token_left_s=None if driver.until_s is None else max(0.0, driver.until_s - now_s),
+                must_park=self.must_park,
+            )
+        return Keepsake(epoch=self.epoch, holder=holder, frozen=self.frozen, latched=self.latched)
+
+    def take_up(self, kept: Keepsake, now_s: float) -> None:
+        """Go on where a server before this one ended: its lease waits for its holder, and nothing else is left."""
+        now_s = self._pass(now_s)
+        # Its newest epochs may never have been written down.
+        self.epoch = max(self.epoch, kept.epoch + EPOCHS_UNWRITTEN)
+        self.frozen, self.latched = kept.frozen, kept.latched
+        holder = kept.holder
+        if holder is None:
+            return
+        self.phase = LeasePhase.SUSPENDED
+        until_s = None if holder.token_left_s is None else now_s + holder.token_left_s
+        self.driver = Party(user=holder.user, name=holder.name, role=holder.role, channel=NOBODY, until_s=until_s)
+        self._suspended_s = now_s + min(holder.waits_s, self.settings.grace_s) - self.settings.grace_s
+        self._since_s, self._last_user, self.must_park = now_s - holder.had_s, holder.user, holder.must_park
+        self._set_end(None if holder.slot_left_s is None else now_s + holder.slot_left_s)
 
     # -- what people ask for ---------------------------------------------------------------------------------
 
@@ -265,8 +328,8 @@ class Lease:
             if self.driver.channel == party.channel and self.phase is not LeasePhase.SUSPENDED:
                 return ()
             if self.driver.user == party.user and (party.on_site or not self.must_park):
-                return self._resume(party)
-            return self._wait(party, wait, f"{self.driver.shown} drives it")
+                return self._resume(party, facts)
+            return self._wait(party, wait, self._taken(now_s))
         why_not = self._why_not(party, facts)
         if not why_not and self._queue and self._privilege(party, facts) is None:
             why_not = "others wait for it"
@@ -286,8 +349,10 @@ class Lease:
         self._leave_queue(party)
         return (Changed(reason=text),)
 
-    def beat(self, party: Party, epoch: int, held: bool, issued_s: float, now_s: float) -> Effects:
-        """The driver's sign of life.
+    def beat(
+        self, party: Party, epoch: int, held: bool, issued_s: float, now_s: float, sign: Sign = NO_SIGN
+    ) -> Effects:
+        """The driver's sign of life, and what shows that a hand is on the dead-man.
 
         Raises:
             InterlockError: from anyone but the driver, or from before the present epoch.
@@ -297,12 +362,21 @@ class Lease:
         self._heard_s, self._silent = now_s, False
         fresh = now_s - min(issued_s, now_s) <= self.settings.command_age_s
         if not held:
-            self._let_go_first = False
+            self._let_go_first, self._pressed = False, False
         before, self._held = self._held, held and fresh and not self._let_go_first
+        if self._held and not self._pressed:
+            self._pressed = True
+            self._watch.begin(now_s)
+        if self._held:
+            self._watch.see(sign, now_s)
         if before and not self._held:
             text = "the dead-man was released"
             return (LetGo(reason=text), Tell(channel=party.channel, kind=NoticeKind.DEADMAN_RELEASED, text=text))
         return ()
+
+    def asked(self, what: object, now_s: float, *, planned: bool) -> None:
+        """The driver was let through with a motion that goes on while the dead-man is held: `what` tells them apart."""
+        self._watch.ask(what, self._pass(now_s), planned=planned)
 
     def renew(self, party: Party, epoch: int, minutes: float, now_s: float, facts: ArmFacts) -> Effects:
         """The driver asks for more time after the slot's end; without a booking, a slot's length from now at most.
@@ -366,7 +440,7 @@ class Lease:
         if former is None:
             return self._begin(party, now_s, facts, text)
         self._void()
-        self.phase, self.driver, self._newcomer = LeasePhase.CHANGING, party, False
+        self.phase, self.driver, self._newcomer, self._since_s = LeasePhase.CHANGING, party, False, now_s
         self.must_park = False
         self._set_end(None)
         self._leave_queue(party)
@@ -471,10 +545,23 @@ class Lease:
             self._silent, self._let_go_first, self._held = True, True, False
             text = f"nothing heard from the driver for {silence_s * 1e3:.0f} ms"
             done += [Hold(reason=text), Tell(channel=channel, kind=NoticeKind.HEARTBEAT_LOST, text=text)]
+        done += self._watch_hold(channel, now_s)
         if self.must_park and facts.parked and facts.standing:
             self.must_park = False
             done.append(Changed(reason="the arm is parked: it may be driven"))
         return (*done, *self._announce(channel, now_s))
+
+    def _watch_hold(self, channel: int, now_s: float) -> Effects:
+        """A hold without a hand counts no more, until it was let go of; shortly before, its driver is told."""
+        if not self._held:
+            return ()
+        if text := self._watch.over(now_s):
+            self._held, self._let_go_first = False, True
+            return (LetGo(reason=text), Tell(channel=channel, kind=NoticeKind.PRESS_AGAIN, text=text))
+        if (warning := self._watch.warning(now_s)) is None:
+            return ()
+        text, left_s = warning
+        return (Tell(channel=channel, kind=NoticeKind.HOLD_ENDS, text=text, left_s=left_s),)
 
     def _announce(self, channel: int, now_s: float) -> Effects:
         """The end of the slot, or of the token before it; of several warnings due at once, one is enough."""
@@ -558,6 +645,13 @@ class Lease:
             return "again"
         return None
 
+    def _taken(self, now_s: float) -> str:
+        """By whom, and for how long at least where that is known."""
+        assert self.driver is not None
+        if self.phase is not LeasePhase.SUSPENDED:
+            return f"{self.driver.shown} drives it"
+        return f"{self.driver.shown} drives it, and is away; it is kept for {self._kept_s(now_s):.0f} s"
+
     def _wait(self, party: Party, wait: bool, why_not: str) -> Effects:
         place = self.place(party.channel)
         if not wait or (not place and len(self._queue) >= MOST_WAITING):
@@ -573,7 +667,7 @@ class Lease:
     def _begin(self, party: Party, now_s: float, facts: ArmFacts, reason: str) -> Effects:
         """Give a lease that nobody has, as soon as the arm stands."""
         self._void()
-        self.phase, self.driver, self._newcomer = LeasePhase.CHANGING, party, True
+        self.phase, self.driver, self._newcomer, self._since_s = LeasePhase.CHANGING, party, True, now_s
         self.must_park = self._privilege(party, facts) == "park" and not facts.parked
         self._leave_queue(party)
         booked = facts.reserved_for == party.user
@@ -585,7 +679,7 @@ class Lease:
         held = () if facts.standing or facts.coming else (Hold(reason=reason),)
         return (*held, Changed(reason=f"{reason}, once the arm has come up" if facts.coming else reason))
 
-    def _resume(self, party: Party) -> Effects:
+    def _resume(self, party: Party, facts: ArmFacts) -> Effects:
         """The same user again, as a rule on another channel: the lease comes back, the motion does not."""
         former, self.driver = self.driver, party
         assert former is not None
@@ -598,7 +692,9 @@ class Lease:
         text = f"{party.shown} has connected again"
         cut = () if former.channel == party.channel else (Cut(channel=former.channel, reason=text),)
         back = Tell(channel=party.channel, kind=NoticeKind.RESUMED, text="the lease is yours again; arm anew to move")
-        return (Hold(reason=text), *cut, back, Changed(reason=text))
+        # Held, an arm that comes up, as after a restart of the server, would not come up.
+        held = () if facts.coming else (Hold(reason=text),)
+        return (*held, *cut, back, Changed(reason=text))
 
     def _suspend(self, now_s: float, why: str) -> Effects:
         assert self.driver is not None

@@ -107,6 +107,7 @@ def open_lab(lab: Lab, plans: Sequence[ArmPlan], *, command: str, say: Callable[
         audit_key=SigningKey.load(lab.path(settings.audit.key)),
         journals=lab.folder / "journals",
         self_tests=lab.self_tests,
+        leases=lab.leases,
         command=command,
         address=address_of(settings),
         say=say,
@@ -132,6 +133,7 @@ def open_local(settings: Settings, plans: Sequence[ArmPlan], *, command: str, sa
         audit_key=_own_audit_key(state_dir() / "audits" / "audit.key"),
         # Not where `hil run` keeps its own: the service deletes what is old.
         journals=state_dir() / "served" / f"port-{settings.listen.port}",
+        leases=state_dir() / "leases" / f"port-{settings.listen.port}.json",
         command=command,
         address=address_of(settings),
         say=say,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import getpass
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
@@ -17,6 +18,8 @@ from hil.model.files import find
 from hil.service import wire
 from hil.service.asking import Access
 from hil.service.client import COMING_S, HELD_S, AsyncArm
+from hil.service.hold_watch import NO_SIGN, Sign
+from hil.service.program_hand import DeadMan, ProgramHand
 from hil.service.reaching import reach_arm
 from hil.types import Mode
 from hil.units import MM
@@ -80,8 +83,9 @@ class RemoteArm:
         arm: the arm's name.
         name: shown to others where no token brings one.
         on_site: the person stands beside the arm.
-        deadman: asked 20 times a second while something moves, for example whether a key or a button is pressed; None
-            for "as long as the call waits".
+        deadman: asked 20 times a second while something moves, for example whether a key or a button is pressed (see
+            `DeadMan`); if its answer does not change for a minute, the lab ends the motion. None for "as long as the
+            call waits": the program that waits is the hand then, and that it goes round is the sign.
         on_news: called with every message that comes, in the thread of the channel.
     """
 
@@ -92,7 +96,7 @@ class RemoteArm:
         *,
         name: str = "",
         on_site: bool = False,
-        deadman: Callable[[], bool] | None = None,
+        deadman: DeadMan | None = None,
         on_news: Callable[[wire.ServerMessage], None] = lambda message: None,
     ) -> None:
         self.arm, self.deadman = arm, deadman
@@ -136,9 +140,9 @@ class RemoteArm:
         """Let the channel's thread do something; returns at once."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def hold(self, for_s: float = HELD_S) -> None:
-        """Say that a person holds the dead-man now, and for so long."""
-        self._loop.call_soon_threadsafe(self.channel.hold, for_s)
+    def hold(self, for_s: float = HELD_S, sign: Sign = NO_SIGN) -> None:
+        """Say that a person holds the dead-man now, and for so long; see `AsyncArm.hold`."""
+        self._loop.call_soon_threadsafe(self.channel.hold, for_s, sign)
 
     def let_go(self) -> None:
         """Say that nobody holds the dead-man."""
@@ -154,11 +158,11 @@ class RemoteArm:
 
     def _wait(self, work: Coroutine[Any, Any, T], *, held: bool) -> T:
         """Wait, holding the dead-man if wanted; Ctrl-C stops the arm first."""
-        future = self.begin(work)
+        future, hand = self.begin(work), ProgramHand(self.deadman, time.monotonic())
         try:
             while True:
-                if held and (self.deadman is None or self.deadman()):
-                    self.hold()
+                if held and (sign := hand.look(time.monotonic())) is not None:
+                    self.hold(sign=sign)
                 elif held:
                     self.let_go()
                 with contextlib.suppress(TimeoutError):

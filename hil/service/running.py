@@ -31,6 +31,7 @@ from hil.service.drawing import Sketch
 from hil.service.gate import GateSettings
 from hil.service.journal_heads import ARM_AWAY, HEAD, LAB_ENDS, JournalHead, newest_heads
 from hil.service.keeping import delete_old
+from hil.service.kept_leases import KeptLeases
 from hil.service.keys import SigningKey
 from hil.service.self_test import Outcome
 from hil.service.self_test_results import SelfTests
@@ -99,6 +100,7 @@ class RunningLab:
         slots: which share of the machine each arm's loop gets.
         make_arm: makes what keeps an arm's worker running.
         self_tests: file for the arms' newest self-tests; None to forget them at the end.
+        leases: file for who has which arm; None to forget it at the end.
 
     Raises:
         ConfigError: two arms have one rig.
@@ -121,7 +123,9 @@ class RunningLab:
         slots: Mapping[str, LoopSlot] = MappingProxyType({}),
         make_arm: MakeArm = ArmProcess,
         self_tests: Path | None = None,
+        leases: Path | None = None,
     ) -> None:
+        served_before = audit_folder.is_dir() and any(audit_folder.iterdir())
         _refuse_shared_rigs(plans)
         self.settings, self.door, self.bookings, self.journals = settings, door, bookings, journals
         daily = frozenset(arm for arm, one in settings.arms.items() if one.daily_self_test)
@@ -141,6 +145,10 @@ class RunningLab:
         first_epoch = int(time.time() * _EPOCHS_A_SECOND)
         self.desks: dict[str, ArmDesk] = {plan.arm: self._desk(plan, first_epoch) for plan in plans}
         bookings.ask_whether_occupied(lambda arm: self.desks[arm].occupied)
+        self._leases = KeptLeases(leases, expected=served_before, now_epoch_s=time.time(), say=say)
+        for arm, kept in self._leases.found.items():
+            if arm in self.desks and (words := self.desks[arm].take_up(kept, time.monotonic())):
+                say(words)
 
     def _desk(self, plan: ArmPlan, first_epoch: int) -> ArmDesk:
         pictures = self.settings.pictures
@@ -238,6 +246,7 @@ class RunningLab:
                 desk.look_round(now_s)
             self._keep_books(lambda: self._audit.tick(_now()))
             self._refresh_calendar()
+            self.keep_leases()
             if now_s - tidied_s > TIDY_EVERY_S:
                 tidied_s = now_s
                 await self.tidy(time.time())
@@ -333,6 +342,11 @@ class RunningLab:
         """The booking that counts now is over."""
         self.bookings.dismiss(arm, user, time.time())
         self._refresh_calendar()
+
+    def keep_leases(self) -> None:
+        """Write down who has which arm."""
+        now_s = time.monotonic()
+        self._leases.keep({arm: desk.lease.keepsake(now_s) for arm, desk in self.desks.items()}, time.time())
 
     def set_condition(self, arm: str, condition: Condition, reason: str) -> None:
         """How the arm is, for the calendar."""

@@ -157,6 +157,11 @@ class Lab:
         """The newest self-test of each arm."""
         return self.folder / "self-tests.json"
 
+    @property
+    def leases(self) -> Path:
+        """Who has which arm."""
+        return self.folder / "leases.json"
+
 
 def load_lab(folder: Path) -> Lab:
     """Read a lab's settings.

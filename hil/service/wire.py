@@ -143,12 +143,19 @@ class Beat(FromClient, frozen=True, kw_only=True, tag="beat"):
         held: a person holds the dead-man right now; released, out of focus, hidden or unplugged all count as False.
             After a grant, a loss or a freeze it counts only once a beat has said False.
         issued_s: as for a `Command`.
+        changed_s: same clock: when a person last changed something at the input: pressed, moved, pressed another key.
+            Left out, or null, where the client does not know: then the press counts, and what is asked for.
+        reported_s: same clock: when the input last said anything by itself, as a key that repeats or a pad that is
+            sampled. Left out, or null, for one that says nothing while it is held still.
     """
 
     arm: Name
     epoch: Count
     held: bool
     issued_s: Seconds
+    # Not sent where they are not set: a server of before would refuse a beat that has them.
+    changed_s: Seconds | msgspec.UnsetType | None = msgspec.UNSET
+    reported_s: Seconds | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Renew(FromClient, frozen=True, kw_only=True, tag="renew"):
@@ -367,7 +374,13 @@ class AxisInfo(Part, frozen=True, kw_only=True):
 
 
 class Rules(Part, frozen=True, kw_only=True):
-    """What this server asks of a driver; the client keeps to it without guessing."""
+    """What this server asks of a driver; the client keeps to it without guessing.
+
+    Attributes:
+        unchanged_s: a dead-man at which nothing has changed for so long has to be pressed anew. None of a server that
+            does not ask for it, and refuses beats with `changed_s` or `reported_s`.
+        planned_unchanged_s: the same for a planned motion.
+    """
 
     beat_every_s: float
     stop_after_s: float
@@ -377,6 +390,8 @@ class Rules(Part, frozen=True, kw_only=True):
     picture_age_s: float
     picture_needed: bool
     max_frame_bytes: int = MAX_FRAME_BYTES
+    unchanged_s: float | None = None
+    planned_unchanged_s: float | None = None
 
 
 class Welcome(FromServer, frozen=True, kw_only=True, tag="welcome"):
@@ -500,6 +515,7 @@ class LeaseBrief(Part, frozen=True, kw_only=True):
         waiting: how many stand in the queue.
         frozen: a teacher has frozen the arm.
         latched: who stopped the arm, in words; empty if no stop is latched.
+        kept_s: how long a suspended lease still waits for its holder; None for one that is not suspended.
     """
 
     phase: LeasePhase
@@ -509,6 +525,7 @@ class LeaseBrief(Part, frozen=True, kw_only=True):
     waiting: int = 0
     frozen: bool = False
     latched: str = ""
+    kept_s: float | None = None
 
 
 class LeaseNews(FromServer, frozen=True, kw_only=True, tag="lease"):
@@ -536,6 +553,8 @@ class NoticeKind(Enum):
     TOKEN_ENDS = "token_ends"
     HEARTBEAT_LOST = "heartbeat_lost"
     DEADMAN_RELEASED = "deadman_released"
+    HOLD_ENDS = "hold_ends"
+    PRESS_AGAIN = "press_again"
     SUSPENDED = "suspended"
     RESUMED = "resumed"
     TAKEN_OVER = "taken_over"
@@ -555,7 +574,7 @@ class Notice(FromServer, frozen=True, kw_only=True, tag="notice"):
     """Something that people should know.
 
     Attributes:
-        left_s: of a slot or token, until it ends.
+        left_s: of a slot, token or hold, until it ends.
     """
 
     now_s: float

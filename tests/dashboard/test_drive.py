@@ -10,14 +10,15 @@ from qt_ready import require_qt
 require_qt()
 
 import pytest  # noqa: E402
-from PySide6.QtCore import QEvent, QPoint, Qt  # noqa: E402
-from PySide6.QtGui import QKeyEvent  # noqa: E402
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt  # noqa: E402
+from PySide6.QtGui import QKeyEvent, QMouseEvent  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit  # noqa: E402
 
 from hil.dashboard.arm import arm_of_model, arm_of_rig  # noqa: E402
 from hil.dashboard.drive_checks import Check, Remedy, checks  # noqa: E402
 from hil.dashboard.driving import Direction  # noqa: E402
+from hil.dashboard.texts import NOTICES  # noqa: E402
 from hil.model.loading import load_robot  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
 from hil.service import wire  # noqa: E402
@@ -43,7 +44,7 @@ class Driver:
         """Time goes on, and the window is as quick as it shall be."""
         for _ in range(round(seconds / 0.02)):
             self.bench.run(0.02)
-            self.driving.dead_man.tick()
+            self.session.dead_man.tick()
         self.view.refresh()
 
     def take_the_arm(self) -> None:
@@ -332,6 +333,109 @@ def test_a_window_that_hung_lets_go_and_does_not_go_on_by_itself(driver: Driver)
     driver.run(0.3)
     assert not driver.moves()
     assert "busy" in driver.view.words.text()
+
+
+def repeat_a_key(driver: Driver) -> None:
+    event = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Plus, Qt.KeyboardModifier.NoModifier, "+", True)
+    QApplication.sendEvent(driver.view, event)
+
+
+def test_a_key_that_repeats_itself_reports_and_shows_no_hand(driver: Driver) -> None:
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    driver.run(0.1)
+    pressed = driver.link.sign
+    assert pressed.changed_s == pytest.approx(driver.session.now_s, abs=0.2)
+    assert pressed.reported_s is None, "before it has repeated itself nobody can ask it to"
+    driver.run(0.5)
+    repeat_a_key(driver)
+    driver.run(0.1)
+    assert driver.link.sign.changed_s == pressed.changed_s
+    assert driver.link.sign.reported_s == pytest.approx(pressed.changed_s + 0.6, abs=0.2)
+    QTest.keyRelease(driver.view, Qt.Key.Key_Plus)
+
+
+def test_another_key_or_a_pointer_that_moves_shows_a_hand_and_one_that_lies_still_does_not(driver: Driver) -> None:
+    QTest.keyPress(driver.view, Qt.Key.Key_Plus)
+    repeat_a_key(driver)
+    driver.run(0.5)
+    pressed_s = driver.link.sign.changed_s
+    QTest.keyPress(driver.view, Qt.Key.Key_Shift)
+    driver.run(0.1)
+    shifted_s = driver.link.sign.changed_s
+    assert shifted_s > pressed_s
+    assert driver.link.sign.reported_s is None, "of two keys only the newer one repeats itself"
+    driver.run(0.3)
+    for place, moved in ((QPoint(5, 5), False), (QPoint(5, 5), False), (QPoint(9, 5), True)):
+        before_s = driver.link.sign.changed_s
+        where = QPointF(driver.view.mapToGlobal(place))
+        QApplication.sendEvent(
+            driver.view,
+            QMouseEvent(QEvent.Type.MouseMove, QPointF(place), where, LEFT, LEFT, Qt.KeyboardModifier.NoModifier),
+        )
+        driver.run(0.1)
+        assert (driver.link.sign.changed_s > before_s) is moved
+    QTest.keyRelease(driver.view, Qt.Key.Key_Plus)
+
+
+def test_what_comes_in_while_nothing_is_held_is_nobodys_sign(driver: Driver) -> None:
+    before = driver.link.sign
+    QTest.keyClick(driver.view, Qt.Key.Key_2)
+    driver.run(0.1)
+    assert driver.link.sign == before
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+def test_a_hold_that_the_service_ends_moves_nothing_before_it_is_pressed_anew(by_key: bool, driver: Driver) -> None:
+    plus = driver.view.joints.rows[BASE].plus
+
+    def press() -> None:
+        QTest.keyPress(driver.view, Qt.Key.Key_Plus) if by_key else QTest.mousePress(plus, LEFT)
+
+    def let_go() -> None:
+        QTest.keyRelease(driver.view, Qt.Key.Key_Plus) if by_key else QTest.mouseRelease(plus, LEFT)
+
+    press()
+    assert driver.moves()
+    text = "nothing has changed for 10 s, as if the key were stuck: let go, then press again"
+    driver.link.heard.emit(wire.Notice(now_s=driver.link.now_s, kind=NoticeKind.PRESS_AGAIN, text=text))
+    driver.run(0.1)
+    grips = driver.link.grips
+    repeat_a_key(driver)
+    assert not driver.moves()
+    assert driver.link.grips == grips, "nothing says any more that it is held"
+    assert driver.view.words.text() == text
+    assert "has ended: let go" in driver.view.checklist.headline.text()
+    let_go()
+    press()
+    assert driver.moves()
+    let_go()
+
+
+def test_a_hold_that_is_about_to_end_is_said_where_everybody_looks(driver: Driver) -> None:
+    told: list[str] = []
+    driver.session.failed.connect(told.append)
+    notice = wire.Notice(now_s=1.0, kind=NoticeKind.HOLD_ENDS, text="the arm stops in 3 s", left_s=3.0)
+    driver.link.heard.emit(notice)
+    assert told == ["the arm stops in 3 s"]
+
+
+def test_there_is_one_dead_man_and_what_takes_hold_drops_what_was_held(driver: Driver) -> None:
+    sending = driver.bench.window.views["preview"].sending
+    QTest.mousePress(driver.view.joints.rows[BASE].plus, LEFT)
+    assert driver.moves()
+    dropped: list[str] = []
+    grip = driver.session.dead_man.take_hold(dropped.append)
+    driver.run(0.1)
+    assert not driver.driving.holding and "something else is held" in driver.view.words.text()
+    QTest.mouseRelease(driver.view.joints.rows[BASE].plus, LEFT)
+    sending.release()
+    assert driver.session.dead_man.grip is grip and grip.held, "who lets go of the one does not let go of the other"
+    assert dropped == []
+    driver.session.dead_man.let_go(grip)
+
+
+def test_every_kind_of_notice_has_its_words(driver: Driver) -> None:
+    assert set(NOTICES) == set(NoticeKind)
 
 
 def test_a_lost_service_lets_go_and_nothing_goes_on_when_it_is_back(driver: Driver) -> None:

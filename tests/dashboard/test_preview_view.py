@@ -27,8 +27,9 @@ from hil.dashboard.preview_table import COLUMNS  # noqa: E402
 from hil.dashboard.theme import LIGHT  # noqa: E402
 from hil.errors import CommandError  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
+from hil.service import wire  # noqa: E402
 from hil.service.rights import Role  # noqa: E402
-from hil.service.wire import LeasePhase  # noqa: E402
+from hil.service.wire import LeasePhase, NoticeKind  # noqa: E402
 from hil.types import Mode  # noqa: E402
 
 Make = Callable[..., Any]
@@ -54,7 +55,7 @@ class Person:
         """Time goes on, and the window is as quick as it shall be."""
         for _ in range(round(seconds / 0.02)):
             self.bench.run(0.02)
-            self.view.sending.dead_man.tick()
+            self.session.dead_man.tick()
             self.view.previewing.tick()
         self.view.refresh()
 
@@ -495,6 +496,23 @@ def test_a_window_that_hung_while_a_motion_ran_holds_the_arm_and_does_not_go_on_
     person.run(0.5)
     assert person.link.mode is Mode.HOLDING and not person.view.sending.held
     assert "busy" in person.view.send.words.text()
+    QTest.mouseRelease(person.view.send.run, LEFT)
+
+
+def test_a_motion_whose_hold_the_service_ends_holds_and_says_why(person: Person) -> None:
+    person.take_the_arm()
+    person.open("home.toml")
+    QTest.mouseClick(person.view.send.arm, LEFT)
+    person.run(0.1)
+    QTest.mousePress(person.view.send.run, LEFT)
+    person.run(0.4)
+    assert person.link.sign.changed_s is not None and person.link.mode is Mode.STREAMING
+    text = "nothing has changed for 60 s, as if the key were stuck: let go, then press again"
+    person.link.heard.emit(wire.Notice(now_s=person.link.now_s, kind=NoticeKind.PRESS_AGAIN, text=text))
+    person.run(0.5)
+    assert person.link.mode is Mode.HOLDING
+    assert not person.view.sending.held and person.session.dead_man.grip is None
+    assert person.view.send.words.text() == text
     QTest.mouseRelease(person.view.send.run, LEFT)
 
 

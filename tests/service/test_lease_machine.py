@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hil.errors import InterlockError
-from hil.service.lease import ArmFacts, Cut, Effects, Freeze, Hold, Lease, LeaseSettings, LetGo, Park, Party
+from hil.service.lease import NOBODY, ArmFacts, Cut, Effects, Freeze, Hold, Lease, LeaseSettings, LetGo, Park, Party
 from hil.service.rights import Action, Role, may
 from hil.service.wire import LeasePhase
 from hil.types import Mode
@@ -71,6 +71,7 @@ class LeaseMachine(RuleBasedStateMachine):
         self.clean = True
         self.epochs = [7]
         self.driver: Party | None = None
+        self.kept: tuple[str, float] | None = None
         self.driver_epoch = 0
         self.last_user = ""
         self.beat_s: dict[int, float] = {}
@@ -245,6 +246,29 @@ class LeaseMachine(RuleBasedStateMachine):
 
     # -- the arm and time ------------------------------------------------------------------------------------
 
+    @rule(down_s=st.sampled_from([0.5, 3.0, 5.9, 6.0, 20.0]))
+    def server_dies(self, down_s: float) -> None:
+        """Everybody is cut off, the worker stops the arm; the next server knows what was kept, and no more."""
+        before, driver = self.lease, self.driver
+        promised = self.settings.grace_s if driver is not None else (before.brief(self.now_s).kept_s or 0.0)
+        holder = before.driver.user if before.driver is not None else ""
+        kept = before.keepsake(self.now_s).later(down_s)
+        self.now_s += down_s
+        self.channels.clear()
+        self.arm.box.clear()
+        if self.arm.moving:
+            self.arm.mode = Mode.HOLDING
+        self.lease = Lease("arm", self.settings, first_epoch=0)
+        self.lease.take_up(kept, self.now_s)
+        assert (self.lease.frozen, self.lease.latched) == (before.frozen, before.latched)
+        assert not self.lease.held(self.now_s)
+        if self.lease.phase is LeasePhase.SUSPENDED:
+            assert self.lease.driver is not None and self.lease.driver.user == holder
+            self.kept = holder, self.now_s - down_s + self.settings.grace_s
+        if driver is not None and down_s < promised and before.slot_end_s is None:
+            assert self.lease.phase is LeasePhase.SUSPENDED, "the holder may come back"
+        self._look_at_driver()
+
     @rule()
     def fault(self) -> None:
         self.arm.mode = Mode.FAULT
@@ -305,6 +329,16 @@ class LeaseMachine(RuleBasedStateMachine):
         assert brief.epoch == self.lease.epoch
         assert brief.slot_left_s is None or brief.slot_left_s >= 0.0
         assert (brief.phase in (LeasePhase.FREE, LeasePhase.CLEARING)) == (self.lease.driver is None)
+
+    @invariant()
+    def nobody_is_waited_for_longer_than_the_grace(self) -> None:
+        lease = self.lease
+        if self.kept is None or lease.phase is not LeasePhase.SUSPENDED or lease.driver is None:
+            return
+        holder, until_s = self.kept
+        if lease.driver.channel == NOBODY and lease.driver.user == holder:
+            left_s = lease.brief(self.now_s).kept_s
+            assert left_s is not None and self.now_s + left_s <= until_s + 1e-6
 
     @precondition(lambda self: self.lease.driver is not None)
     @invariant()

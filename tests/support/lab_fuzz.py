@@ -225,7 +225,7 @@ async def cheat(target: Target, count: int, rng: random.Random, report: Report) 
             "driver": target.token(Role.DRIVE, user="Dora"),
         }
         voices = {who: (await enter(session, target, token))[0] for who, token in people.items()}
-        beating = await _claim(voices["driver"])
+        beating = await _claim(voices["driver"], random.Random(rng.random()))
         for number in range(count - strangers):
             who, message = _cheat_of(number, rng, voices["driver"])
             voice = voices[who]
@@ -241,7 +241,7 @@ async def cheat(target: Target, count: int, rng: random.Random, report: Report) 
                 voices[who] = (await enter(session, target, people[who]))[0]
                 if who == "driver":
                     beating.cancel()
-                    beating = await _claim(voices[who])
+                    beating = await _claim(voices[who], random.Random(rng.random()))
             # Slower than the limits of the roles, so that each message is judged for what it is.
             await asyncio.sleep(0.25 if who == "watcher" else 0.015)
         beating.cancel()
@@ -249,7 +249,7 @@ async def cheat(target: Target, count: int, rng: random.Random, report: Report) 
             await voice.socket.close()
 
 
-async def _claim(driver: Voice) -> asyncio.Task[None]:
+async def _claim(driver: Voice, rng: random.Random) -> asyncio.Task[None]:
     """Become the driver and beat, the dead-man never held."""
     await driver.say({"type": "claim"})
     while not driver.yours:
@@ -260,7 +260,10 @@ async def _claim(driver: Voice) -> asyncio.Task[None]:
         with contextlib.suppress(ConnectionError, aiohttp.ClientError):
             while True:
                 now_s = time.monotonic()
-                await driver.say({"type": "beat", "arm": OURS, "epoch": driver.epoch, "held": False, "issued_s": now_s})
+                # Whatever is said of a hand, it is none where nothing is held.
+                signs = {"changed_s": rng.choice((now_s, -1e12, 1e12, None)), "reported_s": rng.choice((now_s, None))}
+                beat = {"type": "beat", "arm": OURS, "epoch": driver.epoch, "held": False, "issued_s": now_s}
+                await driver.say(beat | (signs if rng.random() < 0.8 else {}))
                 await asyncio.sleep(0.1)
 
     return asyncio.create_task(beat())

@@ -46,7 +46,7 @@ from hil.service.remote import RemoteArm
 from hil.service.rights import Role
 from hil.service.setup import make_lab
 from hil.service.tokens import issue
-from hil.service.wire import LeasePhase
+from hil.service.wire import LeaseBrief, LeasePhase
 from hil.types import Mode
 
 ARM = "left"
@@ -54,6 +54,10 @@ SILENT_S = 0.25
 POLL_S = 0.02
 QUIET_S = 1.0
 """After the arm has come to rest nothing may begin by itself for so long, whatever comes back."""
+
+GRACE_S = 180.0
+BACK_S = 40.0
+"""A client that has lost its server is back by then."""
 
 STUDENT_AXIS, TEACHER_AXIS = 0, 4
 TRIES = 5
@@ -191,6 +195,8 @@ class Lab:
         self.fingerprint = made.fingerprint
         settings = folder / "lab" / "lab.toml"
         text = settings.read_text().replace("hardware = false", f'hardware = true\nport = "{self.link}"\n#')
+        # A busy machine takes its time to start a server; what is judged is whom the arm waits for.
+        text = text.replace("[lease]\n", f"[lease]\ngrace_s = {GRACE_S}\n")
         settings.write_text(text)
         self.cable = Cable(self.port)
         self.servers: list[Program] = []
@@ -243,6 +249,11 @@ class Lab:
     def mode(self) -> Mode:
         """What the server says."""
         return list_arms(self.access(self.token("door", Role.WATCH))).arms[0].mode
+
+    @property
+    def lease(self) -> LeaseBrief:
+        """What everybody is told."""
+        return list_arms(self.access(self.token("door", Role.WATCH))).arms[0].lease
 
     def make_ready(self) -> None:
         """The teacher, beside the arm, confirms its pose if need be, parks it, and goes away."""
@@ -437,7 +448,7 @@ def _payload(token: str) -> bytes:
 
 
 def server_killed(stage: Lab, rng: random.Random) -> Outcome:
-    """SIGKILL for the server; a new one does not know where the arm is, and moves nothing."""
+    """SIGKILL for the server; a new one does not know where the arm is, moves nothing, and waits for the student."""
     return _restart(stage, rng, "server killed", signal.SIGKILL)
 
 
@@ -449,6 +460,7 @@ def server_restarted(stage: Lab, rng: random.Random) -> Outcome:
 def _restart(stage: Lab, rng: random.Random, name: str, number: signal.Signals) -> Outcome:
     outcome = Outcome(name)
     stage.drive(rng)
+    before = stage.lease
     server = stage.servers[-1]
     server.remember_family()
     journal = max((stage.folder / "lab" / "journals").glob("*.mcap"), key=lambda path: path.stat().st_mtime)
@@ -467,7 +479,27 @@ def _restart(stage: Lab, rng: random.Random, name: str, number: signal.Signals) 
     outcome.hold(stage.mode is Mode.UNKNOWN_POSE, f"the arm came back in {stage.mode.value}")
     time.sleep(QUIET_S)
     outcome.hold(stage.rest().pulses == trace.pulses, "a pulse changed by the new start")
+    _judge_lease(outcome, stage, rng, before.epoch)
+    outcome.hold(stage.rest().pulses == trace.pulses, "a pulse changed by who came back")
     return outcome
+
+
+def _judge_lease(outcome: Outcome, stage: Lab, rng: random.Random, epoch: int) -> None:
+    """The arm waits for the student who had it, and for nobody else; what comes back is the lease alone."""
+    with RemoteArm(stage.access(stage.token("another", Role.DRIVE)), ARM) as other:
+        try:
+            other.claim(within_s=1.0)
+            outcome.hold(False, "somebody else has got the arm")
+        except HilError as error:
+            outcome.hold("student" in str(error), f"it is not kept for the student: {error}")
+        await_that(lambda: stage.lease.phase is LeasePhase.HELD, BACK_S, "the student has not got the arm back")
+        lease = stage.lease
+        outcome.hold(lease.holder == "student", f"{lease.holder or 'nobody'} has the arm")
+        outcome.hold(lease.epoch > epoch, f"epoch {lease.epoch} after {epoch}")
+        outcome.hold(stage.mode is Mode.UNKNOWN_POSE, f"the arm is {stage.mode.value} before anybody confirmed it")
+        if rng.random() < 0.5:
+            other.stop("a stop by anybody")
+            await_that(lambda: bool(stage.lease.latched), 5.0, "the stop does not latch")
 
 
 def _judge_audit(outcome: Outcome, stage: Lab) -> None:

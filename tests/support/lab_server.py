@@ -325,6 +325,7 @@ def made_lab(
         address="",
         say=said.append,
         make_arm=make_arm,
+        leases=folder / "leases.json",
     )
 
 
@@ -359,8 +360,8 @@ async def served(
     trust_proxy: bool = False,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Served]:
-    """A lab of virtual arms, its server on loopback."""
-    (folder / "rigs").mkdir()
+    """A lab of virtual arms, its server on loopback; the next one in the same folder goes on where it ended."""
+    (folder / "rigs").mkdir(exist_ok=True)
     (folder / "revoked.txt").write_text(HEADING)
     workers: dict[str, VirtualWorker] = {}
 

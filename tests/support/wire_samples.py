@@ -42,6 +42,8 @@ _RULES = wire.Rules(
     command_age_s=0.5,
     picture_age_s=2.0,
     picture_needed=True,
+    unchanged_s=10.0,
+    planned_unchanged_s=60.0,
 )
 
 
@@ -55,7 +57,7 @@ CLIENT: tuple[wire.ClientMessage, ...] = (
     wire.Stop(seq=3, reason="it comes too near"),
     wire.EmergencyStop(seq=4, reason="smoke"),
     wire.Claim(seq=5, wait=True),
-    wire.Beat(seq=6, arm="lynx6", epoch=42, held=True, issued_s=1000.25),
+    wire.Beat(seq=6, arm="lynx6", epoch=42, held=True, issued_s=1000.25, changed_s=993.5, reported_s=1000.2),
     wire.Renew(seq=7, arm="lynx6", epoch=42, minutes=10.0),
     wire.Release(seq=8, arm="lynx6", epoch=42),
     wire.TakeOver(seq=9, reason="end of the lesson", keep_booking=False),

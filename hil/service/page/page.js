@@ -235,7 +235,9 @@ function show() {
 function words() {
   const { lease, stop, timing } = seen;
   at("mode").textContent = tell(`mode_${seen.mode}`);
-  at("lease").textContent = lease.phase === "held" ? tell("drives", lease.holder || tell("somebody")) : tell(`phase_${lease.phase}`);
+  const holder = lease.holder || tell("somebody");
+  at("lease").textContent = lease.phase === "held" ? tell("drives", holder)
+    : lease.kept_s == null ? tell(`phase_${lease.phase}`) : tell("kept", holder, lease.kept_s.toFixed(0));
   at("progress").hidden = seen.progress === null;
   at("progress").value = seen.progress || 0;
   at("source").textContent = seen.source ? tell(`source_${seen.source}`) : tell("reported");
