@@ -203,7 +203,7 @@ class _Worker:
             self._listen(now_s)
             host.poll()
             if not host.alive:
-                return host.events[-1] if host.events else "the loop has ended"
+                return host.farewell or (host.events[-1] if host.events else "the loop has ended")
             host.events.clear()  # they have come with the records
             self._watch(now_s)
             self._report(now_s)

@@ -27,7 +27,7 @@ from hil.model.files import find
 from hil.runtime import wiring
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import Completeness, Verdict, read_journal, verify
-from hil.runtime.pacing import OWNER_SILENT_S, RECORDER_SILENT_S
+from hil.runtime.pacing import JOURNAL_BEHIND_S, OWNER_SILENT_S
 from hil.runtime.replay import replay
 from hil.runtime.ring import default_folder
 from hil.types import Confirm, Disconnect, EndStream, Mode, Request, Stop, TickRecord
@@ -513,7 +513,7 @@ def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path,
             late_s = rest_s - pause_s if rest_s > pause_s else rest_s
             outcome.within("last pulse after the pause began or ended, s", late_s, bound_s)
         else:
-            silent_s = OWNER_SILENT_S if target == "owner" else RECORDER_SILENT_S
+            silent_s = OWNER_SILENT_S if target == "owner" else JOURNAL_BEHIND_S
             kind: type[Request] = Disconnect if target == "owner" else Stop
             _judge_controlled_stop(outcome, stage, trace, paused_s, silent_s, kind)
         _judge_journal(outcome, stage, Completeness.COMPLETE, paused_s)
