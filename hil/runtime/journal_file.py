@@ -62,7 +62,7 @@ class JournalFile:
         self._pending = bytearray()
         # What was written since the last look, and the byte before it: zero if the file was cut behind our back.
         self._unseen = bytearray()
-        self._open = True
+        self._open, self._spoilt = True, False
 
     def open_another(self, path: Path) -> JournalFile:
         """A new file, written as this one is.
@@ -73,8 +73,9 @@ class JournalFile:
         return JournalFile(path, self._write)
 
     def write(self, data: bytes) -> int:
-        """Take bytes for the next `flush`."""
-        self._pending += data
+        """Take bytes for the next `flush`; of a file that was spoilt none, for what is there reads up to that place."""
+        if not self._spoilt:
+            self._pending += data
         return len(data)
 
     def tell(self) -> int:
@@ -109,15 +110,19 @@ class JournalFile:
             own = os.fstat(self._fd)
             self._require_own_name(own)
             if own.st_size < self._length:
-                words = f"was cut to {own.st_size} of its {self._length} bytes while it was written"
-                raise TamperedError(f"{self.path}: the journal {words}", spoilt=True)
-            if own.st_size > self._length or self._read_back() != self._unseen:
-                raise TamperedError(
-                    f"{self.path}: somebody else has written to the journal: its end does not read back", spoilt=True
+                raise self._spoil(
+                    f"the journal was cut to {own.st_size} of its {self._length} bytes while it was written"
                 )
+            if own.st_size > self._length or self._read_back() != self._unseen:
+                raise self._spoil("somebody else has written to the journal: its end does not read back")
         except OSError as error:
             raise JournalError(f"{self.path}: the journal cannot be read back: {error.strerror}") from None
         self._unseen = self._unseen[-1:]
+
+    def _spoil(self, words: str) -> TamperedError:
+        self._spoilt = True
+        self._pending.clear()
+        return TamperedError(f"{self.path}: {words}", spoilt=True)
 
     def _require_own_name(self, own: os.stat_result) -> None:
         try:

@@ -488,7 +488,7 @@ def test_whatever_happens_to_the_file_is_said_in_the_next_step_and_no_tick_count
     run_on(stage, 11, 5)
     assert stage.writer.kept == 10
     stage.writer.close("the session ended")
-    with pytest.raises(JournalError, match="the journal|somebody else"):
+    with pytest.raises(JournalError, match=r"the journal|somebody else"):
         stage.recorder.step(9.0)
     assert stage.recorder.finished
 
@@ -517,6 +517,7 @@ def test_what_was_cut_stays_as_it_was_cut(tmp_path: Path) -> None:
     run_on(stage, 10, 10)
     length = stage.journal_path.stat().st_size
     run_on(stage, 20, 10)
+    stage.close()
     assert stage.journal_path.stat().st_size == length
 
 
