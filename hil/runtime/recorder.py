@@ -114,19 +114,22 @@ class Recorder:
             self._flush()
             self._journal.look()
         except TamperedError as error:
-            self._ring.complain(str(error))
+            self._complain(error)
             if error.spoilt:
                 self._spoilt = error
         except JournalError as error:
-            self._ring.complain(str(error))
+            self._complain(error)
         else:
             self._ring.keep(self._next_tick)
+
+    def _complain(self, error: JournalError) -> None:
+        self._ring.complain(_in_short(error, self._first))
 
     def _flush(self) -> None:
         try:
             self._journal.flush()
         except DiskFullError as error:
-            self._ring.complain(str(error))
+            self._complain(error)
             if self._reserve is None:
                 raise
             self._reserve.release()
@@ -140,7 +143,7 @@ class Recorder:
         try:
             after = full.continue_in(part_path(self._first, full.session.part + 1), now_s)
         except JournalError as error:
-            self._ring.complain(str(error))
+            self._complain(error)
             return
         self._flush()
         full.close()
@@ -232,9 +235,14 @@ def _begin(ring: RingReader, path: Path, session: SessionRecord, part_bytes: int
         reserve = Reserve(path)
         journal = JournalWriter(path, session)
     except JournalError as error:
-        ring.complain(str(error))
+        ring.complain(_in_short(error, path))
         raise
     return Recorder(ring, journal, process_alive, reserve=reserve, part_bytes=part_bytes, on_full=pack_meanwhile)
+
+
+def _in_short(error: JournalError, journal: Path) -> str:
+    """Its words without the folder: they have to fit into the ring, and go to people far away too."""
+    return str(error).replace(f"{journal.parent}{os.sep}", "")
 
 
 def pack_meanwhile(path: Path) -> None:
