@@ -204,9 +204,11 @@ class _Worker:
             select.select([self._channel], [], [], POLL_S)
             now_s = time.monotonic()
             self._listen(now_s)
+            farewell = host.farewell  # asked before its records are taken: none comes after it
             host.poll()
-            if not host.alive or host.farewell:
-                return host.farewell or (host.events[-1] if host.events else "the loop has ended")
+            if farewell or not host.alive:
+                self._report(now_s)
+                return farewell or (host.events[-1] if host.events else "the loop has ended")
             host.events.clear()  # they have come with the records
             self._watch(now_s)
             self._report(now_s)

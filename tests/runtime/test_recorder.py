@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 import math
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -577,7 +576,7 @@ if __name__ == "__main__":
 
 @pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_the_recorder_outlives_its_parent_and_control_c_and_sees_the_loop_die(tmp_path: Path) -> None:
+def test_the_recorder_outlives_its_parent_and_sees_the_loop_die(tmp_path: Path) -> None:
     ring, journal = tmp_path / "ring", tmp_path / "run.mcap"
     RingWriter.create(ring, 1 << 20).detach()
     with (
@@ -591,7 +590,6 @@ def test_the_recorder_outlives_its_parent_and_control_c_and_sees_the_loop_die(tm
         loop.stdout.readline()
         recorder = int(parent.stdout.readline())
         _until(lambda: journal.exists() and verify(journal).ticks == 100)
-        os.kill(recorder, signal.SIGINT)
         parent.kill()
         parent.wait()
         _until(lambda: not process_alive(parent.pid))

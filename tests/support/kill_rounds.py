@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -602,6 +601,8 @@ def _replace(path: Path, recorder: int) -> None:
 
 def _no_more(path: Path, recorder: int) -> None:
     """The system takes no more of this file from the recorder: as a disk that is broken, or full for all."""
+    import resource
+
     room = path.stat().st_size + 2000
     resource.prlimit(recorder, resource.RLIMIT_FSIZE, (room, room))
 
