@@ -38,8 +38,11 @@ FAKE_LATE_S = 0.01
 JOURNAL_S = 0.25
 ECHO_US = 16.0
 """A board tells its pulses in steps of 10 us, rounded down; a confirmed pose within such a step counts as the same."""
-HIL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from hil.cli.main import main; main()"
-"""Whoever runs these rounds in the background of a shell has its processes ignore SIGINT from birth."""
+HIL = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGQUIT, signal.SIG_DFL); from hil.cli.main import main; main()"
+)
+"""Whoever runs these rounds in the background of a shell has its processes ignore SIGINT and SIGQUIT from birth."""
 _TRACEBACK = "Traceback (most recent call last)"
 
 
