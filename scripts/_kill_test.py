@@ -18,7 +18,19 @@ from hil.cli.output import print_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from kill_rounds import TARGETS, Outcome, Setting, kill_round, pause_round, polite_round
+from kill_rounds import (
+    BLOWS,
+    FULL_DISK,
+    TARGETS,
+    Blow,
+    Outcome,
+    Setting,
+    file_round,
+    kill_round,
+    pause_round,
+    polite_round,
+    signal_round,
+)
 
 Round = Callable[[Setting, random.Random, Path], Outcome]
 
@@ -35,9 +47,19 @@ def _polite(number: signal.Signals, group: bool) -> Round:
     return lambda setting, rng, folder: polite_round(number, setting, rng, folder, group=group)
 
 
+def _signal(target: str, number: signal.Signals) -> Round:
+    return lambda setting, rng, folder: signal_round(target, number, setting, rng, folder)
+
+
+def _file(blow: Blow) -> Round:
+    return lambda setting, rng, folder: file_round(blow, setting, rng, folder)
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _OTHERS: tuple[Round, ...] = (
     *(_pause(target) for target in ("owner", "loop", "recorder")),
     *(_polite(n, group) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) for group in (False, True)),
+    *(_signal(target, n) for target in ("loop", "recorder") for n in _ENDING),
 )
 
 
@@ -45,7 +67,9 @@ def main() -> int:
     """Run the rounds; 1 if a guarantee was broken in one of them."""
     parser = argparse.ArgumentParser(prog="scripts/kill-test", description=__doc__)
     parser.add_argument("--rounds", type=int, default=100, help="kills (100)")
-    parser.add_argument("--others", type=int, default=18, help="pauses and polite signals after them (18)")
+    parser.add_argument("--others", type=int, default=34, help="pauses and polite signals after them (34)")
+    parser.add_argument("--journals", type=int, default=10, help="journals that go away in mid-motion (10)")
+    parser.add_argument("--full-disk", action="store_true", help="one on a full disk too; needs the right to mount one")
     parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
     parser.add_argument("--rig", default="lynx6", help="a Lynx6 (lynx6)")
     parser.add_argument("--task", default="pick-and-place", help="what runs (pick-and-place)")
@@ -59,6 +83,8 @@ def main() -> int:
     setting = Setting(wanted.rig, wanted.task, wanted.within)
     rounds = [_kill(TARGETS[i % len(TARGETS)]) for i in range(wanted.rounds)]
     rounds += [_OTHERS[i % len(_OTHERS)] for i in range(wanted.others)]
+    blows = (*BLOWS, FULL_DISK) if wanted.full_disk else BLOWS
+    rounds += [_file(blows[i % len(blows)]) for i in range(wanted.journals)]
     print(f"seed {seed}: {len(rounds)} rounds of {wanted.rig} {wanted.task}", flush=True)
     began_s = time.monotonic()
     seeds = random.Random(seed)

@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -167,13 +168,17 @@ class _Due:
         self._corners.append(pose)
 
 
-def read_columns(path: Path) -> JournalColumns:
+def read_columns(path: Path, most: int | None = None) -> JournalColumns:
     """Read a whole journal into columns; one that was cut gives what is whole.
+
+    Args:
+        path: the journal. One that is being written ends where it ends now.
+        most: read only so many records; None for all.
 
     Raises:
         JournalError: it cannot be read, holds no tick, or its rig makes no sense.
     """
-    entries = read_journal(path)
+    entries = islice(read_journal(path), most)
     first = next(entries, None)
     if first is None or first.session is None:
         raise JournalError(f"{path}: not even the session record is whole; there is nothing in this journal")

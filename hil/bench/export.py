@@ -89,7 +89,15 @@ class _Table(NamedTuple):
         }
 
 
-def export(journal: Path, to: Format, output: Path, *, decimal: Decimal = Decimal.POINT, every: int = 1) -> int:
+def export(
+    journal: Path,
+    to: Format,
+    output: Path,
+    *,
+    decimal: Decimal = Decimal.POINT,
+    every: int = 1,
+    most: int | None = None,
+) -> int:
     """Write a journal in another format.
 
     Args:
@@ -98,6 +106,7 @@ def export(journal: Path, to: Format, output: Path, *, decimal: Decimal = Decima
         output: a new file.
         decimal: decimal mark of a CSV file; with a comma, columns are separated by semicolons.
         every: keep one tick in so many. Bytes are then added up, lateness is the worst, and events are kept.
+        most: take only so many records of the journal, those that were verified; None for all.
 
     Returns:
         Number of rows written.
@@ -110,7 +119,7 @@ def export(journal: Path, to: Format, output: Path, *, decimal: Decimal = Decima
         raise JournalError(f"every {every} ticks given; allowed: 1 or more")
     if output.exists():
         raise JournalError(f"{output}: exists already; name another file with -o, or remove it")
-    table = _table(read_columns(journal), every)
+    table = _table(read_columns(journal, most), every)
     try:
         if to is Format.CSV:
             # The mark at its beginning tells a spreadsheet that the file is UTF-8.

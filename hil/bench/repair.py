@@ -28,7 +28,7 @@ def repair(journal: Path, output: Path) -> Verdict:
     that the session did not end as it should, and the summary in which other programs look first.
 
     Args:
-        journal: an unfinished or broken journal; only read.
+        journal: an unfinished or broken journal, or one that is being written; only read.
         output: a new file.
 
     Returns:
@@ -42,7 +42,8 @@ def repair(journal: Path, output: Path) -> Verdict:
         raise JournalError(
             f"{journal}: not even the session record can be read; there is nothing to save: {found.reason}"
         )
-    if found.completeness is not Completeness.BROKEN and _is_closed(journal):
+    mended = (Completeness.BROKEN, Completeness.BEING_WRITTEN)
+    if found.completeness not in mended and _is_closed(journal):
         raise JournalError(f"{journal}: nothing to repair: {found.text}")
     if output.exists():
         raise JournalError(f"{output}: exists already; name another file with -o, or remove it")
@@ -72,7 +73,7 @@ def _copy(journal: Path, output: Path, found: Verdict) -> None:
                     writer.end(end.kind, end.reason, end.t_s)
                     ended = True
         if not ended:
-            writer.end(EndKind.ABANDONED, f"it was repaired: {_reason(found)}", last_s)
+            writer.end(EndKind.ABANDONED, _reason(found), last_s)
 
 
 def _is_closed(journal: Path) -> bool:
@@ -83,8 +84,10 @@ def _is_closed(journal: Path) -> bool:
 
 def _reason(found: Verdict) -> str:
     if found.completeness is Completeness.BROKEN:
-        return f"record {found.records} and all after it were left out: {found.reason}"
-    return found.reason
+        return f"it was repaired: record {found.records} and all after it were left out: {found.reason}"
+    if found.completeness is Completeness.BEING_WRITTEN:
+        return "it was copied while it was being written, up to here"
+    return f"it was repaired: {found.reason}"
 
 
 def _compare(journal: Path, output: Path, records: int) -> None:

@@ -41,7 +41,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def verify(files: Files) -> None:
-    """Say of each journal whether it is complete, unfinished, or broken at record n; of parts, whether they follow."""
+    """Say of each journal whether it is complete, being written, unfinished, or broken at record n.
+
+    Of the parts of a session it says whether they follow each other.
+    """
     from hil.runtime.journal import Completeness, first_path, part_path, wrong_link
     from hil.runtime.journal import Verdict as Found
     from hil.runtime.journal import verify as verify_journal
@@ -56,6 +59,8 @@ def verify(files: Files) -> None:
             before = part_path(first_path(file), verdict.part - 1)
             if before not in seen:
                 print(f"{file}: goes on from {before.name}, which was not given before it")
+            elif seen[before].completeness is Completeness.BEING_WRITTEN:
+                print(f"{file}: goes on from {before.name}, which was still being written when it was read")
             elif words := wrong_link(verdict, seen[before]):
                 wrong = True
                 complain(f"{file}: broken: {words}")
@@ -68,13 +73,15 @@ def replay(file: File) -> None:
 
     A later part of a session is replayed together with all before it.
     """
+    from hil.runtime.journal_file import being_written
     from hil.runtime.replay import replay as replay_journal
 
+    so_far = " so far: it is being written" if being_written(file) else ""
     verdict = replay_journal(file)
     if not verdict.same:
         complain(f"{file}: DIFFERENT after {verdict.ticks} ticks: {verdict.first_difference}")
         raise typer.Exit(1)
-    print(f"{file}: the same {verdict.wire_bytes} bytes in {verdict.ticks} ticks")
+    print(f"{file}: the same {verdict.wire_bytes} bytes in {verdict.ticks} ticks{so_far}")
 
 
 def export(
@@ -99,7 +106,9 @@ def export(
         complain(f"{file}: {verdict.text}. `hil journal repair` saves what stands before it")
         raise typer.Exit(1)
     written = output or file.with_suffix(".plot.mcap" if to is To.mcap else f".{to.value}")
-    rows = export_journal(file, Format(to.value), written, decimal=Decimal(decimal.value), every=every)
+    rows = export_journal(
+        file, Format(to.value), written, decimal=Decimal(decimal.value), every=every, most=verdict.records
+    )
     print(f"{written}: {rows} rows; the journal is {verdict.completeness.value}")
 
 

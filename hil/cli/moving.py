@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -122,9 +123,9 @@ def park(
             raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
         mode = host.run(motion, report.certificate)
     if mode is not Mode.IDLE:
-        complain(f"{set_up.id}: not parked; {host.events[-1]}")
-        raise typer.Exit(1)
-    print(f"parked; journal {host.journal}")
+        complain(f"{set_up.id}: not parked; {_last_stop(host.events)}")
+    parked = mode is Mode.IDLE
+    close_with(host, "parked" if parked else "not parked", done=parked)
 
 
 def demo(
@@ -138,12 +139,13 @@ def demo(
 
     set_up = load_rig(rig)
     announce(set_up, hardware=False, port=None)
+    file = journal_file(set_up, None)
     motion = plan(set_up, task)
     report = _preview(set_up, motion)
     show_preview(set_up, report)
     if report.certificate is None:
         raise typer.Exit(1)
-    _stream(set_up, motion, report.certificate, url=None, confirmed_by=None, journal=journal_file(set_up, None))
+    _stream(set_up, motion, report.certificate, url=None, confirmed_by=None, journal=file)
 
 
 # -- the steps -------------------------------------------------------------------------------------------
@@ -317,7 +319,7 @@ def stream(
         What was recorded.
 
     Raises:
-        typer.Exit: it did not run to its end; the reason was printed.
+        typer.Exit: it did not run to its end, or its journal is not complete; the reason was printed.
     """
     from hil.runtime.bare import measure_bare_loop
     from hil.runtime.host import Host
@@ -340,11 +342,24 @@ def stream(
     if mode is Mode.IDLE and streamed:
         bare = measure_bare_loop(rig.period_s, min(3.0, duration_s))
         _show_timing(timing_of(streamed), bare)
-    print(f"{sent_bytes} bytes sent; journal {host.journal}")
     if mode is not Mode.IDLE:
         complain(f"{rig.id}: the motion did not run to its end; {_last_stop(host.events)}")
-        raise typer.Exit(1)
+    close_with(host, f"{sent_bytes} bytes sent", done=mode is Mode.IDLE)
     return records
+
+
+def close_with(host: Host, words: str, *, done: bool) -> None:
+    """Print the last line, with what has become of the journal.
+
+    Raises:
+        typer.Exit: it was not done, or the journal is not complete: no motion without one.
+    """
+    end = host.journal_end()
+    print(f"{words}; {end.text}")
+    if not end.complete:
+        complain(f"{host.rig.id}: {end.text}")
+    if not (done and end.complete):
+        raise typer.Exit(1)
 
 
 def _last_stop(events: list[str]) -> str:
@@ -359,17 +374,23 @@ def journal_file(rig: Rig, file: Path | None) -> Path:
 
     Raises:
         CommandError: the file exists.
+        JournalError: no journal can be made there.
     """
-    from hil.errors import CommandError
+    from hil.errors import CommandError, JournalError
     from hil.model.files import state_dir
+    from hil.runtime.journal_file import require_room
 
-    if file is not None:
-        if file.exists():
-            raise CommandError(f"--journal: {file} exists already, and no journal is overwritten; name another file")
-        return file
-    folder = state_dir() / "journals"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{rig.id}-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**6:06d}.mcap"
+    if file is None:
+        folder = state_dir() / "journals"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise JournalError(f"{folder}: no journal can be made here: {error.strerror}") from None
+        file = folder / f"{rig.id}-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**6:06d}.mcap"
+    if os.path.lexists(file):
+        raise CommandError(f"--journal: {file} exists already, and no journal is overwritten; name another file")
+    require_room(file)
+    return file
 
 
 def command_line() -> str:

@@ -29,6 +29,9 @@ def plot(
 ) -> None:
     """Draw a journal, a picture per axis: commanded, simulated and reported position, and the error."""
     from hil.bench.plots import plot_journal
+    from hil.runtime.journal_file import being_written
 
+    if being_written(journal):
+        print(f"{journal} is being written: the pictures end where it ends now")
     for picture in plot_journal(journal, output or journal.parent, axis, first_s=first_s, last_s=last_s):
         print(picture)

@@ -103,7 +103,7 @@ def run_a_program(
         raise CommandError(f"--trace: {trace} exists already, and no trace is overwritten; name another file")
     set_up = load_rig(rig)
     url = announce(set_up, hardware, port)
-    file = journal_file(set_up, journal)
+    file = None if only_preview or on == "controller" else journal_file(set_up, journal)
     proved = _prove(set_up, program, assumed, strict=strict)
     known = {line.number or line.row for line in proved.program.lines}
     for line in breaks or ():
@@ -112,7 +112,7 @@ def run_a_program(
     ended = True
     if only_preview:
         rows: Sequence[TraceRow] = proved.plan.trace
-    elif on == "controller":
+    elif file is None:
         rows, ended = _on_controller(proved, url, step=step, breaks=breaks or ())
     else:
         rows = _on_bridge(proved, url, confirmed_by, file, step=step, breaks=breaks or ())

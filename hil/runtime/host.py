@@ -22,6 +22,8 @@ from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
+from hil.runtime.journal_end import JournalEnd, judge_end
+from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
 from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
@@ -70,6 +72,7 @@ class Host:
 
     Raises:
         InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm.
+        JournalError: no journal can be made; nothing was connected.
         LinkError, ControllerError: connecting failed, in the driver's words.
     """
 
@@ -100,6 +103,7 @@ class Host:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
+            require_room(self.journal)
             memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
             _clear_up_after_the_dead(memory, time.time())
             folder = Path(
@@ -124,7 +128,7 @@ class Host:
         self._mailbox = stack.enter_context(contextlib.closing(mailbox))
         self._mailbox.beat(time.monotonic())
         self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
-        session = wiring.session_record(self.rig, url=url, fake=self._url is None)
+        self._session = session = wiring.session_record(self.rig, url=url, fake=self._url is None)
         spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=session, slot=self._slot)
         seen, held = spawn.Pipe(duplex=False)
         with seen, held:  # the recorder alone may hold that end: the loop sees its death by the pipe's
@@ -209,7 +213,7 @@ class Host:
             raise LinkError(
                 next(event for event in reversed(self.events) if "-> fault: " in event).split("-> fault: ")[1]
             )
-        words = self.events[-1] if self.events else "the loop said nothing"
+        words = self.events[-1] if self.events else self.farewell or "the loop said nothing"
         if self._refused(seen):
             raise InterlockError(next(e for e in self.events[seen:] if e.startswith("refused: ")))
         raise LinkError(f"{self.rig.id}: {mode.value} was not reached; the last word was: {words}")
@@ -257,6 +261,15 @@ class Host:
     def alive(self) -> bool:
         """True while the loop's process runs."""
         return self._loop is not None and self._loop.is_alive()
+
+    @property
+    def farewell(self) -> str:
+        """Why the loop has left, in its own words; empty while it runs, and if it said none."""
+        return self._reader.closing_reason if self._reader.closed else ""
+
+    def journal_end(self) -> JournalEnd:
+        """What has become of the journal, read back; for whoever has left this host."""
+        return judge_end(self.journal, self._session, self.last.tick + 1 if self.last is not None else 0)
 
     @property
     def recorded(self) -> bool:

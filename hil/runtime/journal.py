@@ -6,7 +6,6 @@ each whole by itself. `docs/journal.md` describes the format.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
@@ -24,6 +23,7 @@ from mcap.writer import MCAP0_MAGIC, CompressionType, IndexType, Writer
 from msgspec import Meta
 
 from hil.errors import CommandError, JournalError
+from hil.runtime.journal_file import JournalFile, being_written
 from hil.types import Record, TickRecord
 
 FORMAT_VERSION = 1
@@ -200,20 +200,19 @@ class JournalWriter:
     Args:
         path: a new file.
         session: becomes the first record.
+        file: that file, where it was opened before; it is still to be flushed then.
 
     Raises:
-        JournalError: the file exists or cannot be written.
+        JournalError: the file exists or cannot be made.
         CommandError: the session record holds a number that is not finite.
     """
 
-    def __init__(self, path: Path, session: SessionRecord) -> None:
+    def __init__(self, path: Path, session: SessionRecord, file: JournalFile | None = None) -> None:
         self.path = Path(path)
-        try:
-            self._file: IO[bytes] = self.path.open("xb")
-        except OSError as error:
-            raise JournalError(f"{self.path}: no journal can be made here: {error.strerror}") from None
+        self._file = file or JournalFile(self.path)
+        stream: Any = self._file  # of a stream the writer uses `write` and `tell`
         self._writer: Any = Writer(  # its annotations are incomplete
-            self._file, compression=CompressionType.NONE, index_types=IndexType.NONE, use_chunking=False
+            stream, compression=CompressionType.NONE, index_types=IndexType.NONE, use_chunking=False
         )
         session = _with_lists(session)
         self._times = _Times(session)
@@ -225,7 +224,8 @@ class JournalWriter:
         self._writer.start(profile=_PROFILE)
         self._channels = _register(self._writer)
         self._write(session)
-        self.flush()
+        if file is None:
+            self.flush()
 
     @property
     def size_bytes(self) -> int:
@@ -233,26 +233,23 @@ class JournalWriter:
         return self._file.tell()
 
     def continue_in(self, path: Path, t_s: float) -> JournalWriter:
-        """End this file and go on with the same session in another; whoever waits for the disk does it later.
+        """End this file and go on with the same session in another; this one is still to be flushed and closed.
 
         Raises:
-            JournalError: this one cannot be ended, or that one not be begun.
+            JournalError: that one cannot be made; this one is as it was.
         """
+        file = self._file.open_another(path)
         first_tick = self.session.first_tick + self.ticks + self.lost
         self._finish(EndKind.CONTINUED, path.name, t_s)
-        self.flush()
-        self.close()
         part = self.session.part + 1
-        return JournalWriter(
-            path, msgspec.structs.replace(self.session, part=part, first_tick=first_tick, after=self._chain)
-        )
+        session = msgspec.structs.replace(self.session, part=part, first_tick=first_tick, after=self._chain)
+        return JournalWriter(path, session, file)
 
     def tick(self, record: TickRecord) -> None:
         """Add one tick.
 
         Raises:
             CommandError: it holds a number that JSON cannot; nothing was written.
-            JournalError: the disk is full or gone.
         """
         self._write(record)
         self.ticks += 1
@@ -263,49 +260,57 @@ class JournalWriter:
         self.lost += last - first + 1
 
     def end(self, kind: EndKind, reason: str, t_s: float) -> None:
-        """Write the last record and the file's summary, and close the file."""
-        self._finish(kind, reason, t_s)
+        """Write the last record and the file's summary, look whether it is there, and close it.
+
+        Raises:
+            JournalError: the disk is full or gone, or the file is not there as it was written.
+        """
         try:
+            self._finish(kind, reason, t_s)
             self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise self._disk_error(error) from None
-        self._file.close()
+            self._file.sync()
+            self._file.look()
+        finally:
+            self._file.close()
 
     def _finish(self, kind: EndKind, reason: str, t_s: float) -> None:
         self._write(EndRecord(t_s=t_s, kind=kind, reason=reason, ticks=self.ticks, lost=self.lost))
-        try:
-            self._writer.finish()
-        except OSError as error:
-            raise self._disk_error(error) from None
+        self._writer.finish()
 
     def flush(self) -> None:
-        """Hand everything to the operating system."""
-        try:
-            self._file.flush()
-        except OSError as error:
-            raise self._disk_error(error) from None
+        """Hand everything to the operating system.
+
+        Raises:
+            DiskFullError: there is no room; what is left is handed over by the next call.
+            JournalError: the disk is gone.
+        """
+        self._file.flush()
+
+    def look(self) -> None:
+        """Hold what stands under the file's name against what was written since the last look.
+
+        Raises:
+            TamperedError: it was removed, replaced, cut or written to.
+            JournalError: it cannot be looked at.
+        """
+        self._file.look()
 
     def close(self) -> None:
         """Let go of the file without an end record; nothing to do after `end`."""
-        with contextlib.suppress(OSError):  # a full disk has been reported by whoever wrote
-            self._file.close()
+        self._file.close()
 
     def _write(self, data: Data) -> None:
         payload = self._encoder.encode(data)
         self._check_round_trip(data, payload)
         chain = next_chain(self._chain, payload)
         log_ns, publish_ns = self._times(data.t_s)
-        try:
-            self._writer.add_message(
-                channel_id=self._channels[type(data)],
-                log_time=log_ns,
-                publish_time=publish_ns,
-                sequence=self._n & 0xFFFFFFFF,
-                data=_enclose(self._n, chain, payload),
-            )
-        except OSError as error:
-            raise self._disk_error(error) from None
+        self._writer.add_message(
+            channel_id=self._channels[type(data)],
+            log_time=log_ns,
+            publish_time=publish_ns,
+            sequence=self._n & 0xFFFFFFFF,
+            data=_enclose(self._n, chain, payload),
+        )
         self._n, self._chain = self._n + 1, chain
 
     def _check_round_trip(self, data: Data, payload: bytes) -> None:
@@ -320,9 +325,6 @@ class JournalWriter:
                 "it holds a number that is not finite, or a value of the wrong type",
                 allowed="finite numbers",
             )
-
-    def _disk_error(self, error: OSError) -> JournalError:
-        return JournalError(f"{self.path}: record {self._n} cannot be written: {error.strerror}")
 
     def __enter__(self) -> JournalWriter:
         return self
@@ -350,11 +352,14 @@ def _enclose(n: int, chain: str, payload: bytes) -> bytes:
 
 
 class _WholeReads:
-    """A file whose reads give all that was asked for or say that it ends; MCAP's own reader takes less."""
+    """A file as long as it is now, whose reads give all that was asked for or say that it ends.
+
+    MCAP's own reader takes less, and what is written meanwhile may be half a record.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._left = os.fstat(file.fileno()).st_size
+        self.length = self._left = os.fstat(file.fileno()).st_size
 
     def read(self, length: int = -1) -> bytes:
         if length < 0:
@@ -372,7 +377,7 @@ class _BrokenError(JournalError):
 def read_journal(path: Path) -> Iterator[Entry]:
     """All whole records of a journal, in the order of the file; one that was cut off simply ends there.
 
-    Only the form is looked at here; see `verify`.
+    One that is being written ends where it ended when it was opened. Only the form is looked at here; see `verify`.
 
     Raises:
         JournalError: there is no such file, it is no journal, or a record in it makes no sense.
@@ -448,7 +453,7 @@ def _messages(path: Path) -> Iterator[tuple[str, Any]]:
                 yield channel.topic, message
         except EndOfFile:
             file.seek(position)
-            _refuse_more_records(file.read(), count, path)
+            _refuse_more_records(file.read(max(stream.length - position, 0)), count, path)
         except InvalidMagic:
             raise _BrokenError(f"{path}: is this a journal? It does not begin as one does") from None
         except (McapError, struct.error, ValueError) as error:
@@ -483,6 +488,28 @@ def newest_record(path: Path) -> tuple[int, str] | None:
     Raises:
         JournalError: the file cannot be read.
     """
+    found = _newest(path)
+    return None if found is None else found[:2]
+
+
+def closing_record(path: Path) -> EndRecord | None:
+    """The end record of a journal, if it has one and is not packed; only its end is read.
+
+    Raises:
+        JournalError: the file cannot be read.
+    """
+    found = _newest(path)
+    if found is None:
+        return None
+    try:
+        data = msgspec.json.decode(found[2], type=Data)
+    except (msgspec.DecodeError, UnicodeDecodeError, CommandError):
+        return None
+    return data if isinstance(data, EndRecord) else None
+
+
+def _newest(path: Path) -> tuple[int, str, bytes] | None:
+    """Number, chain and own bytes of the last whole record."""
     length = _TAIL_BYTES
     with _open(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -494,32 +521,35 @@ def newest_record(path: Path) -> tuple[int, str] | None:
             except OSError as error:
                 raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
             for opening in reversed(list(_OPENING.finditer(tail))):
-                if _is_whole(tail, opening):
-                    return int(opening[1]), opening[2].decode("ascii")
+                if end := _whole_until(tail, opening):
+                    payload = tail[opening.end() - 1 : end - 1]
+                    return int(opening[1]), opening[2].decode("ascii"), payload
             if begin == 0 or length >= _LONGEST_TAIL_BYTES:
                 return None
             length *= 8  # a motion that was loaded stands in one record
 
 
-def _is_whole(tail: bytes, opening: re.Match[bytes]) -> bool:
-    """Whether a record really begins here, and ends within what was read."""
+def _whole_until(tail: bytes, opening: re.Match[bytes]) -> int:
+    """Where the record ends that really begins here, if it does within what was read; else 0."""
     begin = opening.start() - _MESSAGE.size
     if begin < 0:
-        return False
+        return 0
     opcode, length, _, sequence, _, _ = _MESSAGE.unpack_from(tail, begin)
     end = begin + 9 + length  # the length counts from behind itself
-    return (
+    whole = (
         opcode == _MESSAGE_OPCODE
         and sequence == int(opening[1]) & 0xFFFFFFFF
         and opening.end() < end <= len(tail)
         and tail[end - 1 : end] == b"}"
     )
+    return end if whole else 0
 
 
 class Completeness(Enum):
     """What can be said of a journal."""
 
     COMPLETE = "complete"
+    BEING_WRITTEN = "being written"
     UNFINISHED = "unfinished"
     BROKEN = "broken"
 
@@ -564,7 +594,10 @@ class Verdict(Record, frozen=True):
         held = f"part {self.part}, {held}" if self.part else held
         title = f" ({self.title})" if self.title else ""
         if self.completeness is Completeness.COMPLETE:
-            return f"complete{title}: {held}, {losses}; ended: {self.reason}"
+            empty = "" if self.ticks or self.lost or self.part else ", but the session never began: it has not one tick"
+            return f"complete{empty}{title}: {held}, {losses}; ended: {self.reason}"
+        if self.completeness is Completeness.BEING_WRITTEN:
+            return f"being written{title}: {held} so far, {losses}, all of them unchanged"
         if self.completeness is Completeness.UNFINISHED:
             return f"unfinished{title}: {held}, {losses}, all of them unchanged; then {self.reason}"
         return f"broken at record {self.records}{title}: {self.reason}. Before it: {held}, unchanged"
@@ -575,10 +608,12 @@ def verify(path: Path) -> Verdict:
 
     The chain shows a change to any record as long as the records after it are not written anew; a journal
     recomputed from the change on passes here and fails a replay, and disagrees with a chain that was noted down.
+    One that is being written is checked as far as it went when this began.
 
     Raises:
         JournalError: the file cannot be read, or is of a version that this program does not know.
     """
+    written = being_written(path)  # asked first: what is written no more by then is as long as it will ever be
     check = _Check()
     try:
         for entry in read_journal(path):
@@ -586,6 +621,8 @@ def verify(path: Path) -> Verdict:
                 return check.verdict(Completeness.BROKEN, wrong)
     except _BrokenError as error:
         return check.verdict(Completeness.BROKEN, str(error).removeprefix(f"{path}: "))
+    if check.end is None and (written or being_written(path)):  # the second finds one that had just been made
+        return check.verdict(Completeness.BEING_WRITTEN, "it has no end yet")
     if check.end is None:
         return check.verdict(Completeness.UNFINISHED, "the file ends without a closing record: its recorder was killed")
     if check.end.kind is EndKind.CONTINUED:

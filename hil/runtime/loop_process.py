@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections import deque
 from collections.abc import Callable
@@ -17,8 +16,8 @@ from hil.runtime import wiring
 from hil.runtime.journal import SessionRecord
 from hil.runtime.mailbox import MailboxReader
 from hil.runtime.pacing import Watch, run_paced
-from hil.runtime.processes import death_of, death_of_parent
-from hil.runtime.ring import RECORDER_SLOT, RingWriter
+from hil.runtime.processes import catch_signals, death_of, death_of_parent
+from hil.runtime.ring import RingWriter
 from hil.runtime.rtprio import RestingCollector, prepare_realtime
 from hil.types import WRITING, Disconnect, Mode, Record, Request, TickRecord
 
@@ -54,19 +53,23 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
         spec: what to run.
         recorder: end of a pipe whose other end the recorder alone holds.
     """
-    # Ctrl-C and a closed terminal reach the whole group: the owner decides what they mean, or is gone, which is seen.
-    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    terminated: list[Request] = []
-    signal.signal(
-        signal.SIGTERM, lambda number, frame: terminated.append(Disconnect(reason="terminated by the system"))
-    )
+    told: list[Disconnect] = []
+    why: list[str] = []
+    catch_signals(lambda name: told.append(Disconnect(reason=f"the loop was interrupted by {name}")))
     ring = RingWriter.attach(spec.ring)
     mailbox = MailboxReader(spec.mailbox)
     recorder_dead = death_of(recorder)
-    _await_recorder(ring, recorder_dead)
-    watch = Watch(death_of_parent(), recorder_dead, mailbox.age_s, ring.reader_age_s)
+    missing = _await_journal(ring, lambda: bool(told) or recorder_dead())
+    if missing or told:
+        ring.close(told[0].reason if told else missing)
+        return
+    watch = Watch(
+        death_of_parent(),
+        recorder_dead,
+        mailbox.age_s,
+        lambda: ring.unkept * spec.rig.period_s,
+        lambda: ring.trouble,
+    )
     bridge = wiring.serial_bridge(spec.session, spec.rig)
     encode = msgspec.msgpack.Encoder().encode
     newest: deque[TickRecord] = deque(maxlen=1)
@@ -80,10 +83,11 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
     prepare_realtime(spec.slot.core)
 
     def take(now_s: float) -> tuple[Request, ...]:
-        requests = mailbox.take() + watch.requests(now_s)
-        if terminated:
-            requests += tuple(terminated)
-            terminated.clear()
+        requests: tuple[Request, ...] = mailbox.take() + watch.requests(now_s)
+        if told:
+            requests += tuple(told)
+            why.append(told[0].reason)
+            told.clear()
         return requests
 
     collector = RestingCollector()
@@ -99,11 +103,16 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
     except Exception as error:
         bridge.give_up(clock.now_s())
         raise SystemExit(f"loop: fault in the program itself, the arm was frozen where it was: {error!r}") from error
-    ring.close("the session ended")
+    ring.close(": ".join(["the session ended", *[reason for reason in (watch.reason, *why) if reason][:1]]))
 
 
-def _await_recorder(ring: RingWriter, recorder_dead: Callable[[], bool]) -> None:
-    """Nothing is sent before somebody keeps the journal; a recorder that never comes is noticed by the watch."""
+def _await_journal(ring: RingWriter, in_vain: Callable[[], bool]) -> str:
+    """Nothing is sent, and no line opened, before a journal stands where it can be read back; why there is none."""
     deadline_s = time.monotonic() + RECORDER_START_S
-    while ring.slot(RECORDER_SLOT) is None and not recorder_dead() and time.monotonic() < deadline_s:
+    while ring.kept is None:
+        if ring.trouble or in_vain():
+            return ring.trouble or "the recorder has ended: no motion without a journal"
+        if time.monotonic() > deadline_s:
+            return f"the recorder has not begun a journal within {RECORDER_START_S:.0f} s: no motion without one"
         time.sleep(0.005)
+    return ""

@@ -13,7 +13,8 @@ R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
 
 OWNER_SILENT_S = 0.25
-RECORDER_SILENT_S = 1.0
+JOURNAL_BEHIND_S = 0.5
+"""Motion that the journal may lack before it counts as not kept: ten looks of a recorder that is alive."""
 
 
 class Ticker(Protocol[R_co]):
@@ -35,13 +36,15 @@ class Watch:
     """Asks every tick whether those who answer for the motion are still there.
 
     Who is dead can stop nothing and keep nothing: the stream ends. Who is only silent may be alive, see and stop: the
-    motion is stopped within its limits.
+    motion is stopped within its limits. So it is, and the session with it, when the recorder says that the journal
+    cannot be kept any more.
 
     Args:
         owner_dead: whether the owner's process has ended.
         recorder_dead: the same for the recorder.
         owner_age_s: seconds since the owner's last sign of life, given the time now.
-        recorder_age_s: the same for the recorder.
+        unkept_s: length of the motion that cannot be read back from the journal.
+        trouble: why the journal cannot be kept any more, in the recorder's words; empty while it can.
     """
 
     def __init__(
@@ -49,43 +52,55 @@ class Watch:
         owner_dead: Callable[[], bool],
         recorder_dead: Callable[[], bool],
         owner_age_s: Callable[[float], float],
-        recorder_age_s: Callable[[float], float],
+        unkept_s: Callable[[], float],
+        trouble: Callable[[], str],
     ) -> None:
         self._owner_dead, self._recorder_dead = owner_dead, recorder_dead
-        self._owner_age_s, self._recorder_age_s = owner_age_s, recorder_age_s
+        self._owner_age_s, self._unkept_s, self._trouble = owner_age_s, unkept_s, trouble
         self._orphaned = self._unrecorded = self._leaving = False
         self._next_stop_s = -math.inf
+        self.reason = ""
+        """Why it wanted the session to end; empty as long as it did not."""
 
     def requests(self, now_s: float) -> tuple[Request, ...]:
         """Requests in the name of whoever went away, recorded like any other.
 
-        A death and a lost owner are said once: the stream, or the session, is over. A silent recorder stops whatever
-        moves, again and again, for the owner may be about to start something.
+        A death, trouble with the journal and a lost owner are said once: the stream, or the session, is over. A journal
+        that has fallen behind stops whatever moves, again and again, for the owner may be about to start something.
         """
-        return (*self._deaths(), *self._silences(now_s))
+        return (*self._deaths(), *self._troubles(), *self._silences(now_s))
 
     def _deaths(self) -> tuple[Request, ...]:
         if not self._orphaned and self._owner_dead():
-            self._orphaned = self._leaving = True
+            self._orphaned = True
             reason = "the program that asked for the motion has ended"
-            return (EndStream(reason=reason), Disconnect(reason=reason))
+            return (EndStream(reason=reason), self._leave(reason))
         if not (self._orphaned or self._unrecorded) and self._recorder_dead():
             self._unrecorded = True
             return (EndStream(reason="the recorder has ended: no motion without a journal"),)
         return ()
 
+    def _troubles(self) -> tuple[Request, ...]:
+        if self._leaving or not (trouble := self._trouble()):
+            return ()
+        return (self._leave(f"{trouble}: no motion without a journal"),)
+
     def _silences(self, now_s: float) -> tuple[Request, ...]:
         if self._leaving:
             return ()
         if (age_s := self._owner_age_s(now_s)) > OWNER_SILENT_S:
-            self._leaving = True
-            return (Disconnect(reason=f"no sign of life from the asking program for {age_s * 1e3:.0f} ms"),)
+            return (self._leave(f"no sign of life from the asking program for {age_s * 1e3:.0f} ms"),)
         if self._unrecorded or now_s < self._next_stop_s:
             return ()
-        if self._recorder_age_s(now_s) > RECORDER_SILENT_S:
-            self._next_stop_s = now_s + RECORDER_SILENT_S
-            return (Stop(reason="no sign of life from the recorder: no motion without a journal"),)
+        if (unkept_s := self._unkept_s()) > JOURNAL_BEHIND_S:
+            self._next_stop_s = now_s + JOURNAL_BEHIND_S
+            words = f"the recorder is silent, the journal {unkept_s * 1e3:.0f} ms behind: no motion without a journal"
+            return (Stop(reason=words),)
         return ()
+
+    def _leave(self, reason: str) -> Disconnect:
+        self._leaving, self.reason = True, reason
+        return Disconnect(reason=reason)
 
 
 def run_paced(

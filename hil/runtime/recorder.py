@@ -1,13 +1,13 @@
 """The recorder: a process of its own that drains the loop's ring into a journal.
 
-It outlives whoever started it, and ends when the loop has closed the ring or is gone.
+It outlives whoever started it, and ends when the loop has closed the ring or is gone. No motion without a journal is a
+property of the file: the loop is told which records stand in it, under its name, and can be read back.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -17,15 +17,16 @@ from pathlib import Path
 import msgspec
 
 from hil.clock import Clock, RealClock
-from hil.errors import CommandError, HilError
+from hil.errors import CommandError, HilError, JournalError
 from hil.runtime.journal import EndKind, JournalWriter, SessionRecord, pack, part_path
-from hil.runtime.processes import process_alive
+from hil.runtime.journal_file import DiskFullError, Reserve, TamperedError
+from hil.runtime.processes import catch_signals, process_alive
 from hil.runtime.ring import RECORDER_SLOT, RingReader
 from hil.runtime.rtprio import leave_the_loops_core
 from hil.types import TickRecord
 
 DRAIN_S = 0.05
-"""Time between two looks into the ring; what was found is flushed at once."""
+"""Time between two looks into the ring; what was found is flushed, read back and acknowledged at once."""
 
 QUIET_S = 1.0
 """A writer whose process is gone counts as gone when nothing new came for this long."""
@@ -33,8 +34,8 @@ QUIET_S = 1.0
 SILENT_S = 600.0
 """A writer that gives nothing for this long is given up even if a process with its number exists."""
 
-TOLD_TO_END_S = 3.0
-"""A recorder that is told to end waits so long for the loop, which is told as well when a machine shuts down."""
+TOLD_TO_END_S = 10.0
+"""A recorder that is told to end has the arm stopped and waits at most so long for the loop to leave."""
 
 PART_BYTES = 64 << 20
 """Length at which a session of days goes on in another file: twenty minutes of an arm that rests."""
@@ -43,12 +44,13 @@ _BATCH = 256
 
 
 class Recorder:
-    """Drains one ring into one journal, a step at a time.
+    """Drains one ring into one journal, a step at a time, and tells the loop how far the journal can be read back.
 
     Args:
         ring: reader declared in the recorder's slot. Holds tick records, msgpack, one for every tick from 0.
         journal: fresh journal.
         alive: whether a process, given its number, is still there.
+        reserve: room for the end of the journal, given back when the disk is full; None for a disk that has some.
         part_bytes: length at which the session goes on in another file; None for one file, however long.
         on_full: called with each file that is full.
     """
@@ -59,28 +61,33 @@ class Recorder:
         journal: JournalWriter,
         alive: Callable[[int], bool],
         *,
+        reserve: Reserve | None = None,
         part_bytes: int | None = None,
         on_full: Callable[[Path], None] = lambda path: None,
     ) -> None:
-        self._ring, self._journal, self._alive = ring, journal, alive
+        self._ring, self._journal, self._alive, self._reserve = ring, journal, alive, reserve
         self._first, self._part_bytes, self._on_full = journal.path, part_bytes, on_full
         self._decoder = msgspec.msgpack.Decoder(TickRecord)
         self._next_tick = 0
         self._last_news_s: float | None = None
+        self._told_s: float | None = None
+        self._spoilt: TamperedError | None = None
         self.finished = False
 
     def step(self, now_s: float) -> None:
-        """Write what has come, say that the recorder is there, and end if there is nothing to wait for.
+        """Write what has come, acknowledge what can be read back, and end if there is nothing to wait for.
+
+        What is wrong with the journal is told to the loop, which stops the arm and leaves.
 
         Raises:
-            JournalError: the journal cannot be written.
+            JournalError: there is nothing more to wait for, and the journal is not whole.
         """
         closed = self._ring.closed  # asked before draining: nothing comes after the mark
         if self._drain(now_s) or self._last_news_s is None:
             self._last_news_s = now_s
-        self._journal.flush()
+        self._keep()
         self._ring.beat(now_s)
-        if not closed and self._part_bytes is not None and self._journal.size_bytes >= self._part_bytes:
+        if not closed and not self._ring.trouble and self._is_full():
             self._turn_over(now_s)
         quiet_s = now_s - self._last_news_s
         if closed:
@@ -89,15 +96,58 @@ class Recorder:
             self._end(EndKind.ABANDONED, "the loop went away without closing its record", now_s)
         elif quiet_s > SILENT_S:
             self._end(EndKind.ABANDONED, f"the loop gave nothing for {SILENT_S:.0f} s", now_s)
+        elif self._told_s is not None and (quiet_s > QUIET_S or now_s - self._told_s > TOLD_TO_END_S):
+            self._end(EndKind.ABANDONED, "the recorder was told to end, and the loop did not leave", now_s)
 
-    def abandon(self, reason: str, now_s: float) -> None:
-        """Write what has come and end, because somebody wants the recorder to."""
-        self._drain(now_s)
-        self._end(EndKind.ABANDONED, reason, now_s)
+    def leave(self, reason: str, now_s: float) -> None:
+        """Have the arm stopped within its limits, and end when the loop has ended: somebody wants the recorder to."""
+        if self._told_s is None:
+            self._told_s = now_s
+            self._ring.complain(reason)
+
+    def _keep(self) -> None:
+        """Hand over what was written, read it back, and acknowledge it, or say what is wrong."""
+        if self._spoilt is not None:
+            return
+        try:
+            self._journal.look()  # first: what is written behind a cut leaves a hole, and hides how far the file reads
+            self._flush()
+            self._journal.look()
+        except TamperedError as error:
+            self._complain(error)
+            if error.spoilt:
+                self._spoilt = error
+        except JournalError as error:
+            self._complain(error)
+        else:
+            self._ring.keep(self._next_tick)
+
+    def _complain(self, error: JournalError) -> None:
+        self._ring.complain(_in_short(error, self._first))
+
+    def _flush(self) -> None:
+        try:
+            self._journal.flush()
+        except DiskFullError as error:
+            self._complain(error)
+            if self._reserve is None:
+                raise
+            self._reserve.release()
+            self._journal.flush()
+
+    def _is_full(self) -> bool:
+        return self._part_bytes is not None and self._journal.size_bytes >= self._part_bytes
 
     def _turn_over(self, now_s: float) -> None:
         full = self._journal
-        self._journal = full.continue_in(part_path(self._first, full.session.part + 1), now_s)
+        try:
+            after = full.continue_in(part_path(self._first, full.session.part + 1), now_s)
+        except JournalError as error:
+            self._complain(error)
+            return
+        self._flush()
+        full.close()
+        self._journal = after
         self._on_full(full.path)
 
     def close(self) -> None:
@@ -129,8 +179,12 @@ class Recorder:
             self._next_tick = number
 
     def _end(self, kind: EndKind, reason: str, now_s: float) -> None:
-        self._journal.end(kind, reason, now_s)
         self.finished = True
+        if self._spoilt is not None:
+            raise self._spoilt
+        if self._reserve is not None:
+            self._reserve.release()
+        self._journal.end(kind, reason, now_s)
 
 
 def record(
@@ -143,6 +197,9 @@ def record(
 ) -> None:
     """Main function of the recorder's process.
 
+    A signal that can be caught has the arm stopped first, and then ends the journal. One that was ignored from birth,
+    as by `nohup`, stays so.
+
     Args:
         ring_path: the loop's ring.
         journal_path: a new file.
@@ -154,35 +211,38 @@ def record(
     Raises:
         SystemExit: the ring or the journal cannot be used; with one line that says why.
     """
-    # Ctrl-C and a closed terminal reach the whole group; the loop decides what they mean.
-    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    told: list[str] = []
+    catch_signals(lambda name: told.append(f"the recorder was interrupted by {name}"))
     leave_the_loops_core()
     running = clock or RealClock()
-    told_s: list[float] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: told_s.append(running.now_s()))
-    try:
-        with (
-            RingReader(ring_path, slot=RECORDER_SLOT) as ring,
-            contextlib.closing(
-                Recorder(
-                    ring,
-                    JournalWriter(journal_path, session),
-                    process_alive,
-                    part_bytes=part_bytes,
-                    on_full=pack_meanwhile,
-                )
-            ) as recorder,
-        ):
+    with contextlib.ExitStack() as stack:
+        try:
+            ring = stack.enter_context(RingReader(ring_path, slot=RECORDER_SLOT))
+            recorder = stack.enter_context(contextlib.closing(_begin(ring, journal_path, session, part_bytes)))
             while not recorder.finished:
+                if told:
+                    recorder.leave(told[0], running.now_s())
                 recorder.step(running.now_s())
-                if told_s and not recorder.finished and running.now_s() - told_s[0] > TOLD_TO_END_S:
-                    recorder.abandon("the recorder was told to end", running.now_s())
                 if not recorder.finished:
                     running.sleep_until(running.now_s() + DRAIN_S)
-    except (HilError, OSError) as error:
-        raise SystemExit(f"recorder: {error}") from None
+        except (HilError, OSError) as error:
+            raise SystemExit(f"recorder: {error}") from None
+
+
+def _begin(ring: RingReader, path: Path, session: SessionRecord, part_bytes: int | None) -> Recorder:
+    """Make the journal; whoever waits for it in the loop is told why there is none."""
+    try:
+        reserve = Reserve(path)
+        journal = JournalWriter(path, session)
+    except JournalError as error:
+        ring.complain(_in_short(error, path))
+        raise
+    return Recorder(ring, journal, process_alive, reserve=reserve, part_bytes=part_bytes, on_full=pack_meanwhile)
+
+
+def _in_short(error: JournalError, journal: Path) -> str:
+    """Its words without the folder: they have to fit into the ring, and go to people far away too."""
+    return str(error).replace(f"{journal.parent}{os.sep}", "")
 
 
 def pack_meanwhile(path: Path) -> None:

@@ -6,7 +6,9 @@ Layout: a header of 4096 bytes, then the data, addressed by positions that only 
 A record is a length, a checksum and a running number, then the payload, padded to 16 bytes. The writer
 publishes `tail` and `claim` before it touches the bytes of a record and `head` after; a reader copies, then
 looks whether `claim` has meanwhile reached what it copied. The three are aligned 64-bit words, each stored in
-one go. The checksum covers machines that let another core see `head` before the payload.
+one go. So is `kept`, by which the reader that keeps the records says how many it has; its words of trouble stand in
+the header before the mark that there are some. The checksum covers machines that let another core see `head` before
+the payload.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from hil.errors import JournalError
 from hil.types import Record
 
 MAGIC = b"HILRING1"
-VERSION = 1
+VERSION = 2
 HEADER_BYTES = 4096
 READER_SLOTS = 4
 RECORDER_SLOT = 0
@@ -37,10 +39,10 @@ _PATIENCE = 3
 """Calls of `read` after which a record whose checksum stays wrong is given up."""
 
 # Indices of 64-bit words in the header; word 0 is the magic.
-_VERSION, _CAPACITY, _PID, _CLOSED, _HEAD, _CLAIM, _TAIL, _BEAT = range(1, 9)
+_VERSION, _CAPACITY, _PID, _CLOSED, _HEAD, _CLAIM, _TAIL, _BEAT, _KEPT, _TROUBLE = range(1, 11)
 _SLOTS = 16
 _SLOT_WORDS = 4  # pid, cursor, heartbeat, one spare
-_REASON_AT, _REASON_BYTES = 1024, 512
+_REASON_AT, _TROUBLE_AT, _WORDS_BYTES = 1024, 2048, 512
 
 
 def default_folder() -> Path:
@@ -97,8 +99,19 @@ class _Mapped:
     @property
     def closing_reason(self) -> str:
         """What the writer said when it closed the ring."""
-        text = bytes(self._header[_REASON_AT : _REASON_AT + _REASON_BYTES])
-        return text.rstrip(b"\0").decode("utf-8", errors="ignore")
+        return self._text(_REASON_AT)
+
+    @property
+    def trouble(self) -> str:
+        """Why the one who keeps the records cannot go on, in his words; empty while he can."""
+        return self._text(_TROUBLE_AT) if self._words[_TROUBLE] else ""
+
+    def _text(self, at: int) -> str:
+        return bytes(self._header[at : at + _WORDS_BYTES]).rstrip(b"\0").decode("utf-8", errors="ignore")
+
+    def _put_text(self, at: int, text: str) -> None:
+        data = text.encode("utf-8")[:_WORDS_BYTES]
+        self._header[at : at + len(data)] = data
 
     def _unmap(self) -> None:
         for view in (self._words, self._stamps, self._header):
@@ -117,7 +130,6 @@ class RingWriter(_Mapped):
         self._starts: deque[int] = deque()
         self._next_number = 0
         self._head = 0
-        self._first_asked_s: float | None = None
         self._open = True
 
     @classmethod
@@ -210,13 +222,15 @@ class RingWriter(_Mapped):
             return None
         return ReaderSlot(pid=self._words[word], cursor=self._words[word + 1], heartbeat_s=self._stamps[word + 2])
 
-    def reader_age_s(self, now_s: float, index: int = RECORDER_SLOT) -> float:
-        """Seconds since a declared reader's last heartbeat; since the first question if there was none."""
-        if self._first_asked_s is None:
-            self._first_asked_s = now_s
-        word = _SLOTS + index * _SLOT_WORDS
-        beat_s = self._stamps[word + 2] if self._words[word] else math.nan
-        return max(0.0, now_s - (self._first_asked_s if math.isnan(beat_s) else beat_s))
+    @property
+    def kept(self) -> int | None:
+        """How many records have been kept for good, as their keeper says; None before his first word."""
+        return self._words[_KEPT] - 1 if self._words[_KEPT] else None
+
+    @property
+    def unkept(self) -> int:
+        """Records appended of which the keeper has not said that they are kept."""
+        return self._next_number - (self.kept or 0)
 
     def free_bytes(self, index: int) -> int:
         """Bytes that can be appended before what the reader in slot `index` has still to read is lost."""
@@ -227,8 +241,7 @@ class RingWriter(_Mapped):
         """Mark the ring closed, with a word why, and let go of the file; twice is fine."""
         if not self._open:
             return
-        text = reason.encode("utf-8")[:_REASON_BYTES]
-        self._header[_REASON_AT : _REASON_AT + len(text)] = text
+        self._put_text(_REASON_AT, reason)
         self._words[_CLOSED] = 1
         self.detach()
 
@@ -340,6 +353,17 @@ class RingReader(_Mapped):
         self.publish_cursor()
         if self._slot is not None:
             self._stamps[self._slot + 2] = now_s
+
+    def keep(self, count: int) -> None:
+        """Tell the writer that all records with lower numbers are kept: they stand where they can be read back."""
+        if self._slot is not None:
+            self._words[_KEPT] = count + 1
+
+    def complain(self, words: str) -> None:
+        """Tell the writer that the records cannot be kept any more; only the first words count."""
+        if self._slot is not None and not self._words[_TROUBLE]:
+            self._put_text(_TROUBLE_AT, words)
+            self._words[_TROUBLE] = 1
 
     def close(self) -> None:
         """Let go of the file; twice is fine."""

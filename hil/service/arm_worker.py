@@ -10,7 +10,7 @@ from collections import deque
 from datetime import datetime
 from pathlib import Path
 
-from hil.errors import ConfigError, HilError, InterlockError, LinkClosed
+from hil.errors import ConfigError, HilError, InterlockError, JournalError, LinkClosed
 from hil.model.rig import Rig
 from hil.runtime.host import Host, Room
 from hil.runtime.loop_process import LoopSlot
@@ -94,7 +94,10 @@ def run_arm(spec: ArmSpec, end: socket.socket) -> None:
 
 
 def _journal(spec: ArmSpec) -> Path:
-    spec.journals.mkdir(parents=True, exist_ok=True)
+    try:
+        spec.journals.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JournalError(f"{spec.journals}: no journal can be made here: {error.strerror}") from None
     return new_journal(spec.journals, spec.rig.id, datetime.now())
 
 
@@ -201,9 +204,11 @@ class _Worker:
             select.select([self._channel], [], [], POLL_S)
             now_s = time.monotonic()
             self._listen(now_s)
+            farewell = host.farewell  # asked before its records are taken: none comes after it
             host.poll()
-            if not host.alive:
-                return host.events[-1] if host.events else "the loop has ended"
+            if farewell or not host.alive:
+                self._report(now_s)
+                return farewell or (host.events[-1] if host.events else "the loop has ended")
             host.events.clear()  # they have come with the records
             self._watch(now_s)
             self._report(now_s)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hil.runtime.journal import PACKING, first_path
+from hil.runtime.journal_file import being_written
 
 _WRITTEN_S = 60.0
 """A file that was written to within this time has not ended yet."""
@@ -64,8 +65,8 @@ def delete_old(folder: Path, oldest_s: float, most_bytes: int, now_s: float) -> 
 
 
 def _written(file: _File, now_s: float) -> bool:
-    """Whether somebody may still write to it."""
-    return file.written_s > now_s - _WRITTEN_S
+    """Whether somebody may still write to it: he has lately, or has it open, as a recorder that was stopped."""
+    return file.written_s > now_s - _WRITTEN_S or being_written(file.path)
 
 
 def _looked_at(path: Path) -> list[_File]:

@@ -136,16 +136,17 @@ def test_a_whole_session_runs_under_the_paced_loop() -> None:
 
 
 class Others:
-    """Owner and recorder, as the watch sees them: dead, or silent for so long."""
+    """Owner and recorder, as the watch sees them: dead, silent or behind for so long, or in trouble."""
 
-    def __init__(self, owner_age_s: float = 0.0, recorder_age_s: float = 0.0) -> None:
+    def __init__(self, owner_age_s: float = 0.0, unkept_s: float = 0.0) -> None:
         self.owner_dead = self.recorder_dead = False
-        self.owner_age_s, self.recorder_age_s = owner_age_s, recorder_age_s
+        self.owner_age_s, self.unkept_s, self.trouble = owner_age_s, unkept_s, ""
         self.watch = Watch(
             lambda: self.owner_dead,
             lambda: self.recorder_dead,
             lambda now_s: self.owner_age_s,
-            lambda now_s: self.recorder_age_s,
+            lambda: self.unkept_s,
+            lambda: self.trouble,
         )
 
 
@@ -154,7 +155,7 @@ def kinds(requests: tuple[Request, ...]) -> list[type[Request]]:
 
 
 def test_while_everybody_is_there_the_watch_asks_for_nothing() -> None:
-    assert Others(0.24, 0.99).watch.requests(1.0) == ()
+    assert Others(0.24, 0.49).watch.requests(1.0) == ()
 
 
 def test_a_dead_owner_ends_the_stream_at_once_and_the_session() -> None:
@@ -177,17 +178,36 @@ def test_an_owner_that_is_only_silent_may_be_alive_and_gets_a_controlled_stop(ag
     assert "no sign of life from the asking program" in request.reason
 
 
-@pytest.mark.parametrize("age_s", [1.1, math.inf])
-def test_a_recorder_that_is_only_silent_may_be_alive_and_gets_a_controlled_stop(age_s: float) -> None:
-    (request,) = Others(recorder_age_s=age_s).watch.requests(1.0)
-    assert request == Stop(reason="no sign of life from the recorder: no motion without a journal")
+@pytest.mark.parametrize("unkept_s", [0.51, 100.0])
+def test_a_recorder_that_is_only_silent_may_be_alive_and_gets_a_controlled_stop(unkept_s: float) -> None:
+    (request,) = Others(unkept_s=unkept_s).watch.requests(1.0)
+    words = f"the recorder is silent, the journal {unkept_s * 1e3:.0f} ms behind: no motion without a journal"
+    assert request == Stop(reason=words)
+
+
+def test_a_journal_that_cannot_be_kept_any_more_is_a_controlled_stop_and_the_end_of_the_session() -> None:
+    others = Others()
+    others.trouble = "run.mcap: the journal was removed"
+    reason = "run.mcap: the journal was removed: no motion without a journal"
+    assert others.watch.requests(1.0) == (Disconnect(reason=reason),)
+    assert others.watch.reason == reason
+    assert others.watch.requests(1.02) == ()
+    others.recorder_dead = True
+    assert kinds(others.watch.requests(1.04)) == [EndStream]
+
+
+def test_who_leaves_for_another_reason_says_nothing_of_the_journal() -> None:
+    others = Others(owner_age_s=0.3)
+    assert kinds(others.watch.requests(1.0)) == [Disconnect]
+    others.trouble = "run.mcap: the journal was removed"
+    assert others.watch.requests(1.02) == ()
 
 
 def test_every_death_and_a_lost_owner_are_said_once() -> None:
     others = Others()
     others.recorder_dead = True
     assert kinds(others.watch.requests(1.0)) == [EndStream]
-    others.recorder_age_s = 5.0
+    others.unkept_s = 5.0
     assert others.watch.requests(7.0) == ()
     others.owner_dead = True
     assert kinds(others.watch.requests(7.02)) == [EndStream, Disconnect]
@@ -207,18 +227,18 @@ def test_a_stop_for_a_silent_owner_is_cut_short_when_somebody_turns_out_to_be_de
 
 
 def test_an_owner_that_falls_silent_after_the_recorder_did_still_means_leave() -> None:
-    others = Others(recorder_age_s=5.0)
+    others = Others(unkept_s=5.0)
     assert kinds(others.watch.requests(1.0)) == [Stop]
     others.owner_age_s = 5.0
     assert kinds(others.watch.requests(2.0)) == [Disconnect]
     assert others.watch.requests(3.0) == ()
 
 
-def test_a_recorder_that_stays_silent_is_said_again_every_second() -> None:
+def test_a_recorder_that_stays_silent_is_said_again_every_half_second() -> None:
     """Somebody may be about to start something."""
-    silent = Others(recorder_age_s=5.0).watch
+    silent = Others(unkept_s=5.0).watch
     asked = [bool(silent.requests(1.0 + 0.02 * tick)) for tick in range(101)]
-    assert sum(asked) == 3
+    assert sum(asked) == 5
 
 
 @pytest.mark.parametrize("who", ["owner_dead", "recorder_dead"])

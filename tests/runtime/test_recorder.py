@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from hil.errors import JournalError
 from hil.runtime.journal import (
     Completeness,
-    EndKind,
     GapRecord,
     JournalWriter,
     SessionRecord,
@@ -29,8 +28,9 @@ from hil.runtime.journal import (
     verify,
     wrong_link,
 )
+from hil.runtime.journal_file import JournalFile, Reserve
 from hil.runtime.processes import process_alive
-from hil.runtime.recorder import QUIET_S, SILENT_S, Recorder
+from hil.runtime.recorder import QUIET_S, SILENT_S, TOLD_TO_END_S, Recorder
 from hil.runtime.ring import RECORDER_SLOT, RingReader, RingWriter
 from hil.types import JointState, Mode, StateSource, TickRecord
 
@@ -72,11 +72,17 @@ def _tick(number: int, position: float = 0.0, written: bytes = b"#0P1500\r") -> 
 class Stage:
     """A loop's ring, a recorder over it, and a word on whether the loop's process is there."""
 
-    def __init__(self, folder: Path, capacity_bytes: int = 1 << 16, part_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        capacity_bytes: int = 1 << 16,
+        part_bytes: int | None = None,
+        journal: JournalWriter | None = None,
+    ) -> None:
         self.journal_path = folder / "run.mcap"
         self.writer = RingWriter.create(folder / "ring", capacity_bytes)
         self.reader = RingReader(folder / "ring", slot=RECORDER_SLOT)
-        self.journal = JournalWriter(self.journal_path, SESSION)
+        self.journal = journal or JournalWriter(self.journal_path, SESSION)
         self.loop_is_there = True
         self.full: list[Path] = []
         self.recorder = Recorder(
@@ -191,9 +197,15 @@ def test_a_packed_journal_says_what_it_said_before_also_if_it_was_cut(tmp_path: 
     assert list(tmp_path.glob("*.packing")) == []
 
 
-def test_the_loop_can_see_that_its_recorder_is_at_work(stage: Stage) -> None:
+def test_the_loop_is_told_which_ticks_can_be_read_back(stage: Stage) -> None:
+    assert stage.writer.kept is None
     stage.recorder.step(7.0)
-    assert stage.writer.reader_age_s(7.5) == 0.5
+    assert stage.writer.kept == 0
+    for number in range(3):
+        stage.writer.append(_tick(number))
+    assert stage.writer.unkept == 3
+    stage.recorder.step(7.05)
+    assert (stage.writer.kept, stage.writer.unkept) == (3, 0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -266,27 +278,273 @@ def test_a_loop_that_is_only_stopped_is_waited_for(stage: Stage) -> None:
     assert verify(stage.journal_path).completeness is Completeness.UNFINISHED
 
 
-def test_a_recorder_that_is_told_to_end_writes_what_it_has(stage: Stage) -> None:
+def test_a_recorder_that_is_told_to_end_has_the_loop_stop_and_records_to_its_end(stage: Stage) -> None:
     stage.writer.append(_tick(0))
-    stage.recorder.abandon("the recorder was told to end", 1.0)
-    last = list(read_journal(stage.journal_path))[-1].end
-    assert last is not None
-    assert (last.kind, last.reason, last.ticks) == (EndKind.ABANDONED, "the recorder was told to end", 1)
+    stage.recorder.leave("the recorder was interrupted by SIGTERM", 1.0)
+    assert stage.writer.trouble == "the recorder was interrupted by SIGTERM"
+    for number in range(1, 30):
+        stage.recorder.step(1.0 + 0.05 * number)
+        stage.writer.append(_tick(number))
+    assert not stage.recorder.finished
+    assert stage.writer.unkept == 1
+    stage.writer.close("the session ended")
+    stage.recorder.step(3.0)
+    verdict = verify(stage.journal_path)
+    assert (verdict.completeness, verdict.ticks) == (Completeness.COMPLETE, 30)
 
 
-class FullDisk:
-    def flush(self) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+@pytest.mark.parametrize(("every_s", "longest_s"), [(0.05, TOLD_TO_END_S), (math.inf, QUIET_S)])
+def test_it_waits_for_the_loop_no_longer_than_makes_sense(stage: Stage, every_s: float, longest_s: float) -> None:
+    stage.writer.append(_tick(0))
+    stage.recorder.step(0.0)
+    stage.recorder.leave("the recorder was interrupted by SIGTERM", 0.0)
+    number, now_s = 1, 0.0
+    while not stage.recorder.finished:
+        now_s += 0.05
+        if every_s < math.inf:
+            stage.writer.append(_tick(number))
+            number += 1
+        stage.recorder.step(now_s)
+    assert longest_s < now_s < longest_s + 0.11
+    assert verify(stage.journal_path).completeness is Completeness.UNFINISHED
 
-    def close(self) -> None:
-        self.flush()
+
+# -- what happens to the file ----------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_an_error_in_one_line(stage: Stage) -> None:
-    stage.journal.close()
-    stage.journal._file = FullDisk()  # type: ignore[assignment]
-    with pytest.raises(JournalError, match=r"run.mcap: record 1 cannot be written: No space left on device"):
-        stage.recorder.step(0.0)
+class Disk:
+    """Takes so many bytes, then says why it takes no more."""
+
+    def __init__(self, room: float = math.inf, error: int = errno.ENOSPC) -> None:
+        self.room, self.error = room, error
+
+    def write(self, fd: int, data: memoryview) -> int:
+        if self.room <= 0:
+            raise OSError(self.error, os.strerror(self.error))
+        taken = os.write(fd, data[: int(min(len(data), self.room))])
+        self.room -= taken
+        return taken
+
+
+class Held(Reserve):
+    """Room of such a disk."""
+
+    def __init__(self, disk: Disk, room: float) -> None:
+        self._disk, self._room = disk, room
+
+    def release(self) -> None:
+        self._disk.room += self._room
+        self._room = 0
+
+
+def on_a_disk(folder: Path, disk: Disk, reserve: float | None = None) -> Stage:
+    """A stage whose journal is written to this disk; the session is on it."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "run.mcap"
+    stage = Stage(folder, journal=JournalWriter(path, SESSION, JournalFile(path, disk.write)))
+    stage.recorder = Recorder(
+        stage.reader,
+        stage.journal,
+        lambda pid: stage.loop_is_there,
+        reserve=None if reserve is None else Held(disk, reserve),
+    )
+    stage.recorder.step(0.0)
+    return stage
+
+
+def run_on(stage: Stage, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        stage.writer.append(_tick(number))
+        stage.recorder.step(0.02 * number)
+
+
+def test_a_full_disk_stops_the_arm_and_what_was_held_back_takes_the_rest(tmp_path: Path) -> None:
+    disk = Disk()
+    stage = on_a_disk(tmp_path, disk, reserve=100_000)
+    run_on(stage, 0, 10)
+    disk.room = 300  # less than a tick takes
+    run_on(stage, 10, 1)
+    assert stage.writer.trouble.endswith("run.mcap: the journal cannot be written: No space left on device")
+    assert stage.writer.unkept == 0
+    run_on(stage, 11, 30)
+    assert stage.writer.unkept == 0
+    stage.writer.close("the session ended")
+    stage.recorder.step(9.0)
+    verdict = verify(stage.journal_path)
+    assert (verdict.completeness, verdict.ticks, verdict.lost) == (Completeness.COMPLETE, 41, 0)
+
+
+def test_the_end_itself_may_take_what_was_held_back(tmp_path: Path) -> None:
+    disk = Disk()
+    stage = on_a_disk(tmp_path, disk, reserve=100_000)
+    run_on(stage, 0, 10)
+    stage.writer.close("the session ended")
+    disk.room = 0
+    stage.recorder.step(9.0)
+    assert verify(stage.journal_path).completeness is Completeness.COMPLETE
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 4000), st.integers(0, 8), st.integers(1, 8))
+def test_a_disk_that_is_full_for_a_while_loses_nothing_and_tears_no_record(
+    tmp_path_factory: pytest.TempPathFactory, room: int, while_full: int, after: int
+) -> None:
+    disk = Disk()
+    stage = on_a_disk(tmp_path_factory.mktemp("disk"), disk)
+    run_on(stage, 0, 2)
+    disk.room = room
+    run_on(stage, 2, while_full)
+    kept = stage.writer.kept
+    assert kept is not None
+    assert stage.ticks()[:kept] == list(range(kept))
+    assert verify(stage.journal_path).completeness is Completeness.BEING_WRITTEN
+    disk.room = math.inf
+    run_on(stage, 2 + while_full, after)
+    stage.writer.close("the session ended")
+    stage.recorder.step(9.0)
+    verdict = verify(stage.journal_path)
+    assert (verdict.completeness, verdict.ticks) == (Completeness.COMPLETE, 2 + while_full + after)
+    stage.close()
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EROFS])
+def test_a_disk_that_takes_nothing_any_more_is_an_error_in_one_line_at_the_end(tmp_path: Path, error: int) -> None:
+    disk = Disk(error=error)
+    stage = on_a_disk(tmp_path, disk, reserve=0)
+    run_on(stage, 0, 3)
+    disk.room = 0
+    run_on(stage, 3, 1)
+    words = f"run.mcap: the journal cannot be written: {os.strerror(error)}"
+    assert stage.writer.trouble.endswith(words)
+    assert stage.writer.unkept == 1
+    stage.writer.close("the session ended")
+    with pytest.raises(JournalError, match=words):
+        stage.recorder.step(9.0)
+    assert verify(stage.journal_path).completeness is Completeness.UNFINISHED
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def renamed(path: Path) -> None:
+    path.rename(path.with_name("elsewhere.mcap"))
+
+
+def in_another_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("elsewhere"))
+
+
+def replaced(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    other.replace(path)
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 1)
+
+
+def added_to(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"!")
+
+
+def changed(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"!")
+
+
+GONE = "the journal was removed or renamed while it was written"
+TAMPERED = [
+    (removed, GONE),
+    (renamed, GONE),
+    (in_another_folder, GONE),
+    (replaced, "another file has taken the place of the journal"),
+    (emptied, "the journal was cut to 0 of its "),
+    (cut, "bytes while it was written"),
+    (added_to, "somebody else has written to the journal"),
+    (changed, "somebody else has written to the journal"),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be taken away there")
+@pytest.mark.parametrize(("tamper", "words"), TAMPERED)
+def test_whatever_happens_to_the_file_is_said_in_the_next_step_and_no_tick_counts_as_kept_after_it(
+    tmp_path: Path, tamper: Callable[[Path], None], words: str
+) -> None:
+    stage = on_a_disk(tmp_path / "journals", Disk())
+    run_on(stage, 0, 10)
+    assert stage.writer.trouble == ""
+    tamper(stage.journal_path)
+    run_on(stage, 10, 1)
+    assert words in stage.writer.trouble
+    run_on(stage, 11, 5)
+    assert stage.writer.kept == 10
+    stage.writer.close("the session ended")
+    with pytest.raises(JournalError, match=r"the journal|somebody else"):
+        stage.recorder.step(9.0)
+    assert stage.recorder.finished
+
+
+@pytest.mark.parametrize("left", [0, 1, 1000])
+def test_a_cut_between_the_look_and_the_next_write_shows_in_the_bytes_before_it(tmp_path: Path, left: int) -> None:
+    disk = Disk()
+    stage = on_a_disk(tmp_path, disk)
+    run_on(stage, 0, 3)
+    length = stage.journal_path.stat().st_size
+
+    def write(fd: int, data: memoryview) -> int:
+        os.truncate(stage.journal_path, length - 1 - left)
+        return os.write(fd, data)
+
+    stage.journal._file._write = write
+    run_on(stage, 3, 1)
+    assert "its end does not read back" in stage.writer.trouble
+    assert stage.writer.kept == 3
+
+
+def test_what_was_cut_stays_as_it_was_cut(tmp_path: Path) -> None:
+    stage = on_a_disk(tmp_path, Disk())
+    run_on(stage, 0, 10)
+    cut(stage.journal_path)
+    run_on(stage, 10, 10)
+    length = stage.journal_path.stat().st_size
+    run_on(stage, 20, 10)
+    stage.close()
+    assert stage.journal_path.stat().st_size == length
+
+
+def test_a_journal_that_was_only_renamed_is_written_to_its_end_there(tmp_path: Path) -> None:
+    stage = on_a_disk(tmp_path, Disk())
+    run_on(stage, 0, 10)
+    renamed(stage.journal_path)
+    run_on(stage, 10, 10)
+    stage.writer.close("the session ended")
+    with pytest.raises(JournalError):
+        stage.recorder.step(9.0)
+    verdict = verify(tmp_path / "elsewhere.mcap")
+    assert (verdict.completeness, verdict.ticks) == (Completeness.COMPLETE, 20)
+
+
+def test_a_folder_that_takes_no_next_file_has_the_arm_stopped_and_the_full_one_goes_on(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, part_bytes=30_000)
+    (tmp_path / "run_part-0001.mcap").write_bytes(b"somebody was here first")
+    for number in range(60):
+        stage.writer.append(_tick(number))
+        stage.recorder.step(0.02 * number)
+    assert "run_part-0001.mcap: no journal can be made here: File exists" in stage.writer.trouble
+    assert stage.writer.unkept == 0
+    stage.writer.close("the session ended")
+    stage.recorder.step(9.0)
+    verdict = verify(stage.journal_path)
+    assert (verdict.completeness, verdict.ticks) == (Completeness.COMPLETE, 60)
+    stage.close()
 
 
 LOOP = """
@@ -318,7 +576,7 @@ if __name__ == "__main__":
 
 @pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_the_recorder_outlives_its_parent_and_control_c_and_sees_the_loop_die(tmp_path: Path) -> None:
+def test_the_recorder_outlives_its_parent_and_sees_the_loop_die(tmp_path: Path) -> None:
     ring, journal = tmp_path / "ring", tmp_path / "run.mcap"
     RingWriter.create(ring, 1 << 20).detach()
     with (
@@ -332,7 +590,6 @@ def test_the_recorder_outlives_its_parent_and_control_c_and_sees_the_loop_die(tm
         loop.stdout.readline()
         recorder = int(parent.stdout.readline())
         _until(lambda: journal.exists() and verify(journal).ticks == 100)
-        os.kill(recorder, signal.SIGINT)
         parent.kill()
         parent.wait()
         _until(lambda: not process_alive(parent.pid))

@@ -147,8 +147,6 @@ def test_a_long_closing_reason_is_cut_at_a_whole_character(ring: Path) -> None:
 def test_the_writer_sees_how_far_a_declared_reader_is_and_when_it_was_last_at_work(ring: Path) -> None:
     with RingWriter.create(ring, PAGE) as writer:
         assert writer.slot(0) is None
-        assert writer.reader_age_s(1.0) == 0.0
-        assert writer.reader_age_s(1.5) == 0.5
         writer.append(b"one")
         assert writer.free_bytes(0) == PAGE - 32
         with RingReader(ring, slot=0) as reader:
@@ -158,7 +156,27 @@ def test_the_writer_sees_how_far_a_declared_reader_is_and_when_it_was_last_at_wo
             assert slot is not None
             assert (slot.pid, slot.cursor, slot.heartbeat_s) == (os.getpid(), 32, 3.0)
             assert writer.free_bytes(0) == PAGE
-            assert writer.reader_age_s(3.5) == 0.5
+
+
+def test_the_writer_sees_how_much_is_kept_and_the_first_words_of_trouble(ring: Path) -> None:
+    with RingWriter.create(ring, PAGE) as writer, RingReader(ring, slot=0) as keeper:
+        for _ in range(3):
+            writer.append(b"one")
+        assert (writer.kept, writer.unkept, writer.trouble) == (None, 3, "")
+        keeper.keep(0)
+        assert (writer.kept, writer.unkept) == (0, 3)
+        keeper.keep(2)
+        assert (writer.kept, writer.unkept) == (2, 1)
+        keeper.complain("die Platte ist voll " + "ü" * 600)
+        keeper.complain("something else")
+        assert writer.trouble.startswith("die Platte ist voll ü")
+
+
+def test_a_reader_without_a_slot_can_tell_the_writer_nothing(ring: Path) -> None:
+    with RingWriter.create(ring, PAGE) as writer, RingReader(ring) as reader:
+        reader.keep(5)
+        reader.complain("nothing is kept")
+        assert (writer.kept, writer.trouble) == (None, "")
 
 
 def test_a_ring_can_be_made_by_one_process_and_written_by_another(ring: Path) -> None:

@@ -101,6 +101,8 @@ class Lab:
         """The session goes on in another file; gives the full one."""
         full = self.writer
         self.writer = full.continue_in(part_path(self.journals / NAME, full.session.part + 1), 200.0)
+        full.close()
+        self.writer.flush()
         return full.path
 
     def end(self) -> None:

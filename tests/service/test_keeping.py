@@ -14,6 +14,7 @@ from lab_server import run, served
 from hil.model.files import state_dir
 from hil.runtime.host import Room
 from hil.runtime.journal import part_path
+from hil.runtime.journal_file import JournalFile
 from hil.runtime.mailbox import MailboxWriter
 from hil.runtime.ring import RingWriter
 from hil.runtime.wiring import load_rig
@@ -46,6 +47,16 @@ def test_old_journals_go_and_of_the_others_the_oldest_until_all_fit(tmp_path: Pa
     assert [path.name for path in sorted(tmp_path.glob("*.mcap"))] == ["arm-0.mcap", "arm-1.mcap", "arm-2.mcap"]
     assert other.exists()
     assert deeper.exists()
+
+
+def test_what_a_recorder_still_has_open_stays_however_long_it_was_held_up(tmp_path: Path) -> None:
+    open_one = JournalFile(tmp_path / "arm.mcap")
+    os.utime(open_one.path, (NOW_S - 100.0 * DAY_S,) * 2)
+    delete_old(tmp_path, NOW_S - 6.5 * DAY_S, 0, NOW_S)
+    assert open_one.path.exists()
+    open_one.close()
+    delete_old(tmp_path, NOW_S - 6.5 * DAY_S, 0, NOW_S)
+    assert not open_one.path.exists()
 
 
 def session(folder: Path, name: str, *days_ago: float) -> list[Path]:

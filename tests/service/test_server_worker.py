@@ -142,6 +142,29 @@ def test_an_arm_whose_recorder_was_killed_stops_and_begins_anew_with_another(rig
         assert server.mode is not Mode.STREAMING
 
 
+def test_an_arm_whose_journal_was_removed_stops_and_begins_anew_and_all_are_told_why(rig: Rig, tmp_path: Path) -> None:
+    with working(spec(rig, tmp_path)) as (_, server):
+        server.bring_up(rig)
+        server.send(Ask(requests=(ArmJog(speed_share=0.3), LONG_STEP)))
+        server.until(lambda: server.mode is Mode.STREAMING, beating=True)
+        (journal,) = tmp_path.glob("*.mcap")
+        journal.unlink()
+        server.until(lambda: server.ended is not None, beating=True)
+    words = f"{journal.name}: the journal was removed or renamed while it was written: no motion without a journal"
+    assert server.ended == Ended(words=f"the session ended: {words}", again=True)
+    assert f"streaming -> stopping: stop: {words}" in server.events
+    assert server.mode is Mode.DISCONNECTED
+
+
+def test_a_folder_for_no_journal_is_said_before_anything_is_connected(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "journals").write_text("somebody's notes")
+    with working(spec(rig, tmp_path / "journals")) as (_, server):
+        server.until(lambda: server.ended is not None, beating=True)
+    words = f"{tmp_path / 'journals'}: no journal can be made here: File exists"
+    assert server.ended == Ended(words=words, again=True)
+    assert server.events == []
+
+
 def test_a_worker_that_is_killed_is_said_to_be_away_and_comes_back_with_an_unknown_pose(
     rig: Rig, tmp_path: Path
 ) -> None:

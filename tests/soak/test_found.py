@@ -15,7 +15,7 @@ from virtual_session import Session, certified, load, swing
 from hil.cli import main
 from hil.errors import LinkOverrun
 from hil.runtime import host
-from hil.runtime.pacing import RECORDER_SILENT_S, Watch
+from hil.runtime.pacing import JOURNAL_BEHIND_S, Watch
 from hil.runtime.replay import ReplayPort
 from hil.types import Arm, Disconnect, EmergencyStop, LineFailure, Mode, Reset, Start, Stop
 from sim.ssc32 import Firmware
@@ -132,11 +132,11 @@ def test_old_firmware_that_has_restarted_is_not_driven_by_the_freeze_that_answer
 
 
 def test_whoever_watches_for_a_lost_recorder_goes_on_watching_for_a_lost_owner() -> None:
-    owner_age_s, recorder_age_s = [0.0], [RECORDER_SILENT_S + 0.1]
-    watch = Watch(lambda: False, lambda: False, lambda now_s: owner_age_s[0], lambda now_s: recorder_age_s[0])
+    owner_age_s, unkept_s = [0.0], [JOURNAL_BEHIND_S + 0.1]
+    watch = Watch(lambda: False, lambda: False, lambda now_s: owner_age_s[0], lambda: unkept_s[0], lambda: "")
     assert [type(request) for request in watch.requests(10.0)] == [Stop]
     assert watch.requests(10.02) == ()
-    assert [type(request) for request in watch.requests(10.0 + RECORDER_SILENT_S)] == [Stop]
+    assert [type(request) for request in watch.requests(10.0 + JOURNAL_BEHIND_S)] == [Stop]
     owner_age_s[0] = 1.0
     assert [type(request) for request in watch.requests(12.0)] == [Disconnect]
     assert watch.requests(14.0) == ()

@@ -27,7 +27,8 @@ from hil.model.files import find
 from hil.runtime import wiring
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import Completeness, Verdict, read_journal, verify
-from hil.runtime.pacing import OWNER_SILENT_S, RECORDER_SILENT_S
+from hil.runtime.pacing import JOURNAL_BEHIND_S, OWNER_SILENT_S
+from hil.runtime.recorder import DRAIN_S
 from hil.runtime.replay import replay
 from hil.runtime.ring import default_folder
 from hil.types import Confirm, Disconnect, EndStream, Mode, Request, Stop, TickRecord
@@ -37,8 +38,11 @@ FAKE_LATE_S = 0.01
 JOURNAL_S = 0.25
 ECHO_US = 16.0
 """A board tells its pulses in steps of 10 us, rounded down; a confirmed pose within such a step counts as the same."""
-HIL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from hil.cli.main import main; main()"
-"""Whoever runs these rounds in the background of a shell has its processes ignore SIGINT from birth."""
+HIL = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGQUIT, signal.SIG_DFL); from hil.cli.main import main; main()"
+)
+"""Whoever runs these rounds in the background of a shell has its processes ignore SIGINT and SIGQUIT from birth."""
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -272,14 +276,15 @@ class Scene:
     Args:
         setting: rig and task.
         folder: an empty one, for everything that the round leaves.
+        journals: where the journal is written; None for that folder.
     """
 
-    def __init__(self, setting: Setting, folder: Path) -> None:
+    def __init__(self, setting: Setting, folder: Path, journals: Path | None = None) -> None:
         self.setting, self.folder = setting, folder
         self.facts = read_rig(find("rigs", "lynx6"))
         rig = wiring.load_rig(setting.rig, calibrated=False)
         self.stop_time_s = _declared_stop_time_s(rig)
-        self.journal, self._trace = folder / "run.mcap", folder / "trace.jsonl"
+        self.journal, self._trace = (journals or folder) / "run.mcap", folder / "trace.jsonl"
         self.link = folder / "arm"
         calibrate_as_it_is(rig, folder / "config", str(self.link))
         arguments = ("fake", "ssc32", "--rig", setting.rig, "--link", str(self.link), "--trace", str(self._trace))
@@ -337,9 +342,9 @@ def _declared_stop_time_s(rig: wiring.Rig) -> float:
 
 
 @contextlib.contextmanager
-def scene(setting: Setting, folder: Path) -> Iterator[Scene]:
+def scene(setting: Setting, folder: Path, journals: Path | None = None) -> Iterator[Scene]:
     """A scene, cleared up at the end."""
-    made = Scene(setting, folder)
+    made = Scene(setting, folder, journals)
     try:
         yield made
     finally:
@@ -513,7 +518,7 @@ def pause_round(target: str, setting: Setting, rng: random.Random, folder: Path,
             late_s = rest_s - pause_s if rest_s > pause_s else rest_s
             outcome.within("last pulse after the pause began or ended, s", late_s, bound_s)
         else:
-            silent_s = OWNER_SILENT_S if target == "owner" else RECORDER_SILENT_S
+            silent_s = OWNER_SILENT_S if target == "owner" else JOURNAL_BEHIND_S
             kind: type[Request] = Disconnect if target == "owner" else Stop
             _judge_controlled_stop(outcome, stage, trace, paused_s, silent_s, kind)
         _judge_journal(outcome, stage, Completeness.COMPLETE, paused_s)
@@ -547,6 +552,138 @@ def polite_round(
         _judge_journal(outcome, stage, Completeness.COMPLETE, asked_s)
         _judge_replay(outcome, stage.journal)
     return outcome
+
+
+def signal_round(target: str, number: signal.Signals, setting: Setting, rng: random.Random, folder: Path) -> Outcome:
+    """A signal that can be caught, for the loop or the recorder alone: stop, then a journal that is complete."""
+    outcome = Outcome(f"{number.name} for the {target}")
+    with scene(setting, folder) as stage:
+        pids = stage.stream(rng)
+        asked_s = time.monotonic()
+        os.kill(pids[target], number)
+        _judge_exit(outcome, stage, stage.owner.ends(30.0), 1, f"interrupted by {number.name}")
+        trace = stage.rest()
+        _judge_steps(outcome, stage, trace, asked_s)
+        _judge_controlled_stop(outcome, stage, trace, asked_s, DRAIN_S if target == "recorder" else 0.0, Disconnect)
+        outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
+        _judge_journal(outcome, stage, Completeness.COMPLETE, asked_s)
+        _judge_all_recorded(outcome, stage, trace, stage.journal)
+        _judge_replay(outcome, stage.journal)
+    return outcome
+
+
+# -- what can happen to the file of a journal ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Blow:
+    """Something that happens to a journal while it is written.
+
+    Attributes:
+        name: for people.
+        strike: does it, given the journal and the recorder's process.
+        says: words on standard error.
+        ends: what the command's last line says of the journal.
+        left: what can be said of what the recorder has written; None if that lies elsewhere, and is complete.
+        full: the journal lies on a disk of its own, which is filled.
+    """
+
+    name: str
+    strike: Callable[[Path, int], None]
+    says: str
+    ends: str
+    left: Completeness | None
+    full: bool = False
+
+
+def _replace(path: Path, recorder: int) -> None:
+    other = path.with_name("other.mcap")
+    shutil.copy(path, other)
+    other.replace(path)
+
+
+def _no_more(path: Path, recorder: int) -> None:
+    """The system takes no more of this file from the recorder: as a disk that is broken, or full for all."""
+    import resource
+
+    room = path.stat().st_size + 2000
+    resource.prlimit(recorder, resource.RLIMIT_FSIZE, (room, room))
+
+
+def _fill(path: Path, recorder: int) -> None:
+    with contextlib.suppress(OSError), path.with_name("filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
+_GONE, _PART = "there is NO JOURNAL: ", "the journal is NOT COMPLETE: "
+BLOWS = (
+    Blow("removed", lambda path, recorder: path.unlink(), "was removed or renamed", _GONE, None),
+    Blow("replaced", _replace, "another file has taken the place", _PART, None),
+    Blow(
+        "cut",
+        lambda path, _: os.truncate(path, 3 * path.stat().st_size // 4),
+        "was cut to",
+        _PART,
+        Completeness.UNFINISHED,
+    ),
+    Blow("emptied", lambda path, _: os.truncate(path, 0), "was cut to 0 of", _PART, Completeness.UNFINISHED),
+    Blow("that takes no more", _no_more, "the journal cannot be written: ", _PART, Completeness.UNFINISHED),
+)
+FULL_DISK = Blow("on a full disk", _fill, "No space left on device", "; journal ", Completeness.COMPLETE, full=True)
+
+
+def file_round(blow: Blow, setting: Setting, rng: random.Random, folder: Path) -> Outcome:
+    """The journal goes away in mid-motion: a controlled stop, an exit code, and the truth about the file."""
+    outcome = Outcome(f"journal {blow.name}")
+    with contextlib.ExitStack() as stack:
+        disk = stack.enter_context(_small_disk(folder / "disk")) if blow.full else None
+        stage = stack.enter_context(scene(setting, folder, disk))
+        pids = stage.stream(rng)
+        copy = stage.journal.with_name("kept.mcap")
+        os.link(stage.journal, copy)
+        struck_s = time.monotonic()
+        blow.strike(stage.journal, pids["recorder"])
+        _judge_exit(outcome, stage, stage.owner.ends(30.0), 1, blow.says)
+        said = stage.owner.out.read_text().splitlines()[-1]
+        outcome.hold(blow.ends in said, f"the last line is {said!r}")
+        trace = stage.rest()
+        _judge_steps(outcome, stage, trace, struck_s)
+        pulse_s = trace.last_pulse_change_s(struck_s) - struck_s
+        bound_s = DRAIN_S + stage.facts.period_s + stage.stop_time_s + stage.slack_s(struck_s)
+        outcome.within("last pulse after the blow, s", pulse_s, bound_s)
+        outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
+        verdict = verify(copy)
+        outcome.hold(verdict.completeness is (blow.left or Completeness.COMPLETE), f"the journal is {verdict.text}")
+        if verdict.completeness is Completeness.COMPLETE:
+            _judge_all_recorded(outcome, stage, trace, copy)
+            asked = [r.t_s for r in _ticks(copy) if any(isinstance(q, Disconnect) for q in r.requests)]
+            outcome.within("stop asked for after the blow, s", asked[0] - struck_s, DRAIN_S + 0.1)
+        else:
+            last_s = max((record.t_s for record in _ticks(copy)), default=struck_s)
+            outcome.numbers["motion after the last tick that can be read, s"] = struck_s + pulse_s - last_s
+        if verdict.ticks:
+            _judge_replay(outcome, copy)
+    return outcome
+
+
+@contextlib.contextmanager
+def _small_disk(folder: Path) -> Iterator[Path]:
+    """A file system of its own; needs the right to mount one."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def _judge_all_recorded(outcome: Outcome, stage: Scene, trace: Trace, journal: Path) -> None:
+    """The arm was sent nothing that the journal does not have: its last pulse is of a command that stands there."""
+    sent = [record.t_s for record in _ticks(journal) if record.sent is not None]
+    late_s = trace.last_pulse_change_s(sent[-1]) - sent[-1]
+    allowed_s = stage.facts.end_time_s + stage.slack_s(sent[-1])
+    outcome.within("last pulse after the last command that was recorded, s", late_s, allowed_s)
 
 
 def _ticks(journal: Path) -> Iterator[TickRecord]:

@@ -60,6 +60,7 @@ def write_parts(session: Session, path: Path, parts: int, *, every: int = 1) -> 
         else:
             journal.tick(record)
         if (number + 1) % -(-len(records) // parts) == 0 and number + 1 < len(records):
-            journal = journal.continue_in(paths[journal.session.part + 1], record.t_s)
+            full, journal = journal, journal.continue_in(paths[journal.session.part + 1], record.t_s)
+            full.close()
     journal.end(EndKind.CLOSED, "disconnected", records[-1].t_s)
     return paths

@@ -541,7 +541,8 @@ class _Session:
             lambda: self._owner_dead,
             lambda: self._recorder_dead,
             self._mailbox.age_s,
-            self._ring.reader_age_s,
+            lambda: self._ring.unkept * self._life._rig.period_s,
+            lambda: self._ring.trouble,
         )
         self._encode = msgspec.msgpack.Encoder().encode
         self._wire, self._samples = self._world.wire_judge(), SampleJudge(facts)
