@@ -48,7 +48,7 @@ class KeptLeases:
     def __init__(self, path: Path | None, *, expected: bool, now_epoch_s: float, say: Callable[[str], None]) -> None:
         self._path, self._say = path, say
         self._failed = False
-        self._written: Mapping[str, Keepsake] | None = None
+        self._written: object = None
         self.found: Mapping[str, Keepsake] = MappingProxyType({})
         """What is left of what was kept, by arm."""
         if path is None:
@@ -73,10 +73,18 @@ class KeptLeases:
         gone_s = max(0.0, now_epoch_s - file.seen_epoch_s)
         return {arm: kept.later(gone_s) for arm, kept in file.arms.items()}
 
-    def keep(self, arms: Mapping[str, Keepsake], now_epoch_s: float) -> None:
-        """This is so now. What cannot be written is told once; the server goes on without."""
-        # Only what somebody has grows older.
-        if self._path is None or arms == self._written:
+    def keep(self, arms: Mapping[str, Keepsake], now_epoch_s: float, *, aged: bool = False) -> None:
+        """This is so now. What cannot be written is told once; the server goes on without.
+
+        Args:
+            arms: all of the lab.
+            now_epoch_s: seconds since 1970-01-01 UTC.
+            aged: write also what has only grown older, which is what somebody has; else nobody who keeps asking for
+                something keeps the disk busy.
+        """
+        timeless = {arm: (kept.epoch, kept.frozen, kept.latched, _whose(kept)) for arm, kept in arms.items()}
+        held = any(kept.holder is not None for kept in arms.values())
+        if self._path is None or (timeless == self._written and not (aged and held)):
             return
         part = self._path.with_suffix(".part")
         try:
@@ -89,4 +97,8 @@ class KeptLeases:
                 self._say(f"{self._path} cannot be written ({error}): after a restart whoever asks first gets an arm")
             self._failed = True
         else:
-            self._failed, self._written = False, dict(arms)
+            self._failed, self._written = False, timeless
+
+
+def _whose(kept: Keepsake) -> tuple[str, bool]:
+    return ("", False) if kept.holder is None else (kept.holder.user, kept.holder.must_park)

@@ -246,7 +246,7 @@ class RunningLab:
                 desk.look_round(now_s)
             self._keep_books(lambda: self._audit.tick(_now()))
             self._refresh_calendar()
-            self.keep_leases()
+            self.keep_leases(aged=True)
             if now_s - tidied_s > TIDY_EVERY_S:
                 tidied_s = now_s
                 await self.tidy(time.time())
@@ -343,10 +343,11 @@ class RunningLab:
         self.bookings.dismiss(arm, user, time.time())
         self._refresh_calendar()
 
-    def keep_leases(self) -> None:
-        """Write down who has which arm."""
+    def keep_leases(self, *, aged: bool = False) -> None:
+        """Write down who has which arm, where that has changed; with `aged` also that it is so still."""
         now_s = time.monotonic()
-        self._leases.keep({arm: desk.lease.keepsake(now_s) for arm, desk in self.desks.items()}, time.time())
+        kept = {arm: desk.lease.keepsake(now_s) for arm, desk in self.desks.items()}
+        self._leases.keep(kept, time.time(), aged=aged)
 
     def set_condition(self, arm: str, condition: Condition, reason: str) -> None:
         """How the arm is, for the calendar."""

@@ -288,10 +288,16 @@ def test_what_nobody_has_is_not_written_again_and_again(folder: Folder) -> None:
     kept, free = folder.open(0.0, expected=False), {"lynx6": Keepsake(epoch=7)}
     kept.keep(free, 1.0)
     folder.path.unlink()
-    kept.keep(free, 2.0)
+    kept.keep(free, 2.0, aged=True)
     assert not folder.path.exists()
-    kept.keep({"lynx6": _driven().keepsake(DIED_S)}, 3.0)
-    assert folder.path.exists()
+    lease = _driven()
+    kept.keep({"lynx6": lease.keepsake(DIED_S)}, 3.0)
+    folder.path.unlink()
+    lease.claim(BOB, DIED_S, PARKED, wait=True)
+    kept.keep({"lynx6": lease.keepsake(DIED_S + 0.1)}, 3.1)
+    assert not folder.path.exists(), "who stands in the queue is not kept"
+    kept.keep({"lynx6": lease.keepsake(DIED_S + 1.0)}, 4.0, aged=True)
+    assert folder.path.exists(), "what somebody has grows older"
 
 
 def test_whatever_changes_a_lease_is_a_change_that_is_told() -> None:
