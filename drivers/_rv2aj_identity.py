@@ -6,6 +6,7 @@ base that were set for this arm. (The language of its statements has to be the s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -17,9 +18,11 @@ from hil.errors import ControllerError
 
 PARAMETERS: Mapping[str, str] = MappingProxyType({"MEJAR": "joint range", "MEXTL": "tool", "MEXBS": "base"})
 LONGEST_VALUE = 160
+READINGS = 4
+"""So often at most it is asked until everything was said twice alike, or as it is expected."""
 
-Told = dict[str, str]
-"""What a controller told of itself: by what it is called in a message, its text."""
+Facts = dict[str, str]
+"""What a controller says of itself: by what it is about, in words for a person."""
 
 
 class SameController:
@@ -31,48 +34,60 @@ class SameController:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._first: Told | None = None
+        self._known: Facts = {}
 
     def check(self, found: Identity) -> Talk[None]:
-        """Ask for what tells controllers apart, and compare it with the first connection's.
+        """Ask for what tells controllers apart, and compare it with what was said before.
 
-        Moves nothing and changes nothing. One garbled digit looks like another controller: what differs is asked again.
+        Moves nothing and changes nothing. One garbled digit looks like another controller: only what was said twice
+        alike counts, or what is as it was. What cannot be read is unknown, not different.
 
         Raises:
             ControllerError: it is another one, or it is set up otherwise.
         """
-        told = {**_called(found), **(yield from _parameters())}
-        if self._first is None:
-            self._first = told
-            return
-        if not self._differing(told):
-            return
-        called = _called(decode_identity((yield from need(HELLO)).data))
-        again = {**called, **(yield from _parameters())}
-        differing = [what for what in self._differing(again) if again[what] == told.get(what)]
+        facts = yield from _ask(found, self._known)
+        known = self._known
+        differing = [
+            f"{what} is {now}, was {known[what]}" for what, now in facts.items() if known.get(what, now) != now
+        ]
         if differing:
             raise ControllerError(
-                f"{self._name}: another controller answers than at the first connection of this session, or it was set "
-                f"up anew: {'; '.join(self._words(what, again[what]) for what in differing)}. Connect the first one "
-                "again, or end this session and begin a new one"
+                f"{self._name}: another controller answers than at the first connection of this session, or "
+                f"somebody has set it up anew: {'; '.join(differing)}. Connect the first one again, or end this "
+                "session and begin another"
             )
-
-    def _differing(self, told: Told) -> list[str]:
-        """What both told, and not alike."""
-        assert self._first is not None
-        return [what for what, text in told.items() if self._first.get(what, text) != text]
-
-    def _words(self, what: str, now: str) -> str:
-        assert self._first is not None
-        return f"{what} is {now}, was {self._first[what]}"
+        self._known = {**known, **facts}
 
 
-def _called(found: Identity) -> Told:
+def _ask(found: Identity, expected: Facts) -> Talk[Facts]:
+    """Everything that was said twice alike, or as expected."""
+    facts: Facts = {}
+    said: Counter[tuple[str, str]] = Counter()
+    called, asked = _called(found), set(PARAMETERS)
+    for _ in range(READINGS):
+        values = yield from _parameters(asked)
+        said.update({**called, **values}.items())
+        for (what, text), times in said.items():
+            if times > 1 or expected.get(what) == text:
+                facts[what] = text
+        # One that is refused is not there; it is not asked for again.
+        asked = {name for name in asked if f"{PARAMETERS[name]} ({name})" in values}
+        asked -= {name for name in asked if f"{PARAMETERS[name]} ({name})" in facts}
+        if called.keys() <= facts.keys():
+            called = {}
+        if not asked and not called:
+            break
+        if called:
+            called = _called(decode_identity((yield from need(HELLO)).data))
+    return facts
+
+
+def _called(found: Identity) -> Facts:
     return {
         "robot": found.robot,
         "controller": found.controller,
         "version": found.version,
-        "version's date": found.date,
+        "date of the version": found.date,
         "language of its texts": found.texts,
         "extension of program files": found.extension,
         "number of tasks": str(found.tasks),
@@ -80,14 +95,15 @@ def _called(found: Identity) -> Told:
     }
 
 
-def _parameters() -> Talk[Told]:
+def _parameters(names: set[str]) -> Talk[Facts]:
     """Their values; one that the controller does not show is left out."""
-    told: Told = {}
-    for name, what in PARAMETERS.items():
+    facts: Facts = {}
+    for name in sorted(names):
         reply, _ = yield from attempt(Ask(f"PAR{name}", _value_of(name), LONGEST_VALUE))
         if reply.accepted:
-            told[f"{what} ({name})"] = ", ".join(part.strip() for part in reply.data.split(";")[1].split(","))
-    return told
+            value = reply.data.split(";")[1]
+            facts[f"{PARAMETERS[name]} ({name})"] = ", ".join(part.strip() for part in value.split(","))
+    return facts
 
 
 def _value_of(name: str) -> Check:

@@ -29,6 +29,7 @@ from drivers._rv2aj_codec import (
 )
 from drivers._rv2aj_hello import greet, refuse_silence
 from drivers._rv2aj_identity import SameController
+from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_line import Ask, Heard, Line
 from drivers._rv2aj_pose import distance_mm, pose
 from drivers._rv2aj_programs import (
@@ -63,7 +64,6 @@ from hil.link import ArmLink, BytePort
 from hil.types import (
     Command,
     EnergiseCommand,
-    InputState,
     JointCommand,
     LineAccount,
     LinkPhase,
@@ -84,9 +84,7 @@ __all__ = [
 ]
 
 STATUS_PERIOD_S = 0.5
-INPUT_PERIOD_S = 0.75
-INPUT_BITS = 16
-LOOK_S = 1.0
+LOOK_S = 0.5
 """However long something else takes, the joints are looked at as often as this."""
 STANDS_DEG = 1.0
 TOOL_MM = 1.0
@@ -121,7 +119,7 @@ class Rv2ajDriver:
         self._bounds = tuple(zip(lower.tolist(), upper.tolist(), strict=True))
         self._line: Line | None = None
         self._token = 0
-        self._watched: tuple[int, ...] = ()
+        self._inputs = Inputs()
         self._same = SameController(self._name)
         self._forget()
 
@@ -147,7 +145,7 @@ class Rv2ajDriver:
         self._halting = self._stop_owed = False
         self._targets, self._since = Targets(self._settings), Since()
         self._left_s = self._began_s = float("-inf")
-        self._words: dict[int, tuple[float, int]] = {}
+        self._inputs.forget()
 
     # -- the link ----------------------------------------------------------------------------------------
 
@@ -221,8 +219,7 @@ class Rv2ajDriver:
 
     def watch_inputs(self, signals: Sequence[int]) -> None:
         """Read these inputs from now on, sixteen at a time, between the looks at the joints."""
-        self._watched = tuple(sorted(signals))
-        self._words = {}
+        self._inputs.watch(signals)
 
     def throw_away(self) -> None:
         """Forget the target that has not left yet; the arm ends the move that it was given before."""
@@ -294,19 +291,12 @@ class Rv2ajDriver:
             missed_replies=0 if self._line is None else self._line.missed,
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
-            inputs=self._inputs(),
+            inputs=self._inputs.state(),
             line=self._account(),
         )
 
     def _account(self) -> LineAccount:
         return LineAccount() if self._line is None else self._line.account(self._believed.at_s)
-
-    def _inputs(self) -> InputState | None:
-        """What was read of the inputs that are watched; None until all of them were."""
-        if not self._watched or any(_block(signal) not in self._words for signal in self._watched):
-            return None
-        values = tuple([(n, self._words[_block(n)][1] >> n % INPUT_BITS & 1) for n in self._watched])
-        return InputState(t_s=min(at_s for at_s, _ in self._words.values()), values=values)
 
     def _refuse_stale_target(self) -> None:
         """A target that could not be sent while the motion went on must not set the arm moving after it."""
@@ -692,19 +682,13 @@ class Rv2ajDriver:
                 if self._trouble_in(decode_status(heard.reply.data)):
                     # A garbled digit looks like a key that was turned: it counts when it is there twice.
                     yield from self._ask_status()
-        elif (block := self._block_due()) is not None:
+        elif (block := self._inputs.block_due(self._now_s)) is not None:
             heard = yield Ask(f"IN{block}", decode_inputs, INPUT_REPLY)
             if heard is not None and heard.reply is not None and heard.reply.accepted:
-                self._words[block] = (heard.arrived_s, decode_inputs(heard.reply.data))
+                self._inputs.note(block, decode_inputs(heard.reply.data), heard.arrived_s)
         else:
             yield from self._look_at_joints()
         self._next_look_s = self._now_s + SPACING_S
-
-    def _block_due(self) -> int | None:
-        """The sixteen inputs, named by the first, that were not looked at for longest, if it is time."""
-        blocks = {_block(signal) for signal in self._watched}
-        read_s, block = min(((self._words.get(b, (float("-inf"), 0))[0], b) for b in blocks), default=(self._now_s, 0))
-        return block if self._now_s - read_s >= INPUT_PERIOD_S else None
 
     def _look_at_joints(self) -> Talk[None]:
         heard = yield _LOOK
@@ -774,10 +758,6 @@ class Rv2ajDriver:
                 raise ControllerError(
                     f"{self._name}: the controller does not come to rest {HALT_S:g} s after STOP{why}"
                 )
-
-
-def _block(signal: int) -> int:
-    return signal - signal % INPUT_BITS
 
 
 def _with_letter(standing: tuple[int, int]) -> tuple[int, str]:
