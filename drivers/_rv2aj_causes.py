@@ -8,6 +8,10 @@ from hil.types import LineAccount
 
 HELD_UP_S = 0.5
 """Less of it explains nothing."""
+SILENT_S = 1.0
+"""An answer that is late for longer is called silence."""
+
+_SLOW = "look at the adapter, and at what else the controller is asked"
 
 
 class Facts(NamedTuple):
@@ -50,8 +54,10 @@ def explain_wait(facts: Facts) -> str:
             f"{facts.noise_bytes} bytes without meaning came instead of answers: look at the cable and at what lies "
             "beside it, and whether the line is set the same at both ends"
         )
-    if facts.silent_s:
+    if facts.silent_s > SILENT_S:
         return f"the controller has been silent for {facts.silent_s:.1f} s: look at its power and at the cable"
+    if facts.silent_s:
+        return f"an answer is {facts.silent_s:.1f} s late by now, and has not come: {_SLOW}"
     if facts.busy:
         return f"the controller is busy: {facts.busy}"
     if facts.short is not None:
@@ -61,10 +67,7 @@ def explain_wait(facts: Facts) -> str:
             "holds it, and at its load"
         )
     if facts.late[0]:
-        return (
-            f"answers came late, the last by {facts.late[1]:.1f} s: look at the adapter, and at what else asks the "
-            "controller"
-        )
+        return f"answers came late, the last by {facts.late[1]:.1f} s: {_SLOW}"
     if facts.lost:
         return f"{facts.lost} answers were lost on the line: look at the cable and at what lies beside it"
     if facts.moving:

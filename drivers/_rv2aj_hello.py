@@ -76,11 +76,11 @@ def _nobody(line: Line, now_s: float) -> HilError:
 
 
 def _no_more(line: Line, now_s: float) -> HilError:
-    name, account = line.settings.port_url, line.account(None)
+    name = line.settings.port_url
     if line.noisy:
         return ControllerError(
             f"{name}: the controller's answers have stopped, and bytes without meaning come instead "
-            f"({account.noise_bytes} so far, last {line.noise[:40]!r}): look at the cable and at what lies beside it",
+            f"(the last {line.noise[:40]!r}): look at the cable and at what lies beside it",
             line.noise.encode("latin-1"),
         )
     return LinkTimeout(

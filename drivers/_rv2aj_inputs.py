@@ -16,6 +16,7 @@ class Inputs:
     def __init__(self) -> None:
         self._watched: tuple[int, ...] = ()
         self._words: dict[int, tuple[float, int]] = {}
+        self._asked_s: dict[int, float] = {}
 
     def watch(self, signals: Sequence[int]) -> None:
         """Read these from now on, and no others."""
@@ -24,13 +25,17 @@ class Inputs:
 
     def forget(self) -> None:
         """What was read counts no more; what is watched stays."""
-        self._words = {}
+        self._words, self._asked_s = {}, {}
 
     def block_due(self, now_s: float) -> int | None:
-        """The sixteen, named by the first, that were not looked at for longest, if it is time."""
+        """The sixteen, named by the first, that were not asked for for longest, if it is time."""
         blocks = {_block(signal) for signal in self._watched}
-        read_s, block = min(((self._words.get(b, (float("-inf"), 0))[0], b) for b in blocks), default=(now_s, 0))
-        return block if now_s - read_s >= INPUT_PERIOD_S else None
+        asked_s, block = min(((self._asked_s.get(b, float("-inf")), b) for b in blocks), default=(now_s, 0))
+        return block if now_s - asked_s >= INPUT_PERIOD_S else None
+
+    def asked(self, block: int, now_s: float) -> None:
+        """Sixteen were asked for, whether or not they answered."""
+        self._asked_s[block] = now_s
 
     def note(self, block: int, word: int, at_s: float) -> None:
         """Sixteen were read."""

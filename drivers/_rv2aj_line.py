@@ -142,7 +142,8 @@ class Line:
     @property
     def noisy(self) -> bool:
         """Since the question that waits was sent, bytes have come that do not answer it."""
-        return bool(self._data) or (bool(self._due) and self._noise_s >= self._due[0].arrived_s)
+        rubbish = bool(self._data) and self._data[:1] not in b"qQ"
+        return rubbish or (bool(self._due) and self._noise_s >= self._due[0].arrived_s)
 
     def account(self, believed_s: float | None) -> LineAccount:
         """What was counted so far; `believed_s` is when the newest report was asked for that was believed."""

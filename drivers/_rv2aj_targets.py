@@ -16,6 +16,8 @@ ARRIVED_DEG = 0.05
 """An arm that is seen this near its target has arrived."""
 RESTS_DEG = 1.0
 """One that rests has also arrived this near: gravity and loads hold an axis off its target."""
+STARTING = 0.5
+"""Send periods that starting our program may take on top."""
 GAP_S = 0.1
 """Longer from one look to the next, and the loop itself was held up."""
 
@@ -30,6 +32,7 @@ class Targets:
         wanted: the newest target; None if there is none.
         sent: the last one that the controller took; None before the first and after a stop.
         perhaps: one whose answer is lost: whether the controller has taken it shows by where the arm comes to rest.
+        telling: one that the controller is being told now: its answer says what becomes of it.
         sent_s: when `sent` left.
         busy_since_s: since when the controller has refused to begin it because it is busy.
         held_up_s: for how long the loop was held up, all in all.
@@ -40,6 +43,7 @@ class Targets:
         self.wanted: Degrees | None = None
         self.sent: Degrees | None = None
         self.perhaps: Degrees | None = None
+        self.telling: Degrees | None = None
         self.sent_s = self._told_s = self._rests_by_s = float("-inf")
         self.busy_since_s: float | None = None
         self.held_up_s = 0.0
@@ -72,12 +76,18 @@ class Targets:
         return self._waiting_s is not None and self._waited_s(self._waiting_s) > self.late_s
 
     @property
+    def stale_s(self) -> float:
+        """How old what is wanted may become; longer where our program has to be started anew for the first target."""
+        starting = self.sent is None and self._settings.way is not Way.SEGMENTS
+        return self.late_s + (STARTING * self._settings.send_period_s if starting else 0.0)
+
+    @property
     def stale(self) -> bool:
         """The motion is over, and its last target has not been sent: it must not set the arm moving any more."""
-        if not self.unsent:
+        if not self.unsent or self.wanted == self.telling:
             return False
         awaited = self._settings.way is Way.SEGMENTS and self.wanted == self.perhaps
-        return self._attended_s - max(self._wanted_at_s, self._perhaps_by_s if awaited else 0.0) > self.late_s
+        return self._attended_s - max(self._wanted_at_s, self._perhaps_by_s if awaited else 0.0) > self.stale_s
 
     @property
     def _perhaps_by_s(self) -> float:
@@ -109,7 +119,7 @@ class Targets:
 
     def halt(self) -> None:
         """The controller has been stopped, and its slots reset: nothing of what it was told counts any more."""
-        self.sent = self.perhaps = None
+        self.sent = self.perhaps = self.telling = None
         self.sent_s = self._sent_at_s = float("-inf")
 
     def due(self, now_s: float) -> bool:
@@ -119,7 +129,7 @@ class Targets:
 
     def fresh(self, now_s: float) -> bool:
         """What is wanted was asked for lately."""
-        return self.wanted is not None and now_s - self._renewed_s <= self.late_s
+        return self.wanted is not None and now_s - self._renewed_s <= self.stale_s
 
     def near(self, now_s: float) -> bool:
         """A look begun now would hold up the next one."""
@@ -134,12 +144,13 @@ class Targets:
         self._expect_rest(target, now_s, here)
         self.sent, self.sent_s, self._told_s = target, began_s, now_s
         self._sent_at_s = self._attended_s - (now_s - began_s)
-        self.perhaps = self.busy_since_s = None
+        self.perhaps = self.telling = self.busy_since_s = None
         self._waiting_s = self._attended_s if self.unsent else None
 
     def told_perhaps(self, target: Degrees, began_s: float, now_s: float, here: Degrees) -> None:
         """It was sent, and what became of it is not known."""
         self._expect_rest(target, now_s, here)
+        self.telling = None
         self.perhaps, self._perhaps_from, self._perhaps_s = target, here, began_s
 
     def took_perhaps(self, here: Degrees) -> None:

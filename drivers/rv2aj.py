@@ -86,6 +86,8 @@ __all__ = [
 STATUS_PERIOD_S = 0.5
 LOOK_S = 0.5
 """However long something else takes, the joints are looked at as often as this."""
+OLD_S = 1.0
+"""Older than this, where the arm is comes before where it has to go."""
 STANDS_DEG = 1.0
 TOOL_MM = 1.0
 HALT_S = 3.0
@@ -302,7 +304,7 @@ class Rv2ajDriver:
         """A target that could not be sent while the motion went on must not set the arm moving after it."""
         if self._targets.stale and self._trouble is None:
             raise ControllerError(
-                f"{self._name}: the last target could not be sent for {self._targets.late_s:g} s and is thrown away; "
+                f"{self._name}: the last target could not be sent for {self._targets.stale_s:g} s and is thrown away; "
                 f"the arm stands short of it: {self._why()}; connect again"
             )
 
@@ -584,7 +586,9 @@ class Rv2ajDriver:
         return not segments or targets.arrived(self._believed)
 
     def _next_target_near(self) -> bool:
-        """A look begun now would hold up the next target."""
+        """A look begun now would hold up the next target; what is known must not grow too old for that, though."""
+        if self._now_s - (self._believed.at_s or self._now_s) > OLD_S:
+            return False
         if self._settings.way is Way.SEGMENTS and not self._targets.arrived(self._believed):
             return False
         return self._targets.near(self._now_s)
@@ -625,6 +629,7 @@ class Rv2ajDriver:
 
     def _tell(self, target: tuple[float, ...], ask: Ask) -> Talk[bool]:
         """True once it is accepted; a target may be told twice, so one without an answer is told again."""
+        self._targets.telling = target
         heard = yield ask
         self._began_s = self._left_s
         if heard is None or heard.reply is None:
@@ -645,10 +650,12 @@ class Rv2ajDriver:
         targets = self._targets
         if not targets.fresh(self._now_s):
             return False
+        targets.telling = target
         heard = yield Ask("EXECMOV JT", length=PLAIN_REPLY, spaced=False)
         if heard is None or heard.reply is None:
             targets.told_perhaps(target, self._began_s, self._now_s, self._believed.degrees)
             return False
+        targets.telling = None
         if heard.reply.error == BUSY:
             # It still moves, or stands within its own window: look again, but not for ever.
             targets.busy_since_s = self._now_s if targets.busy_since_s is None else targets.busy_since_s
@@ -677,13 +684,15 @@ class Rv2ajDriver:
         """Where the arm is; now and then how the controller is."""
         if self._now_s - self._status_s >= STATUS_PERIOD_S:
             heard = yield _STATUS
-            if heard is not None and heard.reply is not None and heard.reply.accepted:
-                self._status_s = self._now_s
-                if self._trouble_in(decode_status(heard.reply.data)):
-                    # A garbled digit looks like a key that was turned: it counts when it is there twice.
-                    yield from self._ask_status()
+            # Asked is enough: what is lost again and again must not keep the joints from being looked at.
+            self._status_s = self._now_s
+            status = None if heard is None or heard.reply is None or not heard.reply.accepted else heard.reply.data
+            if status is not None and self._trouble_in(decode_status(status)):
+                # A garbled digit looks like a key that was turned: it counts when it is there twice.
+                yield from self._ask_status()
         elif (block := self._inputs.block_due(self._now_s)) is not None:
             heard = yield Ask(f"IN{block}", decode_inputs, INPUT_REPLY)
+            self._inputs.asked(block, self._now_s)
             if heard is not None and heard.reply is not None and heard.reply.accepted:
                 self._inputs.note(block, decode_inputs(heard.reply.data), heard.arrived_s)
         else:
