@@ -23,11 +23,13 @@ class Believed:
     Attributes:
         joints: the newest report that is believed; its time is when its question reached the controller.
         degrees: the same in degrees, empty before the first.
+        moved: the arm was on its way at some time since that report.
     """
 
     def __init__(self, settings: Rv2ajSettings) -> None:
         self.joints: JointState | None = None
         self.degrees: tuple[float, ...] = ()
+        self.moved = False
         self._reach = (settings.ceiling / DEG * BEYOND).tolist()
         self._doubtful: tuple[float, ...] | None = None
         self._before_s: float | None = None
@@ -43,8 +45,9 @@ class Believed:
         The line carries no check sum: a digit lost on the way makes a number that looks right.
         """
         seen = found.joints_deg
+        self.moved |= moving
         if self.joints is not None:
-            way_s = at_s - self.joints.t_s if moving else 0.0
+            way_s = at_s - self.joints.t_s if self.moved else 0.0
             near = all(
                 abs(a - b) <= speed * way_s + REST_DEG
                 for a, b, speed in zip(seen, self.degrees, self._reach, strict=True)
@@ -52,7 +55,7 @@ class Believed:
             if not near and not (self._doubtful is not None and _within(seen, self._doubtful, REST_DEG)):
                 self._doubtful = seen
                 return
-        self._doubtful = None
+        self._doubtful, self.moved = None, moving
         alike = self.joints is not None and _within(seen, self.degrees, REPORT_DEG + 1e-9)
         self._before_s = self.at_s if alike else None
         self.degrees = seen

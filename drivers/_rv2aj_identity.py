@@ -7,7 +7,7 @@ base that were set for this arm. (The language of its statements has to be the s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from drivers._rv2aj_codec import Identity, decode_identity
@@ -63,21 +63,18 @@ def _ask(found: Identity, expected: Facts) -> Talk[Facts]:
     """Everything that was said twice alike, or as expected."""
     facts: Facts = {}
     said: Counter[tuple[str, str]] = Counter()
-    called, asked = _called(found), set(PARAMETERS)
+    called, names = _called(found), list(PARAMETERS)
     for _ in range(READINGS):
-        values = yield from _parameters(asked)
+        values = yield from _parameters(names)
         said.update({**called, **values}.items())
-        for (what, text), times in said.items():
-            if times > 1 or expected.get(what) == text:
-                facts[what] = text
-        # One that is refused is not there; it is not asked for again.
-        asked = {name for name in asked if f"{PARAMETERS[name]} ({name})" in values}
-        asked -= {name for name in asked if f"{PARAMETERS[name]} ({name})" in facts}
+        facts.update(fact for fact, times in said.items() if times > 1 or expected.get(fact[0]) == fact[1])
+        # One that is refused is not there, and is not asked for again.
+        names = [name for name in names if _title(name) in values and _title(name) not in facts]
         if called.keys() <= facts.keys():
             called = {}
-        if not asked and not called:
-            break
-        if called:
+            if not names:
+                break
+        else:
             called = _called(decode_identity((yield from need(HELLO)).data))
     return facts
 
@@ -95,15 +92,18 @@ def _called(found: Identity) -> Facts:
     }
 
 
-def _parameters(names: set[str]) -> Talk[Facts]:
+def _parameters(names: Sequence[str]) -> Talk[Facts]:
     """Their values; one that the controller does not show is left out."""
     facts: Facts = {}
-    for name in sorted(names):
+    for name in names:
         reply, _ = yield from attempt(Ask(f"PAR{name}", _value_of(name), LONGEST_VALUE))
         if reply.accepted:
-            value = reply.data.split(";")[1]
-            facts[f"{PARAMETERS[name]} ({name})"] = ", ".join(part.strip() for part in value.split(","))
+            facts[_title(name)] = ", ".join(part.strip() for part in reply.data.split(";")[1].split(","))
     return facts
+
+
+def _title(name: str) -> str:
+    return f"{PARAMETERS[name]} ({name})"
 
 
 def _value_of(name: str) -> Check:

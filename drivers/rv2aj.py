@@ -84,7 +84,7 @@ __all__ = [
 ]
 
 STATUS_PERIOD_S = 0.5
-LOOK_S = 0.5
+LOOK_S = 0.8
 """However long something else takes, the joints are looked at as often as this."""
 OLD_S = 1.0
 """Older than this, where the arm is comes before where it has to go."""
@@ -96,6 +96,7 @@ BUSY_S = 5.0
 TAKING_TURNS = 16
 
 _LOOK: Final = Ask("JPOSF", decode_joints, JOINT_REPLY)
+_LOOK_BETWEEN: Final = _LOOK._replace(spaced=False)
 _STATUS: Final = Ask("DSTATE", decode_status, STATUS_REPLY)
 _ALARM: Final = Ask("ERROR", decode_alarm, 12)
 
@@ -146,7 +147,7 @@ class Rv2ajDriver:
         self._suspicious = False
         self._halting = self._stop_owed = False
         self._targets, self._since = Targets(self._settings), Since()
-        self._left_s = self._began_s = float("-inf")
+        self._left_s = self._began_s = self._looked_s = float("-inf")
         self._inputs.forget()
 
     # -- the link ----------------------------------------------------------------------------------------
@@ -459,16 +460,14 @@ class Rv2ajDriver:
     def _looking(self, talk: Talk[T]) -> Talk[T]:
         """A long conversation with looks at the joints between its questions, so that what is known stays young."""
         heard: Heard | None = None
-        looked_s = self._now_s
         while True:
             try:
                 asked = talk.send(heard)
             except StopIteration as done:
                 result: T = done.value
                 return result
-            if asked is not None and self._now_s - max(looked_s, self._believed.at_s or looked_s) > LOOK_S:
-                looked_s = self._now_s
-                yield from self._look_at_joints()
+            if asked is not None and self._now_s - self._looked_s > LOOK_S:
+                yield from self._look_at_joints(_LOOK_BETWEEN)
             heard = yield asked
 
     # -- connecting ----------------------------------------------------------------------------------------
@@ -513,6 +512,7 @@ class Rv2ajDriver:
 
     def _first_position(self) -> Talk[None]:
         """The joints, twice over: as such, and as the pose that the controller makes of them."""
+        self._looked_s = self._now_s
         reply, arrived_s = yield from attempt(_LOOK)
         if not reply.accepted:
             raise RequestRefusedError("JPOSF", reply)
@@ -587,7 +587,7 @@ class Rv2ajDriver:
 
     def _next_target_near(self) -> bool:
         """A look begun now would hold up the next target; what is known must not grow too old for that, though."""
-        if self._now_s - (self._believed.at_s or self._now_s) > OLD_S:
+        if self._age_s() > OLD_S:
             return False
         if self._settings.way is Way.SEGMENTS and not self._targets.arrived(self._believed):
             return False
@@ -682,7 +682,9 @@ class Rv2ajDriver:
 
     def _look(self) -> Talk[None]:
         """Where the arm is; now and then how the controller is."""
-        if self._now_s - self._status_s >= STATUS_PERIOD_S:
+        if self._age_s() > LOOK_S and self._now_s - self._looked_s > LOOK_S:
+            yield from self._look_at_joints()
+        elif self._now_s - self._status_s >= STATUS_PERIOD_S:
             heard = yield _STATUS
             # Asked is enough: what is lost again and again must not keep the joints from being looked at.
             self._status_s = self._now_s
@@ -699,8 +701,13 @@ class Rv2ajDriver:
             yield from self._look_at_joints()
         self._next_look_s = self._now_s + SPACING_S
 
-    def _look_at_joints(self) -> Talk[None]:
-        heard = yield _LOOK
+    def _age_s(self) -> float:
+        """How old is what is known of the joints."""
+        return self._now_s - (self._believed.at_s or self._now_s)
+
+    def _look_at_joints(self, ask: Ask = _LOOK) -> Talk[None]:
+        self._looked_s = self._now_s
+        heard = yield ask
         if heard is not None and heard.reply is not None and heard.reply.accepted:
             moving = self._halting or self._targets.moving(self._believed)
             self._believed.take(decode_joints(heard.reply.data), heard.arrived_s, moving=moving)
@@ -749,6 +756,7 @@ class Rv2ajDriver:
             self._stop_owed = False
         yield from self._reset_slots()
         self._halting = self._program_runs = False
+        self._believed.moved = True
         self._targets.halt()
 
     def _reset_slots(self) -> Talk[None]:

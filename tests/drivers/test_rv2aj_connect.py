@@ -24,7 +24,8 @@ def refusal(bench: Bench) -> HilError:
 def test_connecting_asks_and_moves_nothing_and_takes_no_right() -> None:
     bench = Bench()
     state = bench.connect()
-    who = ["OPEN=HIL", "PARRLNG", "PARMEJAR", "PARMEXTL", "PARMEXBS"]
+    parameters = ["PARMEJAR", "PARMEXTL", "PARMEXBS"]
+    who = ["OPEN=HIL", "PARRLNG", *parameters, "OPEN=HIL", *parameters]
     assert bench.port.commands() == [*who, "STATE", "STPSIG", "ERROR", "JPOSF", "PPOSF"]
     assert state.identity == "RV-2AJ on a CRn-5xx, Ver.J4"
     assert state.known == (False,) * 5
