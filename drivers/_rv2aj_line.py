@@ -24,8 +24,9 @@ NO_PARAMETER = 7080
 QUIET_S = 0.15
 """Silence after which what a former client left on the line is over; and from rubbish to the question about it."""
 CHATTER_S = 1.0
-AGAIN_S = 0.4
+AGAIN_S = 0.2
 """How much longer each further question waits that asks whether an answer is lost."""
+MISSED_S = 0.4
 STALE_S = 3.0
 """A line that has not ended by then is no reply."""
 
@@ -132,7 +133,7 @@ class Line:
         """Consecutive questions without an answer, as many as there would be at an even pace."""
         overdue_s = self._overdue_s()
         since_s = self._stalled_s if overdue_s is None else overdue_s
-        return 0 if since_s is None else 1 + int((self._looked_s - since_s) / AGAIN_S)
+        return 0 if since_s is None else 1 + int((self._looked_s - since_s) / MISSED_S)
 
     @property
     def noise(self) -> str:
