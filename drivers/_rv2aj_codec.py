@@ -148,6 +148,8 @@ class Identity(NamedTuple):
         extension: of program files.
         tasks: how many slots run programs; the one behind them edits.
         joint_axes: bit per joint, J1 lowest.
+        date: of its software.
+        texts: language of its own texts, ENG or JPN.
     """
 
     robot: str
@@ -156,6 +158,8 @@ class Identity(NamedTuple):
     extension: str
     tasks: int
     joint_axes: int
+    date: str = ""
+    texts: str = ""
 
     @property
     def text(self) -> str:
@@ -332,6 +336,8 @@ def decode_identity(data: str) -> Identity:
         extension=fields[4],
         tasks=int(numbers[-1]) if numbers else 8,
         joint_axes=int(fields[1], 16),
+        date=fields[9],
+        texts=fields[11] if len(fields) > 11 else "",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drivers._rv2aj_hello import refuse_silence
 from drivers._rv2aj_line import Line
 from drivers._rv2aj_settings import SPACING_S
 from drivers._rv2aj_talk import T, Talk
@@ -18,6 +19,10 @@ def converse(line: Line, clock: Clock, talking: Talk[T], *, spaced: bool = False
         clock: what to wait by.
         talking: what to say; None from it means: look at the line again in a moment.
         spaced: leave 100 ms after each reply, as is asked for while a program runs.
+
+    Raises:
+        LinkTimeout: nobody answers any more.
+        ControllerError: something that is no CR1 answers.
     """
     heard = None
     while True:
@@ -28,12 +33,18 @@ def converse(line: Line, clock: Clock, talking: Talk[T], *, spaced: bool = False
             return result
         heard = None
         if asked is None:
-            clock.sleep_until(clock.now_s() + POLL_S)
-            line.take(clock.now_s())
+            _look(line, clock)
             continue
         while not line.idle or (spaced and asked.spaced and clock.now_s() < line.replied_s + SPACING_S):
-            clock.sleep_until(clock.now_s() + POLL_S)
-            line.take(clock.now_s())
+            _look(line, clock)
         line.ask(asked, clock.now_s())
         while (heard := line.take(clock.now_s())) is None:
+            refuse_silence(line, clock.now_s())
             clock.sleep_until(clock.now_s() + POLL_S)
+
+
+def _look(line: Line, clock: Clock) -> None:
+    """Let a moment pass."""
+    clock.sleep_until(clock.now_s() + POLL_S)
+    line.take(clock.now_s())
+    refuse_silence(line, clock.now_s())

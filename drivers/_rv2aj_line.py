@@ -1,8 +1,9 @@
-"""One CR1 line: one request in flight, each reply put to its own request, and a way back when track is lost.
+"""One CR1 line: one request in flight, each reply put to its own request, late ones too, and an account of it all.
 
-The controller answers in order and never speaks first, so a reply that stays away, or is none, leaves open how many
-are still to come. After that nothing is believed until the answer to a question has come by whose text names it: a
-parameter's value begins with the parameter's name, and no two of these questions in a row are alike.
+The controller answers in order and never speaks first. So a late answer still belongs to its question, and what was
+asked after it tells whether it is lost: a parameter's value begins with the parameter's name, so a reply that names the
+newer question proves that the older one will not be answered any more. Nothing is given up without that proof, whatever
+the time; how long nobody answers is counted here and judged elsewhere.
 """
 
 from __future__ import annotations
@@ -15,12 +16,19 @@ from drivers._rv2aj_codec import Reply, decode, encode, split
 from drivers._rv2aj_settings import PLAIN_REPLY, Rv2ajSettings
 from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
+from hil.types import LineAccount
 
 MARKERS = ("RLNG", "CBAU232", "CTERM232", "CPRTY232", "CSTOP232", "CPRC232")
 MARKER_REPLY = 24
+NO_PARAMETER = 7080
 QUIET_S = 0.15
-"""Silence after which what a former client left on the line is over."""
+"""Silence after which what a former client left on the line is over; and from rubbish to the question about it."""
 CHATTER_S = 1.0
+AGAIN_S = 0.2
+"""How much longer each further question waits that asks whether an answer is lost."""
+MISSED_S = 0.4
+STALE_S = 3.0
+"""A line that has not ended by then is no reply."""
 
 Check = Callable[[str], object]
 
@@ -48,50 +56,111 @@ class Ask(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """What became of a request: its reply and when the request had arrived; no reply if none came in time."""
+    """What became of a request: its reply and when the request had arrived; no reply if it is lost."""
 
     reply: Reply | None
     arrived_s: float
 
 
 class _Due(NamedTuple):
+    """A question that waits for its answer.
+
+    Attributes:
+        due_s: from then on its answer is late.
+        marker: the parameter that it asks for, if it only asks whether those before it are lost.
+    """
+
     ask: Ask
     arrived_s: float
-    deadline_s: float
+    due_s: float
+    marker: str = ""
+
+    def read(self, text: str) -> Reply | None:
+        """The reply, if this can be one to it."""
+        try:
+            reply = decode(text)
+            if reply.accepted:
+                self.ask.check(reply.data)
+        except ControllerError:
+            return None
+        return reply
 
 
 class Line:
     """An open port and the account of what is to come on it.
 
     Attributes:
+        settings: of the line.
         free_s: when everything written so far has left.
-        missed: consecutive requests without a valid reply.
         replied_s: when the last reply came.
-        noise: the last bytes that were no reply to anything.
+        late_s: by how much the last late answer was late.
         opened: True once the controller knows us; before that it answers no marker.
         unasked: takes lines that are no replies, such as a running program prints; None if there should be none.
+        owing: a program has not printed what it should have by now; what it was told may still come true.
     """
 
     def __init__(self, settings: Rv2ajSettings, port: BytePort, now_s: float) -> None:
+        self.settings: Final = settings
         self.free_s: float = float("-inf")
-        self.missed = 0
         self.replied_s: float = float("-inf")
-        self.noise = ""
-        self.opened = False
+        self.late_s = 0.0
+        self.opened = self.owing = False
         self.unasked: Callable[[str], None] | None = None
-        self._settings: Final = settings
         self._port: Final = port
         self._data = bytearray()
         self._due: deque[_Due] = deque()
-        self._torn = False
+        self._printed: _Due | None = None
+        self._torn = self._settled = False
+        self._stalled_s: float | None = None
+        self._doubt_s: float | None = None
         self._marker = 0
-        self._marker_due_s = self._byte_s = self._lost_s = now_s
-        self._lost: str | None = ""
+        self._noise, self._noise_s = "", float("-inf")
+        self._began_s = self._looked_s = self._byte_s = self._line_s = now_s
+        self._questions = self._late = self._lost = self._noise_bytes = 0
 
     @property
     def idle(self) -> bool:
-        """True while a request may leave: nothing in flight, and no track lost."""
-        return not self._due and self._lost is None
+        """True while a request may leave: nothing is to come, and nothing came that is not understood."""
+        return self._settled and not self._due and self._printed_due is None and self._doubt_s is None
+
+    @property
+    def stalled(self) -> bool:
+        """The port has not taken what was handed to it last."""
+        return self._stalled_s is not None
+
+    @property
+    def missed(self) -> int:
+        """Consecutive questions without an answer, as many as there would be at an even pace."""
+        overdue_s = self._overdue_s()
+        since_s = self._stalled_s if overdue_s is None else overdue_s
+        return 0 if since_s is None else 1 + int((self._looked_s - since_s) / MISSED_S)
+
+    @property
+    def noise(self) -> str:
+        """The last bytes that were no reply to anything, or that wait for their end."""
+        return self._data.decode("latin-1") or self._noise
+
+    @property
+    def noisy(self) -> bool:
+        """Since the question that waits was sent, bytes have come that do not answer it."""
+        rubbish = bool(self._data) and self._data[:1] not in b"qQ"
+        return rubbish or (bool(self._due) and self._noise_s >= self._due[0].arrived_s)
+
+    def account(self, believed_s: float | None) -> LineAccount:
+        """What was counted so far; `believed_s` is when the newest report was asked for that was believed."""
+        return LineAccount(
+            believed_s=believed_s,
+            overdue_s=self._overdue_s(),
+            questions=self._questions,
+            late=self._late,
+            lost=self._lost,
+            noise_bytes=self._noise_bytes,
+        )
+
+    def silent_s(self, now_s: float) -> float:
+        """For how long an answer is overdue now; 0 while none is."""
+        overdue_s = self._overdue_s()
+        return 0.0 if overdue_s is None else now_s - overdue_s
 
     def ask(self, ask: Ask, now_s: float) -> None:
         """Send a request; only while `idle`.
@@ -102,13 +171,17 @@ class Line:
             LinkClosed: the port is gone.
         """
         self._send(f"{ask.command}\r".encode("ascii") if ask.printed else encode(ask.command, ask.slot), now_s)
-        self._expect(ask)
+        if ask.printed:
+            self._lose_printed()
+            self._printed, self.owing = self._expected(ask), False
+        else:
+            self._due.append(self._expected(ask))
 
     def stop(self, now_s: float) -> None:
         """Send STOP at once, whatever is in flight; its reply is taken care of here."""
         self._send(encode("STOP"), now_s)
-        if self._lost is None:
-            self._expect(_STOP)
+        self._lose_printed()
+        self._due.append(self._expected(_STOP))
 
     def tell(self, text: str, now_s: float) -> None:
         """Send a line for a program that reads the line; nothing answers it."""
@@ -126,37 +199,52 @@ class Line:
         """Take what has arrived: what became of the request in flight, or None while that is open.
 
         Raises:
-            ControllerError: what comes is no line at all.
             LinkClosed: the port is gone.
         """
+        lines = self._receive(now_s)
+        if not self._settled:
+            self._settle(lines, now_s)
+            return None
+        heard: Heard | None = None
+        for text in lines:
+            heard = self._put(text, now_s) or heard
+        if heard is None and self._printed_due is not None and now_s >= self._printed_due.due_s:
+            # A program prints when it comes to it. Meanwhile others can be asked, and its line can still come.
+            self.owing = True
+            heard = Heard(None, now_s)
+        self._ask_again(now_s)
+        self._looked_s = now_s
+        return heard
+
+    # -- bytes in and out ----------------------------------------------------------------------------------
+
+    def _receive(self, now_s: float) -> list[str]:
         data = self._port.read(now_s)
         if data:
+            self._line_s = now_s if not self._data else self._line_s
             self._byte_s = now_s
             self._data += data
         try:
             lines = split(self._data)
         except ControllerError:
+            lines = []
+            self._line_s = float("-inf")
+        if lines:
+            self._line_s = now_s
+        if self._data and now_s - self._line_s > STALE_S:
+            self._note_noise(self._data.decode("latin-1"), now_s)
             self._data.clear()
-            raise
-        if self.unasked is not None and self.opened:
-            for text in [text for text in lines if text[0] not in "qQ"]:
-                self.unasked(text)
-            lines = [text for text in lines if text[0] in "qQ"]
-        if self._lost is not None:
-            self._find_track(lines, now_s)
-            return None
-        heard: Heard | None = None
+        return lines
+
+    def _settle(self, lines: list[str], now_s: float) -> None:
+        """What a former client left on the line comes first; a silence, or enough of that, ends it."""
         for text in lines:
-            if not self._due or (heard is not None and self._due[0].ask is not _STOP):
-                # One more than was asked for: which of them was the right one, nobody knows.
-                return self._miss(text, now_s)
-            found = self._match(text, now_s)
-            if self._lost is not None:
-                return Heard(None, now_s)
-            heard = found or heard
-        if heard is None and self._due and now_s >= self._due[0].deadline_s:
-            return self._miss("", now_s)
-        return heard
+            self._note_noise(text, now_s)
+        if now_s >= max(self.free_s, self._byte_s) + QUIET_S or now_s >= self._began_s + CHATTER_S:
+            if self._data:
+                self._note_noise(self._data.decode("latin-1"), now_s)
+                self._data.clear()
+            self._settled, self._doubt_s, self._looked_s = True, None, now_s
 
     def _send(self, data: bytes, now_s: float) -> None:
         """The only place from which bytes leave."""
@@ -167,65 +255,146 @@ class Line:
             self._port.write(data, now_s)
         except LinkOverrun:
             self._torn = True
+            self._stalled_s = now_s if self._stalled_s is None else self._stalled_s
             raise
-        self._torn = False
-        self.free_s = max(now_s, self.free_s) + self._settings.wire_s(len(data))
+        self._torn, self._stalled_s = False, None
+        self.free_s = max(now_s, self.free_s) + self.settings.wire_s(len(data))
 
-    def _expect(self, ask: Ask) -> None:
-        settings = self._settings
-        begins_s = max(self.free_s, self._due[-1].deadline_s - settings.reply_timeout_s if self._due else self.free_s)
+    # -- which reply answers what --------------------------------------------------------------------------
+
+    @property
+    def _printed_due(self) -> _Due | None:
+        """What a program has to print and is waited for."""
+        return None if self.owing else self._printed
+
+    def _overdue_s(self) -> float | None:
+        """When the oldest answer was due that was missing at the last look."""
+        times = [due.due_s for due in (*list(self._due)[:1], self._printed_due) if due is not None]
+        return min((due_s for due_s in times if due_s < self._looked_s), default=None)
+
+    def _expected(self, ask: Ask, marker: str = "") -> _Due:
+        settings = self.settings
+        self._questions += 1
+        begins_s = max(self.free_s, self._due[-1].due_s - settings.reply_timeout_s if self._due else self.free_s)
         needs_s = settings.latency_s + settings.wire_s(ask.length) + ask.patience_s
-        self._due.append(_Due(ask, self.free_s, begins_s + needs_s + settings.reply_timeout_s))
+        return _Due(ask, self.free_s, begins_s + needs_s + settings.reply_timeout_s, marker)
 
-    def _match(self, text: str, now_s: float) -> Heard | None:
-        due = self._due[0]
-        try:
-            if due.ask.printed and text[:1] not in "qQ":
-                due.ask.check(text)
-                reply = Reply(True, "K", 0, "", text)
-            else:
-                reply = decode(text)
-                if reply.accepted:
-                    due.ask.check(reply.data)
-        except ControllerError:
-            self._miss(text, now_s)
+    def _put(self, text: str, now_s: float) -> Heard | None:
+        """Put one line to its question: a late one too, for the controller answers in order."""
+        if text[0] not in "qQ":
+            return self._put_printed(text, now_s)
+        for place, due in enumerate(self._due):
+            if due.marker and text[3:].startswith(f"{due.marker};"):
+                return self._overtake(place, now_s)
+        if not self._due and self._printed_due is not None:
+            return self._refuse_printed(self._printed_due, text, now_s)
+        first = self._due[0] if self._due else None
+        reply = None if first is None else first.read(text)
+        # The markers behind a question are parameters: one that is not there is their refusal, not its.
+        marked = len(self._due) > 1 and reply is not None and reply.error == NO_PARAMETER
+        if first is None or reply is None or marked or (first.marker and reply.accepted):
+            self._note_noise(text, now_s)
             return None
         self._due.popleft()
-        self.missed = 0
+        self._answered(first, now_s)
+        return None if first.ask is _STOP or first.marker else Heard(reply, first.arrived_s)
+
+    def _put_printed(self, text: str, now_s: float) -> Heard | None:
+        due = self._printed
+        if due is not None:
+            try:
+                due.ask.check(text)
+            except ControllerError:
+                due = None
+        if due is None:
+            if self.unasked is not None and self.opened:
+                self.unasked(text)
+            else:
+                self._note_noise(text, now_s)
+            return None
+        self._printed = None
+        self._answered(due, now_s)
+        return None if self.owing else Heard(Reply(True, "K", 0, "", text), due.arrived_s)
+
+    def _refuse_printed(self, due: _Due, text: str, now_s: float) -> Heard | None:
+        reply = due.read(text)
+        if reply is None or reply.accepted:
+            self._note_noise(text, now_s)
+            return None
+        self._printed = None
+        self._answered(due, now_s)
+        return Heard(reply, due.arrived_s)
+
+    def took_late(self) -> bool:
+        """True once after a program has printed what it owed."""
+        if self.owing and self._printed is None:
+            self.owing = False
+            return True
+        return False
+
+    def _lose_printed(self) -> None:
+        self._lost += self._printed is not None
+        self._printed, self.owing = None, False
+
+    def _answered(self, due: _Due, now_s: float) -> None:
+        if due.due_s < self._looked_s:
+            # Not late if only nobody had looked.
+            self._late += 1
+            self.late_s = now_s - due.due_s
+        self._doubt_s = None if due.marker else self._doubt_s
         self.replied_s = now_s
-        return None if due.ask is _STOP else Heard(reply, due.arrived_s)
 
-    def _miss(self, noise: str, now_s: float) -> Heard:
-        self.missed += 1
-        self.noise = noise or self.noise
-        self._due.clear()
-        self._lost, self._lost_s = "", now_s
-        self._marker_due_s = now_s
-        return Heard(None, now_s)
+    def _overtake(self, place: int, now_s: float) -> Heard | None:
+        """A newer question is answered: those before it are lost."""
+        heard: Heard | None = None
+        for _ in range(place):
+            lost = self._due.popleft()
+            self._lost += 1
+            if not lost.marker and lost.ask is not _STOP:
+                heard = Heard(None, now_s)
+        self._answered(self._due.popleft(), now_s)
+        return heard
 
-    def _find_track(self, lines: list[str], now_s: float) -> None:
-        """Before the controller knows us a silence has to do; after that only a marker's own answer."""
-        if lines:
-            self.noise = lines[-1]
-        quiet = now_s >= max(self.free_s, self._byte_s) + QUIET_S
+    def _note_noise(self, text: str, now_s: float) -> None:
+        """Bytes that answer nothing. It may have been an answer: soon a question tells what is still to come."""
+        self._noise, self._noise_s = text or self._noise, now_s
+        self._noise_bytes += len(text) + 1
+        if self._doubt_s is None and not any(due.marker for due in self._due):
+            self._doubt_s = now_s + QUIET_S
+
+    def _ask_again(self, now_s: float) -> None:
+        """Ask what tells whether an answer that stays away is lost; what comes meanwhile does not hold it up."""
+        overdue = bool(self._due) and now_s >= self._due[-1].due_s
+        doubtful = self._doubt_s is not None and now_s >= self._doubt_s and not any(due.marker for due in self._due)
+        if not (overdue or doubtful):
+            return
         if not self.opened:
-            if quiet or now_s >= self._lost_s + CHATTER_S:
-                self.noise = self.noise or self._data.decode("latin-1")
-                self._data.clear()
-                self._lost = None
+            # It answers no marker yet, but OPEN as often as it is asked.
+            self._doubt_s = None
+            again, marker = (self._due[0].ask, "") if overdue else (None, "")
+        else:
+            marker = self._next_marker()
+            patience_s = AGAIN_S * sum(bool(due.marker) for due in self._due)
+            again = Ask(f"PAR{marker}", length=MARKER_REPLY, patience_s=patience_s)
+        if again is None:
             return
-        if self._lost and any(text[0] in "qQ" and text[3:].startswith(f"{self._lost};") for text in lines):
-            self._lost, self.missed, self.replied_s = None, 0, now_s
+        try:
+            self._send(encode(again.command, again.slot), now_s)
+        except LinkOverrun:
             return
-        if now_s < self._marker_due_s or not (quiet or self._lost):
-            return
-        if self._lost:
-            self.missed += 1
-        self._lost = MARKERS[self._marker % len(MARKERS)]
-        self._marker += 1
-        self._send(encode(f"PAR{self._lost}"), now_s)
-        settings = self._settings
-        self._marker_due_s = self.free_s + settings.latency_s + settings.wire_s(MARKER_REPLY) + settings.reply_timeout_s
+        self._due.append(self._expected(again, marker))
+
+    def _next_marker(self) -> str:
+        """One that is not waited for, and that nobody asks for otherwise; if there is none, the oldest is given up."""
+        waiting = {due.marker for due in self._due} | {due.ask.command.removeprefix("PAR") for due in self._due}
+        free = [name for name in MARKERS[self._marker :] + MARKERS[: self._marker] if name not in waiting]
+        if not free:
+            oldest = next(due for due in self._due if due.marker)
+            self._due.remove(oldest)
+            self._lost += 1
+            free = [oldest.marker]
+        self._marker = (MARKERS.index(free[0]) + 1) % len(MARKERS)
+        return free[0]
 
 
 _STOP: Final = Ask("STOP", length=PLAIN_REPLY, spaced=False)

@@ -16,7 +16,8 @@ from hil.errors import ControllerError, LinkTimeout
 T = TypeVar("T")
 Talk = Generator[Ask | None, Heard | None, T]
 
-ATTEMPTS = 3
+UNREAD_S = 5.0
+"""For so long one question is asked again whose answers are lost while others are answered."""
 
 
 class RequestRefusedError(ControllerError):
@@ -29,19 +30,30 @@ class RequestRefusedError(ControllerError):
 
 
 def attempt(ask: Ask) -> Talk[tuple[Reply, float]]:
-    """Ask until there is a reply, a few times; for what may be asked twice.
+    """Ask until there is a reply; for what may be asked twice.
+
+    A reply is waited for as long as it may still come. Whoever holds the conversation ends it if nobody answers at all.
 
     Returns:
         The reply, and when its request had arrived.
 
     Raises:
-        LinkTimeout: there is none.
+        LinkTimeout: its replies are lost again and again, though the controller answers other questions.
     """
-    for _ in range(ATTEMPTS):
+    first_s: float | None = None
+    while True:
         heard = yield ask
-        if heard is not None and heard.reply is not None:
+        if heard is None:
+            continue
+        if heard.reply is not None:
             return heard.reply, heard.arrived_s
-    raise LinkTimeout(f"no answer to {ask.command.split('=')[0][:20]} in {ATTEMPTS} attempts")
+        first_s = heard.arrived_s if first_s is None else first_s
+        if heard.arrived_s - first_s > UNREAD_S:
+            raise LinkTimeout(
+                f"no answer to {ask.command.split('=')[0][:20]} that can be read for {UNREAD_S:g} s, though the "
+                "controller answers other questions: look at the cable, and whether the line is set the same at both "
+                "ends"
+            )
 
 
 def need(ask: Ask) -> Talk[Reply]:

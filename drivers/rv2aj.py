@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from drivers._rv2aj_alarms import LEVELS, explain
+from drivers._rv2aj_believed import Believed
+from drivers._rv2aj_causes import Since, explain_wait
 from drivers._rv2aj_codec import (
     JOINTS,
     Identity,
-    Position,
     Reply,
     Status,
     decode_alarm,
@@ -26,7 +27,9 @@ from drivers._rv2aj_codec import (
     decode_stops,
     joint_constant,
 )
-from drivers._rv2aj_hello import greet
+from drivers._rv2aj_hello import greet, refuse_silence
+from drivers._rv2aj_identity import SameController
+from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_line import Ask, Heard, Line
 from drivers._rv2aj_pose import distance_mm, pose
 from drivers._rv2aj_programs import (
@@ -44,7 +47,6 @@ from drivers._rv2aj_run import run_program
 from drivers._rv2aj_settings import (
     INPUT_REPLY,
     JOINT_REPLY,
-    LATE,
     MATCHED,
     PLAIN_REPLY,
     SPACING_S,
@@ -55,18 +57,17 @@ from drivers._rv2aj_settings import (
     settings_from_table,
 )
 from drivers._rv2aj_survey import ask, back_up, look_over
-from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
+from drivers._rv2aj_talk import RequestRefusedError, T, Talk, attempt, need
+from drivers._rv2aj_targets import Targets
 from hil.errors import CommandError, ControllerError, HilError, LinkClosed, LinkError, LinkOverrun
 from hil.link import ArmLink, BytePort
 from hil.types import (
     Command,
     EnergiseCommand,
-    InputState,
     JointCommand,
-    JointState,
+    LineAccount,
     LinkPhase,
     LinkState,
-    StateSource,
 )
 from hil.units import DEG
 
@@ -83,11 +84,11 @@ __all__ = [
 ]
 
 STATUS_PERIOD_S = 0.5
-INPUT_PERIOD_S = 0.75
-INPUT_BITS = 16
-ARRIVED_DEG = 0.05
+LOOK_S = 0.8
+"""However long something else takes, the joints are looked at as often as this."""
+OLD_S = 1.0
+"""Older than this, where the arm is comes before where it has to go."""
 STANDS_DEG = 1.0
-REST_DEG = 0.05
 TOOL_MM = 1.0
 HALT_S = 3.0
 BUSY = 5640
@@ -95,6 +96,7 @@ BUSY_S = 5.0
 TAKING_TURNS = 16
 
 _LOOK: Final = Ask("JPOSF", decode_joints, JOINT_REPLY)
+_LOOK_BETWEEN: Final = _LOOK._replace(spaced=False)
 _STATUS: Final = Ask("DSTATE", decode_status, STATUS_REPLY)
 _ALARM: Final = Ask("ERROR", decode_alarm, 12)
 
@@ -120,7 +122,8 @@ class Rv2ajDriver:
         self._bounds = tuple(zip(lower.tolist(), upper.tolist(), strict=True))
         self._line: Line | None = None
         self._token = 0
-        self._watched: tuple[int, ...] = ()
+        self._inputs = Inputs()
+        self._same = SameController(self._name)
         self._forget()
 
     def _forget(self) -> None:
@@ -132,26 +135,20 @@ class Rv2ajDriver:
         self._ready = self._owns_program = False
         self._identity: Identity | None = None
         self._selected_before = ""
-        self._joints: JointState | None = None
-        self._doubtful: tuple[float, ...] | None = None
+        self._believed = Believed(self._settings)
         self._notices: list[str] = []
         self._failure: LinkError | None = None
-        self._trouble: ControllerError | None = None
+        self._trouble: HilError | None = None
         self._seq: int | None = None
         self._energised = [False] * len(JOINTS)
         self._switching = self._servo = self._right = False
         self._program_runs = False
         self._status_s = self._next_look_s = float("-inf")
         self._suspicious = False
-        self._halting = False
-        self._target: tuple[float, ...] | None = None
-        self._waiting_s: float | None = None
-        self._sent: tuple[float, ...] | None = None
-        self._sent_s = self._told_s = self._left_s = self._began_s = float("-inf")
-        self._busy_since_s: float | None = None
-        self._written_s = float("-inf")
-        self._gaps_s: list[float] = []
-        self._words: dict[int, tuple[float, int]] = {}
+        self._halting = self._stop_owed = False
+        self._targets, self._since = Targets(self._settings), Since()
+        self._left_s = self._began_s = self._looked_s = float("-inf")
+        self._inputs.forget()
 
     # -- the link ----------------------------------------------------------------------------------------
 
@@ -181,17 +178,18 @@ class Rv2ajDriver:
             raise failure
         if self._line is not None:
             self._now_s = now_s
+            self._targets.attend(now_s)
             try:
                 self._refuse_stale_target()
                 self._advance(self._line, now_s)
+                if not self._ready:
+                    # After that, whoever reads judges how old what is known has become.
+                    refuse_silence(self._line, now_s)
             except LinkClosed:
                 self.close()
                 raise
-            except ControllerError as error:
+            except HilError as error:
                 self._give_up(error)
-                raise
-            except HilError:
-                self.close()
                 raise
         return self._state()
 
@@ -224,12 +222,11 @@ class Rv2ajDriver:
 
     def watch_inputs(self, signals: Sequence[int]) -> None:
         """Read these inputs from now on, sixteen at a time, between the looks at the joints."""
-        self._watched = tuple(sorted(signals))
-        self._words = {}
+        self._inputs.watch(signals)
 
     def throw_away(self) -> None:
         """Forget the target that has not left yet; the arm ends the move that it was given before."""
-        self._target = self._waiting_s = None
+        self._targets.throw_away()
 
     def stop(self, now_s: float) -> None:
         """Stop at the controller, keep the servos on, and throw away what was to come. Never raises.
@@ -240,17 +237,19 @@ class Rv2ajDriver:
         line = self._line
         if line is None or not line.opened:
             return
-        self._target = self._waiting_s = None
+        self._targets.throw_away()
         self._halting = True
         if self._ready and self._trouble is None:
             self._asked, self._in_flight = None, False
             self._talk = self._serve()
         try:
             line.stop(now_s)
+        except LinkOverrun:
+            self._stop_owed = True
         except LinkError as error:
-            self._failure = error
-            if isinstance(error, LinkClosed):
-                self._let_go()
+            # What was the trouble first stays the trouble.
+            self._failure = error if self._trouble is None else None
+            self._let_go()
 
     def close(self) -> None:
         """Give back the right and let go of the line; our program goes, the arm and its servos stay as they are."""
@@ -269,18 +268,19 @@ class Rv2ajDriver:
     def _let_go(self) -> None:
         if self._line is not None:
             self._line.close()
-        self._line = self._talk = self._joints = None
+        self._line = self._talk = None
+        self._believed = Believed(self._settings)
         self._ready = False
         self._energised = [False] * len(JOINTS)
 
-    def _give_up(self, error: ControllerError) -> None:
+    def _give_up(self, error: HilError) -> None:
         """After trouble nothing but a stop leaves any more; before READY there is nothing to stop either."""
         if not self._ready:
             self.close()
             return
-        self._trouble, self._talk = error, None
+        self._trouble, self._talk = self._trouble or error, None
         self._energised = [False] * len(JOINTS)
-        self._target = None
+        self._targets.throw_away()
 
     def _state(self) -> LinkState:
         phase = LinkPhase.CLOSED
@@ -289,38 +289,47 @@ class Rv2ajDriver:
         notices, self._notices = tuple(self._notices), []
         return LinkState(
             phase=phase,
-            joints=self._joints,
+            joints=self._believed.joints,
             known=tuple(energised and self._servo for energised in self._energised),
             missed_replies=0 if self._line is None else self._line.missed,
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
-            inputs=self._inputs(),
+            inputs=self._inputs.state(),
+            line=self._account(),
         )
 
-    def _inputs(self) -> InputState | None:
-        """What was read of the inputs that are watched; None until all of them were."""
-        if not self._watched or any(_block(signal) not in self._words for signal in self._watched):
-            return None
-        values = tuple([(n, self._words[_block(n)][1] >> n % INPUT_BITS & 1) for n in self._watched])
-        return InputState(t_s=min(at_s for at_s, _ in self._words.values()), values=values)
+    def _account(self) -> LineAccount:
+        return LineAccount() if self._line is None else self._line.account(self._believed.at_s)
 
     def _refuse_stale_target(self) -> None:
         """A target that could not be sent while the motion went on must not set the arm moving after it."""
-        late_s = LATE * self._settings.send_period_s
-        if self._target is None or self._target == self._sent or self._trouble is not None:
-            return
-        if self._now_s - self._written_s > late_s:
-            why = explain(BUSY).words if self._busy_since_s is not None else "look at the line"
+        if self._targets.stale and self._trouble is None:
             raise ControllerError(
-                f"{self._name}: the last target could not be sent for {late_s:g} s and is thrown away; the arm stands "
-                f"short of it: {why}; connect again"
+                f"{self._name}: the last target could not be sent for {self._targets.stale_s:g} s and is thrown away; "
+                f"the arm stands short of it: {self._why()}; connect again"
             )
 
+    def _why(self) -> str:
+        """What holds up the target that waits."""
+        line, targets, believed = self._line, self._targets, self._believed
+        assert line is not None
+        facts = self._since.facts(self._account(), targets.held_up_s, line.late_s)
+        short = targets.sent is not None and targets.rests_short(believed)
+        return explain_wait(
+            facts._replace(
+                stalled=line.stalled,
+                silent_s=line.silent_s(self._now_s),
+                busy="" if targets.busy_since_s is None else explain(BUSY).words,
+                short=believed.farthest(targets.sent) if short and targets.sent is not None else None,
+                moving=targets.moving(believed),
+            )
+        )
+
     def _require_ready(self) -> None:
-        if self._line is None:
-            raise LinkClosed(f"{self._name}: not connected", self._name)
         if self._trouble is not None:
             raise self._trouble
+        if self._line is None:
+            raise LinkClosed(f"{self._name}: not connected", self._name)
         if not self._ready:
             raise LinkError(f"{self._name}: still connecting", self._name)
 
@@ -333,11 +342,11 @@ class Rv2ajDriver:
                 f"there is no axis {axis}; allowed: 0..{count - 1}", value=axis, allowed=f"0..{count - 1}"
             )
         position = self._checked(axis, command.position)
-        measured = None if self._joints is None else self._joints.positions[axis]
-        if measured is None or abs(measured - position) > STANDS_DEG * DEG:
-            seen = "nowhere yet" if measured is None else f"at {measured / DEG:.2f} deg"
+        measured_deg = self._believed.degrees[axis]
+        if abs(measured_deg * DEG - position) > STANDS_DEG * DEG:
             raise CommandError(
-                f"{JOINTS[axis]} is to be held at {position / DEG:.2f} deg, and the controller measures it {seen}; "
+                f"{JOINTS[axis]} is to be held at {position / DEG:.2f} deg, and the controller measures it at "
+                f"{measured_deg:.2f} deg; "
                 f"allowed: within {STANDS_DEG:g} deg. Plan from where the arm stands",
                 axis=JOINTS[axis],
                 value=position,
@@ -357,29 +366,17 @@ class Rv2ajDriver:
             raise CommandError(f"not energised: {limp}; the servos are not on for it", axis=limp)
         positions = tuple([self._checked(axis, position) for axis, position in enumerate(command.positions)])
         target = self._settings.degrees(positions)
-        late_s = LATE * self._settings.send_period_s
-        if self._waiting_s is not None and now_s - max(self._waiting_s, self._sent_s) > late_s:
+        waited = self._targets.waits
+        if not self._targets.want(target, now_s):
             raise LinkOverrun(
-                f"{self._name}: a target could not be sent for {late_s:g} s, because the controller or the line is "
-                "behind; nothing is skipped: raise controller.send_period_ms",
+                f"{self._name}: a target could not be sent for {self._targets.late_s:g} s; nothing is skipped, the "
+                f"motion waits: {self._why()}",
                 self._name,
             )
-        self._target, self._written_s = target, now_s
-        if target == self._sent:
-            self._waiting_s = None
-        elif self._waiting_s is None:
-            self._waiting_s = now_s
-        return JointCommand(seq=command.seq, due_s=min(command.due_s, now_s + self._way_s(target)), positions=positions)
-
-    def _way_s(self, target: tuple[float, ...]) -> float:
-        """The least time in which the arm can be at a target: sent at once, at full speed from the one before."""
-        before = self._sent if self._sent is not None else self._degrees_now()
-        speeds = self._settings.pace.speeds
-        return max(abs(b - a) * DEG / speed for a, b, speed in zip(before, target, speeds, strict=True))
-
-    def _degrees_now(self) -> tuple[float, ...]:
-        assert self._joints is not None, "nothing is energised before the joints are known"
-        return tuple([(position or 0.0) / DEG for position in self._joints.positions])
+        if not waited:
+            self._since.begin(self._account(), self._targets.held_up_s)
+        way_s = self._targets.way_s(target, self._believed.degrees)
+        return JointCommand(seq=command.seq, due_s=min(command.due_s, now_s + way_s), positions=positions)
 
     def _checked(self, axis: int, position: float) -> float:
         """A position in whole hundredths of a degree, inside the controller's range."""
@@ -411,6 +408,8 @@ class Rv2ajDriver:
             else:
                 self._asked, self._in_flight = None, False
                 self._hear(heard)
+            if line.took_late():
+                self._targets.took_perhaps(self._believed.degrees)
             if self._asked is None:
                 try:
                     self._asked = talk.send(heard)
@@ -422,7 +421,6 @@ class Rv2ajDriver:
             try:
                 line.ask(self._asked, now_s)
             except LinkOverrun:
-                line.missed += 1
                 return
             self._in_flight, self._left_s = True, now_s
 
@@ -437,6 +435,7 @@ class Rv2ajDriver:
 
     def _session(self, line: Line) -> Talk[None]:
         self._identity = yield from greet(line, self._settings)
+        yield from self._same.check(self._identity)
         yield from self._look_round()
         self._suspicious = False
         self._ready = True
@@ -445,11 +444,11 @@ class Rv2ajDriver:
         """The steady state: stop first, then alarms, then the servos, then targets, then looking."""
         while True:
             if self._halting:
-                yield from self._halt()
+                yield from self._looking(self._halt())
             elif self._suspicious:
                 yield from self._ask_for_alarm()
             elif self._switching and not self._servo:
-                yield from self._switch_on()
+                yield from self._looking(self._switch_on())
             elif self._target_due():
                 yield from self._send_target()
             elif self._now_s >= self._next_look_s and not self._next_target_near():
@@ -457,6 +456,19 @@ class Rv2ajDriver:
                 self._tell_rate()
             else:
                 yield None
+
+    def _looking(self, talk: Talk[T]) -> Talk[T]:
+        """A long conversation with looks at the joints between its questions, so that what is known stays young."""
+        heard: Heard | None = None
+        while True:
+            try:
+                asked = talk.send(heard)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            if asked is not None and self._now_s - self._looked_s > LOOK_S:
+                yield from self._look_at_joints(_LOOK_BETWEEN)
+            heard = yield asked
 
     # -- connecting ----------------------------------------------------------------------------------------
 
@@ -500,11 +512,12 @@ class Rv2ajDriver:
 
     def _first_position(self) -> Talk[None]:
         """The joints, twice over: as such, and as the pose that the controller makes of them."""
+        self._looked_s = self._now_s
         reply, arrived_s = yield from attempt(_LOOK)
         if not reply.accepted:
             raise RequestRefusedError("JPOSF", reply)
         joints = decode_joints(reply.data)
-        self._believe(joints, arrived_s)
+        self._believed.take(joints, arrived_s, moving=False)
         shown = decode_pose((yield from need(Ask("PPOSF", decode_pose, 90))).data)
         off_mm = distance_mm(pose(joints.joints_deg), shown)
         if off_mm > TOOL_MM:
@@ -561,49 +574,37 @@ class Rv2ajDriver:
     # -- targets -------------------------------------------------------------------------------------------
 
     def _target_due(self) -> bool:
-        target = self._target
-        if target is None or target == self._sent or self._now_s < self._sent_s + self._settings.send_period_s - 1e-6:
+        targets, line, segments = self._targets, self._line, self._settings.way is Way.SEGMENTS
+        if line is None or not targets.due(self._now_s):
             return False
-        line = self._line
-        if line is None or not line.idle or (self._program_runs and self._now_s < line.replied_s + SPACING_S):
+        if not line.idle or (self._program_runs and self._now_s < line.replied_s + SPACING_S):
             # Made before it may leave, a target would be old when it does.
             return False
-        return self._settings.way is not Way.SEGMENTS or self._arrived()
+        if line.owing and self._now_s < self._began_s + 2 * self._settings.send_period_s:
+            # Our program reads one line after the other: a second one would only be gone through later.
+            return False
+        return not segments or targets.arrived(self._believed)
 
     def _next_target_near(self) -> bool:
-        """A look begun now would hold up the next target."""
-        if self._target is None or self._target == self._sent:
+        """A look begun now would hold up the next target; what is known must not grow too old for that, though."""
+        if self._age_s() > OLD_S:
             return False
-        if self._settings.way is Way.SEGMENTS and not self._arrived():
+        if self._settings.way is Way.SEGMENTS and not self._targets.arrived(self._believed):
             return False
-        return self._now_s + self._settings.look_s > self._sent_s + self._settings.send_period_s
-
-    def _arrived(self) -> bool:
-        """The arm was seen at the last target after it was told; a second move during one is refused."""
-        if self._sent is None:
-            return True
-        report = self._joints
-        return (
-            report is not None
-            and report.t_s > self._told_s
-            and all(
-                position is not None and abs(position / DEG - sent) <= ARRIVED_DEG
-                for position, sent in zip(report.positions, self._sent, strict=True)
-            )
-        )
+        return self._targets.near(self._now_s)
 
     def _send_target(self) -> Talk[None]:
-        target = self._target
+        target, targets = self._targets.wanted, self._targets
         assert target is not None
         way = self._settings.way
         if way is not Way.SEGMENTS and not self._program_runs:
             # That takes its time, and there is a newer target after it.
-            yield from self._start_program()
+            yield from self._looking(self._start_program())
             return
         if way is Way.SEGMENTS:
             told = yield from self._tell_segment(target)
         elif way is Way.HOT:
-            told = yield from self._tell(Ask(hot_target(target), length=PLAIN_REPLY))
+            told = yield from self._tell(target, Ask(hot_target(target), length=PLAIN_REPLY))
         else:
             told = yield from self._tell_line(target)
         if not told:
@@ -611,47 +612,54 @@ class Rv2ajDriver:
             self._status_s = float("-inf")
             yield from self._look()
             return
-        waiting_s = self._waiting_s if self._waiting_s is not None else self._began_s
-        if waiting_s <= self._sent_s + self._settings.send_period_s:
-            # A gap in which nothing new was wanted says nothing of the line.
-            self._gaps_s.append(self._began_s - self._sent_s)
-        self._sent, self._sent_s, self._told_s, self._busy_since_s = target, self._began_s, self._now_s, None
-        self._waiting_s = None if self._target in (None, target) else self._now_s
+        targets.told(target, self._began_s, self._now_s, self._believed.degrees)
+        self._since.begin(self._account(), targets.held_up_s)
 
     def _tell_rate(self) -> None:
         """Once the arm rests where the last target was: how often it got one."""
-        resting = self._target == self._sent and self._now_s - self._written_s > 0.5 * self._settings.send_period_s
-        if not (resting and self._arrived()):
+        if not self._targets.arrived(self._believed):
             return
-        gaps_s, self._gaps_s = self._gaps_s, []
-        if gaps_s:
-            mean_s = sum(gaps_s) / len(gaps_s)
+        rate = self._targets.take_rate()
+        if rate is not None:
+            mean_s, longest_s = rate
             self._notices.append(
                 f"{1 / mean_s:.2f} targets a second while moving: one every {mean_s:.2f} s, at most "
-                f"{max(gaps_s):.2f} s apart ({self._settings.way.value})"
+                f"{longest_s:.2f} s apart ({self._settings.way.value})"
             )
 
-    def _tell(self, ask: Ask) -> Talk[bool]:
+    def _tell(self, target: tuple[float, ...], ask: Ask) -> Talk[bool]:
         """True once it is accepted; a target may be told twice, so one without an answer is told again."""
+        self._targets.telling = target
         heard = yield ask
         self._began_s = self._left_s
         if heard is None or heard.reply is None:
+            self._targets.told_perhaps(target, self._began_s, self._now_s, self._believed.degrees)
             return False
         if not heard.reply.accepted:
             raise RequestRefusedError(ask.command, heard.reply)
         return True
 
     def _tell_segment(self, target: tuple[float, ...]) -> Talk[bool]:
-        named = yield from self._tell(Ask(f"EXECJT={joint_constant(target)}", length=PLAIN_REPLY, spaced=False))
-        if not named or self._target is None:
+        """The target, then the move; nothing goes anywhere by the first alone."""
+        named = yield Ask(f"EXECJT={joint_constant(target)}", length=PLAIN_REPLY, spaced=False)
+        self._began_s = self._left_s
+        if named is None or named.reply is None:
             return False
+        if not named.reply.accepted:
+            raise RequestRefusedError("EXECJT", named.reply)
+        targets = self._targets
+        if not targets.fresh(self._now_s):
+            return False
+        targets.telling = target
         heard = yield Ask("EXECMOV JT", length=PLAIN_REPLY, spaced=False)
         if heard is None or heard.reply is None:
+            targets.told_perhaps(target, self._began_s, self._now_s, self._believed.degrees)
             return False
+        targets.telling = None
         if heard.reply.error == BUSY:
             # It still moves, or stands within its own window: look again, but not for ever.
-            self._busy_since_s = self._busy_since_s or self._now_s
-            if self._now_s - self._busy_since_s < BUSY_S:
+            targets.busy_since_s = self._now_s if targets.busy_since_s is None else targets.busy_since_s
+            if self._now_s - targets.busy_since_s < BUSY_S:
                 self._suspicious = True
                 yield from self._look()
                 return False
@@ -661,63 +669,49 @@ class Rv2ajDriver:
 
     def _tell_line(self, target: tuple[float, ...]) -> Talk[bool]:
         settings = self._settings
-        before = self._sent if self._sent is not None else self._degrees_now()
+        before = self._targets.sent if self._targets.sent is not None else self._believed.degrees
         ceiling = settings.ceiling / DEG * settings.send_period_s * MATCHED
         needed = max(abs(b - a) / most for a, b, most in zip(before, target, ceiling.tolist(), strict=True))
         percent = round(min(max(100.0 * needed, 1.0), 100.0), 1)
         patience_s = (1.0 - MATCHED) * 2 * settings.send_period_s
         line = line_target(target, percent, self._token)
-        return (
-            yield from self._tell(Ask(line, check_printed, len(PRINTED) + 2, patience_s=patience_s, printed=PRINTED))
-        )
+        ask = Ask(line, check_printed, len(PRINTED) + 2, patience_s=patience_s, printed=PRINTED)
+        return (yield from self._tell(target, ask))
 
     # -- looking -------------------------------------------------------------------------------------------
 
     def _look(self) -> Talk[None]:
         """Where the arm is; now and then how the controller is."""
-        if self._now_s - self._status_s >= STATUS_PERIOD_S:
+        if self._age_s() > LOOK_S and self._now_s - self._looked_s > LOOK_S:
+            yield from self._look_at_joints()
+        elif self._now_s - self._status_s >= STATUS_PERIOD_S:
             heard = yield _STATUS
-            if heard is not None and heard.reply is not None and heard.reply.accepted:
-                self._status_s = self._now_s
-                if self._trouble_in(decode_status(heard.reply.data)):
-                    # A garbled digit looks like a key that was turned: it counts when it is there twice.
-                    yield from self._ask_status()
-        elif (block := self._block_due()) is not None:
+            # Asked is enough: what is lost again and again must not keep the joints from being looked at.
+            self._status_s = self._now_s
+            status = None if heard is None or heard.reply is None or not heard.reply.accepted else heard.reply.data
+            if status is not None and self._trouble_in(decode_status(status)):
+                # A garbled digit looks like a key that was turned: it counts when it is there twice.
+                yield from self._ask_status()
+        elif (block := self._inputs.block_due(self._now_s)) is not None:
             heard = yield Ask(f"IN{block}", decode_inputs, INPUT_REPLY)
+            self._inputs.asked(block, self._now_s)
             if heard is not None and heard.reply is not None and heard.reply.accepted:
-                self._words[block] = (heard.arrived_s, decode_inputs(heard.reply.data))
+                self._inputs.note(block, decode_inputs(heard.reply.data), heard.arrived_s)
         else:
-            heard = yield _LOOK
-            if heard is not None and heard.reply is not None and heard.reply.accepted:
-                self._believe(decode_joints(heard.reply.data), heard.arrived_s)
+            yield from self._look_at_joints()
         self._next_look_s = self._now_s + SPACING_S
 
-    def _block_due(self) -> int | None:
-        """The sixteen inputs, named by the first, that were not looked at for longest, if it is time."""
-        blocks = {_block(signal) for signal in self._watched}
-        read_s, block = min(((self._words.get(b, (float("-inf"), 0))[0], b) for b in blocks), default=(self._now_s, 0))
-        return block if self._now_s - read_s >= INPUT_PERIOD_S else None
+    def _age_s(self) -> float:
+        """How old is what is known of the joints."""
+        return self._now_s - (self._believed.at_s or self._now_s)
 
-    def _believe(self, found: Position, at_s: float) -> None:
-        """Take a position if the arm can have got there, or if it is seen there twice.
-
-        The line carries no check sum: a digit lost on the way makes a number that looks right.
-        """
-        seen = found.joints_deg
-        if self._joints is not None:
-            moving = (self._sent is not None and not self._arrived()) or self._halting
-            way_s = at_s - self._joints.t_s if moving else 0.0
-            reach = self._settings.ceiling / DEG * 1.5 * way_s + REST_DEG
-            last = self._degrees_now()
-            near = all(abs(a - b) <= most for a, b, most in zip(seen, last, reach.tolist(), strict=True))
-            doubtful = self._doubtful
-            again = doubtful is not None and all(abs(a - b) <= REST_DEG for a, b in zip(seen, doubtful, strict=True))
-            if not (near or again):
-                self._doubtful = seen
-                return
-        self._doubtful = None
-        positions = tuple(degrees * DEG for degrees in seen)
-        self._joints = JointState(t_s=at_s, positions=positions, source=StateSource.MEASURED)
+    def _look_at_joints(self, ask: Ask = _LOOK) -> Talk[None]:
+        self._looked_s = self._now_s
+        heard = yield ask
+        if heard is not None and heard.reply is not None and heard.reply.accepted:
+            moving = self._halting or self._targets.moving(self._believed)
+            self._believed.take(decode_joints(heard.reply.data), heard.arrived_s, moving=moving)
+            self._targets.settle(self._believed)
 
     def _ask_status(self) -> Talk[Status]:
         reply: Reply = yield from need(_STATUS)
@@ -756,28 +750,31 @@ class Rv2ajDriver:
     # -- stopping ------------------------------------------------------------------------------------------
 
     def _halt(self) -> Talk[None]:
+        if self._stop_owed:
+            # It did not fit on the line when it was asked for.
+            yield from attempt(Ask("STOP", length=PLAIN_REPLY))
+            self._stop_owed = False
         yield from self._reset_slots()
         self._halting = self._program_runs = False
-        self._sent, self._sent_s = None, float("-inf")
+        self._believed.moved = True
+        self._targets.halt()
 
     def _reset_slots(self) -> Talk[None]:
         """Wait for rest, then reset the slots: a paused move would go on at the next start."""
         began_s = self._now_s
-        refused: Reply | None = None
-        while self._now_s - began_s < HALT_S:
+        while True:
             status = decode_status((yield from need(_STATUS)).data)
             if status.running:
-                yield from attempt(Ask("STOP", length=PLAIN_REPLY))
-                continue
-            refused, _ = yield from attempt(Ask("SLOTINIT", length=PLAIN_REPLY))
-            if refused.accepted:
-                return
-        why = f" ({explain(refused.error).words})" if refused is not None else ""
-        raise ControllerError(f"{self._name}: the controller does not come to rest {HALT_S:g} s after STOP{why}")
-
-
-def _block(signal: int) -> int:
-    return signal - signal % INPUT_BITS
+                reply, _ = yield from attempt(Ask("STOP", length=PLAIN_REPLY))
+            else:
+                reply, _ = yield from attempt(Ask("SLOTINIT", length=PLAIN_REPLY))
+                if reply.accepted:
+                    return
+            if self._now_s - began_s > HALT_S:
+                why = "" if reply.accepted else f" ({explain(reply.error).words})"
+                raise ControllerError(
+                    f"{self._name}: the controller does not come to rest {HALT_S:g} s after STOP{why}"
+                )
 
 
 def _with_letter(standing: tuple[int, int]) -> tuple[int, str]:

@@ -41,6 +41,7 @@ class ArmModel(Record, frozen=True):
         jog_part: part of the top speed that jogging at full override has.
         jog_mm_s: the same of the control point.
         inch_deg, inch_mm: length of a high and of a low inching step.
+        sag_deg: how far each joint stands off the place that its servo drives it to, as under a load.
     """
 
     lower_deg: Five = LOWER_DEG
@@ -54,6 +55,7 @@ class ArmModel(Record, frozen=True):
     jog_mm_s: float = 250.0
     inch_deg: tuple[float, float] = (0.1, 0.01)
     inch_mm: tuple[float, float] = (0.1, 0.01)
+    sag_deg: Five = (0.0, 0.0, 0.0, 0.0, 0.0)
 
     def limits(self, period_s: float) -> Limits:
         """How fast moves are planned."""
@@ -70,7 +72,7 @@ class Arm:
         limits: how fast moves are planned; its period is the control cycle.
         servo: the drives, without which nothing moves.
         kinematics: with the present TOOL and BASE.
-        row: five joints in radians, as they are shown.
+        row: five joints in radians, as the servos drive them; what is shown stands off that by the arm's sag.
         locked: the machine lock: what is shown moves, the arm does not.
         limit_bits: axes that ran against their plus and their minus limit, until the arm moves on.
         watchers: told of each cycle in which it moved.
@@ -80,7 +82,8 @@ class Arm:
         self.model, self.limits, self.servo = model, limits, servo
         self.kinematics: ProgramArm = Rv2aj(model.lower_deg, model.upper_deg)
         self.tool = self.base = ZERO_POSITION
-        self.row: FloatArray = np.array(joints_deg, dtype=np.float64) * DEG
+        self._sag = np.array(model.sag_deg, dtype=np.float64) * DEG
+        self.row: FloatArray = np.array(joints_deg, dtype=np.float64) * DEG - self._sag
         self.locked = False
         self.limit_bits = (0, 0)
         self.watchers: list[Watcher] = []
@@ -89,13 +92,13 @@ class Arm:
 
     @property
     def joints(self) -> tuple[float, ...]:
-        """Five joints in degrees."""
-        return tuple((self.row / DEG).tolist())
+        """Where the five joints stand, degrees."""
+        return tuple(((self.row + self._sag) / DEG).tolist())
 
     @property
     def place(self) -> Position:
         """Pose and flags of the control point."""
-        return self.kinematics.position(self.row.tolist())
+        return self.kinematics.position((self.row + self._sag).tolist())
 
     @property
     def speed_mm_s(self) -> float:
@@ -143,7 +146,7 @@ class Arm:
 
     def stand(self, joints_deg: Sequence[float]) -> None:
         """Somebody has brought it here by hand, its brakes released."""
-        self.row = self._before = self._true_row = np.array(joints_deg, dtype=np.float64) * DEG
+        self.row = self._before = self._true_row = np.array(joints_deg, dtype=np.float64) * DEG - self._sag
 
     def unlock(self) -> None:
         """Show again where the arm really is."""

@@ -91,6 +91,7 @@ class Cr1Settings(Record, frozen=True):
         slots: how many programs can run at a time, TASKMAX.
         memory_bytes: for programs.
         strict: programs are MELFA-BASIC IV to the letter; else V's spelling passes too.
+        version: what its software calls itself.
         day: the controller's date when it is made, days count from 2004-01-01.
         arm: the arm.
     """
@@ -113,6 +114,7 @@ class Cr1Settings(Record, frozen=True):
     slots: int = 8
     memory_bytes: int = 90_000
     strict: bool = True
+    version: str = "Ver.J4"
     day: int = 0
     arm: ArmModel = ArmModel()
 

@@ -592,10 +592,11 @@ class Bridge:
         try:
             sent = self._link.write(command, tick.now_s)
         except LinkOverrun as error:
+            if not self._overruns:
+                self._events.append(str(error))
             self._overruns += 1
-            self._events.append(str(error))
-            if self._overruns >= OVERRUNS_TO_FAULT:
-                self._fault(tick.now_s, f"{self._overruns} commands in a row did not fit on the line")
+            if self._overruns >= self._overruns_to_fault():
+                self._fault(tick.now_s, f"{self._overruns} commands in a row did not fit on the line: {error}")
             return None
         except (CommandError, LinkError, ControllerError) as error:
             self._fault(tick.now_s, str(error))
@@ -606,6 +607,11 @@ class Bridge:
         self._still_s = arrives_s + self._rig.controller.settle_s
         tick.sent = sent
         return sent
+
+    def _overruns_to_fault(self) -> int:
+        """A motion waits while the controller has something to do; a stop that has to wait soon becomes a freeze."""
+        share = 0.25 if self.mode is Mode.STOPPING else 1.0
+        return max(OVERRUNS_TO_FAULT, round(share * self._rig.look_ahead_s / self._rig.period_s))
 
     def _all_sent(self, source: MotionSource | StopSource | JogSource) -> bool:
         return source.at_end and self._recent[-1] == source.wanted

@@ -33,7 +33,7 @@ from hil.types import (
     TickRecord,
 )
 
-CONNECT_DEADLINE_S = 3.0
+CONNECT_DEADLINE_S = 6.0
 
 
 class PreviewReport(Record, frozen=True):

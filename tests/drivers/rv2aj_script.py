@@ -43,6 +43,7 @@ class Cr1Port:
         heard: every command with the time at which it was complete.
         alarm: number and level of the standing alarm, or None.
         speed_deg_s: of every joint at override 100.
+        sag_deg: how far the second joint stands off the place that it was sent to.
     """
 
     def __init__(self, end: bytes = b"\r", joints: tuple[float, ...] = START) -> None:
@@ -59,6 +60,7 @@ class Cr1Port:
         self.servo_s = 0.0
         self.override = 100
         self.speed_deg_s = 180.0
+        self.sag_deg = 0.0
         self.variables: dict[str, tuple[float, ...]] = {}
         self.programs: dict[str, list[str]] = {}
         self.editing = ""
@@ -174,6 +176,7 @@ class Cr1Port:
                 return self._ok()
             case "JPOSF":
                 j1, j2, j3, j5, j6 = self.joints(at_s)
+                j2 += self.sag_deg
                 shown = f"J1;{j1:.2f};J2;{j2:.2f};J3;{j3:.2f};J4;****;J5;{j5:.2f};J6;{j6:.2f}"
                 return self._ok(f"{shown};;****,****;{self.override};0.00;00000000")
             case "PPOSF":
@@ -198,6 +201,8 @@ class Cr1Port:
     def _more(self, command: str, at_s: float) -> str:
         if command.startswith("OPEN="):
             return self._ok(IDENTITY)
+        if command.startswith("IN"):
+            return self._ok("0000")
         if command.startswith("PAR"):
             return self._ok(f"{command[3:]};1;1")
         if command.startswith("OVRD="):

@@ -346,13 +346,16 @@ def test_reports_follow_the_arm_and_carry_the_time_of_their_request(bench: Bench
     assert bench.now_s - 1.0 < state.joints.t_s < bench.now_s - 0.1
 
 
-def test_silence_is_counted_and_the_count_begins_anew_when_answers_come_back(bench: Bench) -> None:
+def test_in_a_silence_it_asks_on_and_reports_are_fresh_again_when_answers_come_back(bench: Bench) -> None:
     bench.port.silent = True
-    counts = [bench.tick().missed_replies for _ in range(250)]
-    assert all(after - before in (0, 1) for before, after in pairwise(counts))
-    assert counts[-1] >= 9
+    asked = [bench.tick().line.questions for _ in range(250)]
+    assert all(after - before in (0, 1) for before, after in pairwise(asked))
+    assert asked[-1] >= asked[0] + 5
+    assert bench.tick().line.overdue_s == pytest.approx(bench.now_s - 4.5, abs=0.4)
     bench.port.silent = False
-    assert all(bench.wait(lambda state: state.missed_replies == 0).known)
+    now_s = bench.now_s
+    assert all(bench.wait(lambda state: (state.line.believed_s or 0.0) > now_s, 2.5).known)
+    assert bench.tick().line.lost > 0
 
 
 def test_a_late_answer_is_never_taken_for_a_newer_one() -> None:
@@ -395,7 +398,7 @@ def test_a_digit_lost_in_a_report_is_not_believed_until_it_is_seen_twice() -> No
 def test_a_port_that_takes_nothing_holds_up_and_loses_nothing(bench: Bench) -> None:
     bench.port.room = 0
     bench.move(2.0, *START[1:])
-    assert bench.tick(30).missed_replies > 0
+    assert bench.tick(30).line.questions == bench.tick().line.questions
     bench.port.room = None
     bench.tick(300)
     assert bench.port.joints(bench.now_s)[0] == pytest.approx(2.0)
@@ -429,8 +432,11 @@ def test_a_target_is_the_newest_when_it_leaves_also_after_the_program_was_starte
     assert sent_deg == pytest.approx(newest_deg, abs=0.021 * 5)
 
 
-def test_a_controller_that_falls_silent_while_stopping_is_counted_until_somebody_gives_up() -> None:
+def test_a_controller_that_falls_silent_while_stopping_is_waited_for_until_somebody_gives_up() -> None:
     bench = Bench(way="segments").ready()
     bench.port.silent = True
-    bench.driver.stop(bench.now_s)
-    assert bench.tick(300).missed_replies >= 10
+    stopped_s = bench.now_s
+    bench.driver.stop(stopped_s)
+    overdue_s = bench.tick(300).line.overdue_s
+    assert overdue_s is not None
+    assert overdue_s == pytest.approx(stopped_s + 0.4, abs=0.2)
