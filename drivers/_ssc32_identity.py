@@ -1,4 +1,4 @@
-"""What a board says of itself: its version, and the registers that decide where its servos stand and what it does alone.
+"""What a board says of itself: its version, and the registers that decide where its servos go and what it does alone.
 
 A board cannot be asked for a serial number. These are what tells two boards apart, and what tells that one was changed.
 """

@@ -143,13 +143,18 @@ class LineAccount(Record, frozen=True):
 
 
 class ControllerIdentity(Record, frozen=True):
-    """What a controller says of itself. What it did not say, or what could not be read, is absent: unknown, not different.
+    """What a controller says of itself. What it did not say, or could not be read, is absent: unknown, not different.
 
     Attributes:
         facts: (what, value) pairs, in words for a person.
     """
 
     facts: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def named(cls, name: str) -> ControllerIdentity:
+        """One that is known by what it calls itself, and by nothing else."""
+        return cls(facts=(("controller", name),))
 
     def changes(self, now: ControllerIdentity) -> tuple[str, ...]:
         """What both know and say differently, in words."""
