@@ -133,6 +133,7 @@ class IdentityReader:
         if self._asking:
             self._heard += data
             if self._heard.endswith(self._firmware.raw):
+                self._sure_of_version = True
                 self._take(self._heard[: -len(self._firmware.raw)])
             elif now_s >= self._deadline_s:
                 self._fail()
@@ -155,7 +156,7 @@ class IdentityReader:
         if len(replies) != len(burst) + 1 or replies[-1]:
             self._fail()
             return
-        self._asking, self._sure_of_version = False, True
+        self._asking = False
         self._readings += 1
         values: dict[str, int | str] = {}
         for item, reply in zip(burst, replies, strict=False):
