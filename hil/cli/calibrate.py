@@ -261,7 +261,7 @@ class _Stand:
         self, rig: Rig, hardware: bool, port: str | None, *, numbers: tuple[int, ...] = (), at_park: bool
     ) -> None:
         from hil.bench.calibration import plan_calibration
-        from hil.runtime.wiring import adapter_at, channels_of, check_adapter
+        from hil.runtime.wiring import channels_of, check_adapter
 
         self.rig = rig
         self.options = "" if not hardware else f" --hardware{'' if port is None else f' --port {port}'}"
@@ -270,8 +270,7 @@ class _Stand:
         self.url = say_which(rig, hardware, port)
         self.adapter = None
         if self.url is not None:
-            check_adapter(rig, self.url)
-            self.adapter = adapter_at(self.url)
+            self.adapter = check_adapter(rig, self.url)
 
         self.expected: ControllerIdentity | None = None
 

@@ -14,11 +14,11 @@ SHARED_SERIALS = frozenset({"0001"})
 """What makers of converters leave in every one of them: no serial number at all."""
 
 
-Check = Callable[[Rig, str], None]
+Check = Callable[[Rig, str], object]
 """Looks at a port without opening it, and refuses by raising what is not the rig's."""
 
 
-def looked_at(open_port: Callable[[], BytePort], check: Callable[[], None]) -> Callable[[], BytePort]:
+def looked_at(open_port: Callable[[], BytePort], check: Callable[[], object]) -> Callable[[], BytePort]:
     """A way to open a port that is not gone through without a look, however often.
 
     Args:

@@ -569,13 +569,15 @@ def adapter_at(url: str) -> AdapterIdentity:
     return adapters.identity_of(port_name(url), _adapter(url))
 
 
-def check_adapter(rig: Rig, url: str) -> None:
-    """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one.
+def check_adapter(rig: Rig, url: str) -> AdapterIdentity:
+    """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one; gives which it is.
 
     Raises:
         InterlockError: it carries another, or none that can be told.
     """
-    adapters.check_adapter(rig, url, _adapter(url))
+    found = _adapter(url)
+    adapters.check_adapter(rig, url, found)
+    return adapters.identity_of(port_name(url), found)
 
 
 def check_arm(rig: Rig, url: str) -> None:
@@ -585,10 +587,9 @@ def check_arm(rig: Rig, url: str) -> None:
         InterlockError: the rig is not calibrated, or not on an arm; or the port leads to another adapter, or to a
             place where nobody has yet seen that it is this arm.
     """
-    found = _adapter(url)
-    adapters.check_adapter(rig, url, found)
+    found = check_adapter(rig, url)
     if is_calibrated_by_hand(rig):
-        adapters.check_calibrated(rig, url, adapters.identity_of(port_name(url), found))
+        adapters.check_calibrated(rig, url, found)
 
 
 # -- single channels -------------------------------------------------------------------------------------
@@ -647,8 +648,7 @@ def real_channels(
     """
 
     def check(rig: Rig, url: str) -> None:
-        check_adapter(rig, url)
-        adapters.check_same_adapter(url, adapter_at(url), adapter)
+        adapters.check_same_adapter(url, check_adapter(rig, url), adapter)
 
     settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
     link = _channel_kind(rig).build(settings, channels, _door(rig, url, Wiring.REAL, check))
