@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -165,8 +165,17 @@ def remember(rig: Rig, *facts: tuple[str, str]) -> None:
     write_controller(rig.id, calibration, ControllerIdentity(facts=facts), port="there", date="2026-11-28T10:00:00")
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{answer}\n" for answer in answers)))
+@pytest.fixture
+def typed(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Types lines into a pipe for the commands that follow."""
+    with contextlib.ExitStack() as files:
+
+        def lines(*answers: str) -> None:
+            file = terminal.folder / "answers.txt"
+            file.write_text("".join(f"{answer}\n" for answer in answers))
+            monkeypatch.setattr(sys, "stdin", files.enter_context(file.open()))
+
+        yield lines
 
 
 OLD_VERSION = ("version (VER)", "SSC32-V2.01XE")
@@ -175,11 +184,11 @@ OLD_VERSION = ("version (VER)", "SSC32-V2.01XE")
 @pytest.mark.processes
 @pytest.mark.parametrize("command", ["run", "park", "jog", "one joint"])
 def test_another_board_than_the_last_time_is_refused(
-    terminal: Terminal, board: tuple[Rig, str], monkeypatch: pytest.MonkeyPatch, command: str
+    terminal: Terminal, board: tuple[Rig, str], typed: Callable[..., None], command: str
 ) -> None:
     rig, url = board
     remember(rig, OLD_VERSION)
-    typed(monkeypatch, "q")
+    typed("q")
     confirmed = ("--pose-confirmed-by", "Zoë") if command != "one joint" else ()
     done = terminal.run(*(url if word == DEVICE else word for word in COMMANDS[command]), *confirmed)
     assert done.code == 1
@@ -190,12 +199,12 @@ def test_another_board_than_the_last_time_is_refused(
 
 @pytest.mark.processes
 def test_the_first_meeting_is_told_once_and_a_person_takes_a_change_by_looking(
-    terminal: Terminal, board: tuple[Rig, str], monkeypatch: pytest.MonkeyPatch
+    terminal: Terminal, board: tuple[Rig, str], typed: Callable[..., None]
 ) -> None:
     rig, url = board
     there = ("--hardware", "--port", url)
     jog = ("jog", "desk-3", *there, "--pose-confirmed-by", "Zoë")
-    typed(monkeypatch, "q")
+    typed("q")
     first = terminal.run(*jog)
     assert first.code == 0 and first.text.count("first meeting: what this controller says of itself") == 1, first.text
     met = read_controller(rig)
@@ -203,11 +212,11 @@ def test_the_first_meeting_is_told_once_and_a_person_takes_a_change_by_looking(
     file = controller_file("desk-3")
     assert file.parent.name == "calibrations"
     written = file.read_text()
-    typed(monkeypatch, "q")
+    typed("q")
     assert "first meeting" not in terminal.run(*jog).text
     assert file.read_text() == written
     remember(rig, *((what, "9" if "R66" in what else value) for what, value in met.facts))
-    typed(monkeypatch, "yes", "yes", "yes")
+    typed("go", "yes")
     looked = terminal.run("identify", "desk-3", *there, *BY)
     assert looked.code == 0, looked.text
     assert "changed: start-up pulse of channel 2 in us (R66) was '9', is '1500'" in looked.out
@@ -229,16 +238,16 @@ def test_another_cr1_than_the_last_time_is_refused(terminal: Terminal, cr1: tupl
 
 @pytest.mark.processes
 def test_a_cr1_is_taken_by_its_name_without_being_moved(
-    terminal: Terminal, cr1: tuple[Rig, str], monkeypatch: pytest.MonkeyPatch
+    terminal: Terminal, cr1: tuple[Rig, str], typed: Callable[..., None]
 ) -> None:
     rig, url = cr1
     remember(rig, ("controller", "another one"))
     identify = ("identify", "cr1-9", "--hardware", "--port", url, *BY)
-    typed(monkeypatch, "no")
+    typed("no")
     refused = terminal.run(*identify)
     assert refused.code == 1 and "does not lead to the controller of" in refused.err
     assert read_controller(rig) == ControllerIdentity(facts=(("controller", "another one"),))
-    typed(monkeypatch, "perhaps", "yes")
+    typed("perhaps", "yes")
     done = terminal.run(*identify)
     assert done.code == 0 and "changed: controller was 'another one', is '" in done.out, done.text
     taken = read_controller(rig)
