@@ -53,14 +53,19 @@ def write_controller(rig_id: str, calibration: str, controller: ControllerIdenti
     lines = [
         "# What the controller said of itself. `hil identify` and `hil calibrate` write it anew.",
         "",
-        *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()),
+        *(f"{key} = {_quoted(value)}" for key, value in head.items()),
         "facts = [",
-        *(f"    {json.dumps(fact, ensure_ascii=False)}," for fact in controller.facts),
+        *(f"    {_quoted(fact)}," for fact in controller.facts),
         "]",
     ]
     path = controller_file(rig_id)
     write_whole(path, "\n".join([*lines, ""]))
     return path
+
+
+def _quoted(value: object) -> str:
+    """As TOML has it: JSON's strings, but that DEL may not stand in one. A board can have stored it."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def calibration_of(rig: Rig) -> str:
