@@ -33,11 +33,11 @@ STARTUP_TEXT = "startup string (SS)"
 BURST = 12
 """So many questions leave in one go at most: with the version's, half of the board's buffer."""
 REPLY_BYTES, TEXT_BYTES = 6, 103
-PATIENCE_S, QUIET_S = 0.3, 0.05
+PATIENCE_S = 0.3
 READINGS = 3
 """So often a burst is asked as long as not everything in it was said twice alike."""
-FAILURES_OF_ONE, FAILURES = 2, 3
-"""Without a whole answer a burst is asked again once; after three all is left that was not asked yet."""
+FAILURES, SILENCES = 2, 2
+"""Without a whole answer a burst is asked again once; after two without any all is left that was not asked yet."""
 
 
 class BoardIdentity(Record, frozen=True):
@@ -96,9 +96,9 @@ class IdentityReader:
     """Asks a board that has told its version who else it is. Questions only; no byte of it can move an arm.
 
     Many questions leave in one go, with ``VER`` behind them: the board answers in order, so a reading counts only if
-    just as many lines as were asked for stand before the very version, and none can be taken for another's. What is not
-    as expected is asked again, and believed when it was said twice alike: a garbled digit must not look like another
-    board.
+    just as many lines as were asked for stand before the very version, and every ``VER`` so far was answered; none can
+    be taken for another's. What is not as expected is asked again, and believed when it was said twice alike: a garbled
+    digit must not look like another board.
 
     Args:
         line: the board has answered VER on it.
@@ -118,10 +118,12 @@ class IdentityReader:
             self._bursts = [()]
         self._found: dict[str, int | str] = {}
         self._seen: set[tuple[str, int | str]] = set()
-        self._readings = self._failures = self._failures_of_one = 0
+        self._readings = self._failures = self._silences = 0
         self._asking = False
+        self._owed = 0
         self._heard = b""
-        self._deadline_s = self._quiet_since_s = float("-inf")
+        self._answer: bytes | None = None
+        self._deadline_s = float("-inf")
 
     def step(self, data: bytes, now_s: float) -> BoardIdentity | None:
         """Take what has arrived, ask on; gives what the board is once all is asked.
@@ -132,31 +134,44 @@ class IdentityReader:
         """
         if self._asking:
             self._heard += data
-            if self._heard.endswith(self._firmware.raw):
-                self._sure_of_version = True
-                self._take(self._heard[: -len(self._firmware.raw)])
-            elif now_s >= self._deadline_s:
-                self._fail()
-        if data:
-            self._quiet_since_s = now_s
-        if self._bursts and not self._asking and (not self._failures or now_s - self._quiet_since_s >= QUIET_S):
+            self._listen(over=now_s >= self._deadline_s)
+        if self._bursts and not self._asking:
             self._ask(self._bursts[0], now_s)
         return None if self._bursts else self._identity()
 
     def _ask(self, burst: Sequence[_Item], now_s: float) -> None:
         self._line.send(b"".join(item.line for item in burst) + VERSION.line, now_s)
-        self._asking, self._heard = True, b""
+        self._asking, self._heard, self._answer = True, b"", None
+        self._owed += 1
         longest = [item.length for item in burst] + [len(self._firmware.raw)]
         self._deadline_s = self._line.free_s + sum(map(self._settings.reply_s, longest)) + PATIENCE_S
 
-    def _take(self, heard: bytes) -> None:
+    def _listen(self, *, over: bool) -> None:
+        """Wait for the version behind the answers, and for those of bursts before that were given up too early."""
+        *answers, self._heard = self._heard.split(self._firmware.raw)
+        if answers:
+            self._sure_of_version = True
+            self._owed -= len(answers)
+            self._answer = answers[-1]
+        if self._answer is not None and (self._owed <= 0 or over):
+            # One that still owes its version after so long has lost it: what came is of the same burst.
+            self._asking, self._owed = False, 0
+            self._take(self._answer, behind=self._heard)
+        elif over:
+            self._asking = False
+            self._silences += 1
+            if self._silences >= SILENCES:
+                self._bursts = []
+
+    def _take(self, heard: bytes, behind: bytes) -> None:
         """Everything up to the version has come."""
         burst = self._bursts[0]
         replies = heard.split(b"\r")
-        if len(replies) != len(burst) + 1 or replies[-1]:
-            self._fail()
+        if len(replies) != len(burst) + 1 or replies[-1] or behind:
+            self._failures += 1
+            if self._failures >= FAILURES:
+                self._next_burst()
             return
-        self._asking = False
         self._readings += 1
         values: dict[str, int | str] = {}
         for item, reply in zip(burst, replies, strict=False):
@@ -171,19 +186,10 @@ class IdentityReader:
         if self._readings >= READINGS or all(item.name in self._found for item in burst):
             self._next_burst()
 
-    def _fail(self) -> None:
-        self._asking = False
-        self._failures += 1
-        self._failures_of_one += 1
-        if self._failures >= FAILURES:
-            self._bursts = []
-        elif self._failures_of_one >= FAILURES_OF_ONE:
-            self._next_burst()
-
     def _next_burst(self) -> None:
         self._bursts = self._bursts[1:]
         self._seen.clear()
-        self._readings = self._failures_of_one = 0
+        self._readings = self._failures = 0
 
     def _identity(self) -> BoardIdentity:
         items = [item for burst in _bursts(self._settings, self._firmware) for item in burst]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ssc32_script import TICK_S, Bench, BoardPort
 
-from drivers._ssc32_identity import FAILURES, PATIENCE_S, name_of
-from hil.errors import ControllerError
+from drivers._ssc32_channels import Ssc32Channels
+from drivers._ssc32_identity import PATIENCE_S, SILENCES, name_of
+from hil.errors import ControllerError, LinkTimeout
 from hil.types import ControllerIdentity, LinkPhase
 
 USB = b"SSC32-V2.50USB\r"
@@ -81,10 +83,13 @@ def test_firmware_1_has_its_version_and_nothing_else():
     assert facts(bench) == {"version (VER)": "SSC32-1.06XE"}
 
 
-def test_no_question_of_it_is_more_than_half_of_the_boards_buffer():
+def test_no_burst_is_more_than_half_of_the_boards_buffer_however_many_channels_there_are():
     bench = Bench(BoardPort(USB))
+    bench.driver = Ssc32Channels(bench.settings, range(32), lambda: bench.port)
     bench.connect()
-    assert max(len(data) for _, _, data in bench.port.sent) <= 64
+    bursts = [data for _, _, data in bench.port.sent if b"R" in data and b"VER" not in data[:4]]
+    assert max(map(len, bursts)) <= 64
+    assert len(facts(bench)) == 4 + 2 * 32
 
 
 def test_whom_it_knows_it_asks_once_and_a_stranger_twice():
@@ -193,7 +198,16 @@ def test_a_board_that_answers_none_of_it_is_used_and_does_not_hold_up_the_handsh
     bench.port.mangle = lambda line, reply: [] if re.match(rb"R|SS", line) else [(0.0, reply)]
     bench.connect()
     assert facts(bench) == {"version (VER)": "SSC32-V2.04GP"}
-    assert bench.now_s - 100.0 < FAILURES * (PATIENCE_S + 0.2) + 20 * TICK_S
+    assert bench.now_s - 100.0 < 30 * TICK_S
+
+
+def test_a_board_that_falls_silent_in_the_middle_of_it_is_not_waited_for_for_long():
+    bench = Bench()
+    answered = iter([True])
+    bench.port.mangle = lambda line, reply: [(0.0, reply)] if line != b"VER" or next(answered, False) else []
+    bench.driver.open(bench.now_s)
+    bench.tick(15 + round(SILENCES * (PATIENCE_S + 0.1) / TICK_S))
+    assert any(line.startswith(b"QP") for line in bench.port.lines)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -220,6 +234,21 @@ def test_an_answer_that_is_late_is_never_taken_for_another_registers():
         assert {n: said.get(name_of(n), str(STORED.get(n, 0))) for n in REGISTERS} == {
             n: str(STORED.get(n, 0)) for n in REGISTERS
         }
+
+
+@pytest.mark.parametrize("late_s", [0.1, PATIENCE_S + 0.1, 0.7, 1.1])
+def test_on_a_line_on_which_everything_is_late_nothing_is_taken_for_something_else(late_s):
+    bench = Bench(BoardPort(registers=STORED))
+    bench.connect()
+    known = facts(bench)
+    port = exchange(bench, registers=STORED)
+    greeted = iter([0.0, 0.0])
+    port.mangle = lambda line, reply: [(next(greeted, late_s) if line == b"VER" else late_s, reply)]
+    bench.driver.open(bench.now_s)
+    with contextlib.suppress(LinkTimeout):
+        bench.tick(200)
+    expected = bench.driver._acquaintance.expected
+    assert expected is not None and dict(expected.facts) == known
 
 
 def test_on_a_noisy_line_the_same_board_is_never_another_one():

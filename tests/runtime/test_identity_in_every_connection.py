@@ -217,15 +217,25 @@ def test_a_fake_behind_a_port_that_was_named_is_a_real_port(
 # -- behind the same adapter ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("driven", [False, True])
 @pytest.mark.parametrize("mode", [Mode.IDLE, Mode.UNKNOWN_POSE, Mode.HOLDING, Mode.ESTOP])
-def test_a_board_that_is_exchanged_behind_its_adapter_is_asked_who_it_is(session: Make, mode: Mode) -> None:
-    """An adapter with a cable to the board: the port stays open while the board is changed."""
+def test_a_board_that_is_exchanged_behind_its_adapter_is_asked_who_it_is(
+    session: Make, mode: Mode, driven: bool
+) -> None:
+    """An adapter with a cable to the board: the port stays open while the board is changed.
+
+    One that drives all of its channels does not even look as if it had restarted.
+    """
     s = session()
     s.bring(mode)
     s.board.power_off(s.clock.now_s())
     s.run(2.0)
     assert s.mode is (Mode.ESTOP if mode is Mode.ESTOP else Mode.FAULT)
-    s.exchange_behind_the_adapter(another_board(s, registers=((32, 40),)))
+    other = another_board(s, registers=((32, 40),))
+    if driven:
+        line = "".join(f"#{channel}P1500" for channel in range(32))
+        other.receive(f"{line}\r".encode(), s.clock.now_s() - 0.5, other.byte_s)
+    s.exchange_behind_the_adapter(other)
     s.run(0.5)
     since = s.come_back()
     assert s.mode is Mode.FAULT
