@@ -96,9 +96,8 @@ class IdentityReader:
     """Asks a board that has told its version who else it is. Questions only; no byte of it can move an arm.
 
     Many questions leave in one go, with ``VER`` behind them: the board answers in order, so a reading counts only if
-    just as many lines as were asked for stand before the very version, and every ``VER`` so far was answered; none can
-    be taken for another's. What is not as expected is asked again, and believed when it was said twice alike: a garbled
-    digit must not look like another board.
+    just as many lines as were asked for stand before the very version. What is not as expected is asked again, and
+    believed when it was said twice alike: neither a garbled digit nor one late answer must look like another board.
 
     Args:
         line: the board has answered VER on it.
@@ -120,9 +119,7 @@ class IdentityReader:
         self._seen: set[tuple[str, int | str]] = set()
         self._readings = self._failures = self._silences = 0
         self._asking = False
-        self._owed = 0
         self._heard = b""
-        self._answer: bytes | None = None
         self._deadline_s = float("-inf")
 
     def step(self, data: bytes, now_s: float) -> BoardIdentity | None:
@@ -141,22 +138,16 @@ class IdentityReader:
 
     def _ask(self, burst: Sequence[_Item], now_s: float) -> None:
         self._line.send(b"".join(item.line for item in burst) + VERSION.line, now_s)
-        self._asking, self._heard, self._answer = True, b"", None
-        self._owed += 1
+        self._asking, self._heard = True, b""
         longest = [item.length for item in burst] + [len(self._firmware.raw)]
         self._deadline_s = self._line.free_s + sum(map(self._settings.reply_s, longest)) + PATIENCE_S
 
     def _listen(self, *, over: bool) -> None:
-        """Wait for the version behind the answers, and for those of bursts before that were given up too early."""
-        *answers, self._heard = self._heard.split(self._firmware.raw)
+        """Wait for the version behind the answers."""
+        *answers, behind = self._heard.split(self._firmware.raw)
         if answers:
-            self._sure_of_version = True
-            self._owed -= len(answers)
-            self._answer = answers[-1]
-        if self._answer is not None and (self._owed <= 0 or over):
-            # One that still owes its version after so long has lost it: what came is of the same burst.
-            self._asking, self._owed = False, 0
-            self._take(self._answer, behind=self._heard)
+            self._asking, self._sure_of_version = False, True
+            self._take(answers[-1], behind)
         elif over:
             self._asking = False
             self._silences += 1

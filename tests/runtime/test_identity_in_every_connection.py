@@ -243,6 +243,17 @@ def test_a_board_that_is_exchanged_behind_its_adapter_is_asked_who_it_is(
     assert not [line for line in written(since) if b"#" in line]
 
 
+def test_a_board_that_was_silent_and_is_there_again_is_connected_by_one_reset(session: Make) -> None:
+    s = session()
+    s.bring(Mode.IDLE)
+    s.board.hang(s.clock.now_s())
+    s.run(2.0)
+    assert s.mode is Mode.FAULT
+    s.board.hang(s.clock.now_s(), False)
+    s.come_back()
+    assert s.mode is Mode.UNKNOWN_POSE
+
+
 # -- from session to session ---------------------------------------------------------------------------------
 
 
