@@ -144,21 +144,21 @@ class IdentityReader:
 
     def _listen(self, *, over: bool) -> None:
         """Wait for the version behind the answers."""
-        *answers, behind = self._heard.split(self._firmware.raw)
+        *answers, _ = self._heard.split(self._firmware.raw)
         if answers:
             self._asking, self._sure_of_version = False, True
-            self._take(answers[-1], behind)
+            self._take(answers[-1])
         elif over:
             self._asking = False
             self._silences += 1
             if self._silences >= SILENCES:
                 self._bursts = []
 
-    def _take(self, heard: bytes, behind: bytes) -> None:
+    def _take(self, heard: bytes) -> None:
         """Everything up to the version has come."""
         burst = self._bursts[0]
         replies = heard.split(b"\r")
-        if len(replies) != len(burst) + 1 or replies[-1] or behind:
+        if len(replies) != len(burst) + 1:
             self._failures += 1
             if self._failures >= FAILURES:
                 self._next_burst()
