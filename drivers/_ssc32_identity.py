@@ -27,7 +27,6 @@ ENABLE, BAUD, FIRST_OFFSET, FIRST_PULSE = 0, 4, 32, 64
 
 RUN_STARTUP_BIT, APPLY_PULSES_BIT, DISABLE_BIT = 1 << 0, 1 << 3, 1 << 15
 
-NAME = "version (VER)"
 STARTUP_TEXT = "startup string (SS)"
 
 BURST = 12
@@ -60,7 +59,7 @@ class BoardIdentity(Record, frozen=True):
     @property
     def facts(self) -> ControllerIdentity:
         """The same in words."""
-        facts = [] if self.version is None else [(NAME, self.version)]
+        facts = [] if self.version is None else [(ControllerIdentity.NAME, self.version)]
         facts += [(name_of(number), str(value)) for number, value in self.registers]
         facts += [] if self.startup is None else [(STARTUP_TEXT, self.startup)]
         return ControllerIdentity(facts=tuple(facts))
@@ -112,7 +111,7 @@ class IdentityReader:
         self._line, self._settings, self._firmware = line, settings, firmware
         self._expected = {} if expected is None else dict(expected.facts)
         self._bursts = _bursts(settings, firmware)
-        self._sure_of_version = self._expected.get(NAME) == firmware.text
+        self._sure_of_version = self._expected.get(ControllerIdentity.NAME) == firmware.text
         if not self._bursts and not self._sure_of_version:
             self._bursts = [()]
         self._found: dict[str, int | str] = {}

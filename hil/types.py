@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
+from typing import ClassVar
 
 import msgspec
 
@@ -146,15 +147,18 @@ class ControllerIdentity(Record, frozen=True):
     """What a controller says of itself. What it did not say, or could not be read, is absent: unknown, not different.
 
     Attributes:
-        facts: (what, value) pairs, in words for a person.
+        facts: (what, value) pairs, in words for a person; `NAME` among them, so that whoever knows more of a controller
+            and whoever knows its name alone have something to compare.
     """
+
+    NAME: ClassVar[str] = "what it calls itself"
 
     facts: tuple[tuple[str, str], ...]
 
     @classmethod
     def named(cls, name: str) -> ControllerIdentity:
         """One that is known by what it calls itself, and by nothing else."""
-        return cls(facts=(("controller", name),))
+        return cls(facts=((cls.NAME, name),))
 
     def changes(self, now: ControllerIdentity) -> tuple[str, ...]:
         """What both know and say differently, in words."""

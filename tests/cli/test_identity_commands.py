@@ -178,7 +178,7 @@ def typed(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
         yield lines
 
 
-OLD_VERSION = ("version (VER)", "SSC32-V2.01XE")
+OLD_VERSION = ("what it calls itself", "SSC32-V2.01XE")
 
 
 @pytest.mark.processes
@@ -192,7 +192,7 @@ def test_another_board_than_the_last_time_is_refused(
     confirmed = ("--pose-confirmed-by", "Zoë") if command != "one joint" else ()
     done = terminal.run(*(url if word == DEVICE else word for word in COMMANDS[command]), *confirmed)
     assert done.code == 1
-    assert "version (VER) was 'SSC32-V2.01XE', is 'SSC32-V2.03XE'" in done.err
+    assert "what it calls itself was 'SSC32-V2.01XE', is 'SSC32-V2.03XE'" in done.err
     assert f"hil identify desk-3 --hardware --port {url}" in done.err
     assert read_controller(rig) == ControllerIdentity(facts=(OLD_VERSION,)), "only a person takes another one"
 
@@ -228,11 +228,11 @@ def test_the_first_meeting_is_told_once_and_a_person_takes_a_change_by_looking(
 @pytest.mark.parametrize("command", ["program on the bridge", "program on the controller"])
 def test_another_cr1_than_the_last_time_is_refused(terminal: Terminal, cr1: tuple[Rig, str], command: str) -> None:
     rig, url = cr1
-    remember(rig, ("controller", "another one"))
+    remember(rig, (ControllerIdentity.NAME, "another one"))
     confirmed = ("--pose-confirmed-by", "Zoë")
     done = terminal.run(*(url if word == DEVICE else word for word in COMMANDS[command]), *confirmed)
     assert done.code == 1
-    assert "controller was 'another one', is '" in done.err
+    assert "what it calls itself was 'another one', is '" in done.err
     assert f"hil identify cr1-9 --hardware --port {url}" in done.err
 
 
@@ -241,15 +241,15 @@ def test_a_cr1_is_taken_by_its_name_without_being_moved(
     terminal: Terminal, cr1: tuple[Rig, str], typed: Callable[..., None]
 ) -> None:
     rig, url = cr1
-    remember(rig, ("controller", "another one"))
+    remember(rig, (ControllerIdentity.NAME, "another one"))
     identify = ("identify", "cr1-9", "--hardware", "--port", url, *BY)
     typed("no")
     refused = terminal.run(*identify)
     assert refused.code == 1 and "does not lead to the controller of" in refused.err
-    assert read_controller(rig) == ControllerIdentity(facts=(("controller", "another one"),))
+    assert read_controller(rig) == ControllerIdentity(facts=((ControllerIdentity.NAME, "another one"),))
     typed("perhaps", "yes")
     done = terminal.run(*identify)
-    assert done.code == 0 and "changed: controller was 'another one', is '" in done.out, done.text
+    assert done.code == 0 and "changed: what it calls itself was 'another one', is '" in done.out, done.text
     taken = read_controller(rig)
     assert taken is not None and "RV-2AJ" in taken.facts[0][1]
 

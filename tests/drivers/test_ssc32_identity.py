@@ -57,7 +57,7 @@ def test_all_that_decides_where_the_rigs_servos_stand_is_read():
     assert bench.driver.read(0.0).controller is None
     bench.connect()
     assert facts(bench) == {
-        "version (VER)": "SSC32-V2.50USB",
+        "what it calls itself": "SSC32-V2.50USB",
         "enable bits (R0)": "4",
         "startup string (SS)": "VER;",
         "baud rate / 10 (R4)": "11520",
@@ -80,7 +80,7 @@ def test_a_board_with_jumpers_has_no_register_for_its_speed():
 def test_firmware_1_has_its_version_and_nothing_else():
     bench = Bench(BoardPort(V1))
     bench.connect()
-    assert facts(bench) == {"version (VER)": "SSC32-1.06XE"}
+    assert facts(bench) == {"what it calls itself": "SSC32-1.06XE"}
 
 
 def test_no_burst_is_more_than_half_of_the_boards_buffer_however_many_channels_there_are():
@@ -118,7 +118,7 @@ def test_another_version_is_refused_with_what_was_and_what_is():
     bench.connect()
     exchange(bench, version=b"SSC32-V2.04GP \r")
     words = refused(bench)
-    assert "version (VER) was 'SSC32-V2.50USB', is 'SSC32-V2.04GP'" in words
+    assert "what it calls itself was 'SSC32-V2.50USB', is 'SSC32-V2.04GP'" in words
     assert "Connect the one that was there before" in words
 
 
@@ -161,7 +161,7 @@ def test_two_boards_are_told_apart_by_what_they_say_of_the_rigs_channels(before,
 
 def test_one_from_an_earlier_session_is_expected_at_the_first_connection_already():
     bench = Bench(BoardPort(USB, registers=STORED))
-    bench.driver.expect(ControllerIdentity(facts=(("version (VER)", "SSC32-V2.04GP"),)), "Look at the arm")
+    bench.driver.expect(ControllerIdentity(facts=(("what it calls itself", "SSC32-V2.04GP"),)), "Look at the arm")
     words = refused(bench)
     assert "was 'SSC32-V2.04GP', is 'SSC32-V2.50USB'" in words and words.endswith("Look at the arm")
 
@@ -197,7 +197,7 @@ def test_a_board_that_answers_none_of_it_is_used_and_does_not_hold_up_the_handsh
     bench = Bench()
     bench.port.mangle = lambda line, reply: [] if re.match(rb"R|SS", line) else [(0.0, reply)]
     bench.connect()
-    assert facts(bench) == {"version (VER)": "SSC32-V2.04GP"}
+    assert facts(bench) == {"what it calls itself": "SSC32-V2.04GP"}
     assert bench.now_s - 100.0 < 30 * TICK_S
 
 

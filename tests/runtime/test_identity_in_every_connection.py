@@ -79,7 +79,7 @@ def something_else(s: PluggedSession) -> None:
 
 NEVER_OPENED = [(an_adapter, f"carries the adapter {OTHER}"), (a_nameless_adapter, "no adapter with a serial number")]
 NEVER_MOVED = [
-    (a_version, "version (VER) was 'SSC32-V2.03XE', is 'SSC32-V2.01XE'"),
+    (a_version, "what it calls itself was 'SSC32-V2.03XE', is 'SSC32-V2.01XE'"),
     (registers, "pulse offset of channel 0 in us (R32) was '0', is '40'"),
     (another_kind, "it is no SSC-32"),
     (something_else, "it is no SSC-32"),
@@ -263,7 +263,7 @@ def test_who_was_met_is_in_the_record_of_the_tick_that_met_it_and_in_no_other(se
     (met,) = [record for record in s.records if record.controller is not None]
     assert met.mode is Mode.UNKNOWN_POSE
     assert met.controller is not None
-    assert dict(met.controller.facts)["version (VER)"] == "SSC32-V2.03XE"
+    assert dict(met.controller.facts)["what it calls itself"] == "SSC32-V2.03XE"
     assert len(met.controller.facts) == 3 + 2 * len(s.rig.axes)
 
 

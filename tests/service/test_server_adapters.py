@@ -188,7 +188,7 @@ class AnotherBoard(VirtualWorker):
 
     def __init__(self, spec: ArmSpec, **options: Any) -> None:
         super().__init__(spec, **options)
-        met = ControllerIdentity(facts=(("version (VER)", "SSC32-V2.01XE"),))
+        met = ControllerIdentity(facts=(("what it calls itself", "SSC32-V2.01XE"),))
         self._arm.bridge._acquaintance.expect(met, remedy(spec.rig.id, "/dev/ttyUSB0"))
 
 
