@@ -25,6 +25,7 @@ from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
 from hil.clock import Clock
 from hil.errors import ControllerError, HilError, LinkClosed, LinkError
 from hil.link import BytePort, ProgramEnd, ProgramJob, ProgramLook, ProgramWatcher, StoredProgram
+from hil.types import ControllerIdentity
 from hil.units import DEG
 
 STANDS_DEG = 1.0
@@ -42,6 +43,7 @@ def run_program(
     clock: Clock,
     job: ProgramJob,
     watcher: ProgramWatcher,
+    meet: Callable[[ControllerIdentity], None] = lambda controller: None,
 ) -> ProgramEnd:
     """Run a program on the controller and leave nothing of it behind that was not there before.
 
@@ -51,6 +53,7 @@ def run_program(
         clock: what to wait by.
         job: what to run, and how.
         watcher: is told and asked on the way. A KeyboardInterrupt from it, or meanwhile, stops the arm.
+        meet: is told who answers before anything is changed there; refuses another controller by raising.
 
     Raises:
         ControllerError: something stands in the way, or the program there is not this one; nothing has moved.
@@ -59,7 +62,7 @@ def run_program(
     with closing(open_port()) as port:
         line = Line(settings, port, clock.now_s())
         line.unasked = watcher.printed
-        run = _Run(settings, line, clock, job, watcher)
+        run = _Run(settings, line, clock, job, watcher, meet)
         reason = ""
         try:
             converse(line, clock, run.prepare())
@@ -79,9 +82,16 @@ class _Run:
     """One run, from OPEN to CLOSE."""
 
     def __init__(
-        self, settings: Rv2ajSettings, line: Line, clock: Clock, job: ProgramJob, watcher: ProgramWatcher
+        self,
+        settings: Rv2ajSettings,
+        line: Line,
+        clock: Clock,
+        job: ProgramJob,
+        watcher: ProgramWatcher,
+        meet: Callable[[ControllerIdentity], None],
     ) -> None:
         self._settings, self._line, self._clock, self._job, self._watcher = settings, line, clock, job, watcher
+        self._meet = meet
         self._edit_slot = 9
         self._ours: list[str] = []
         self._before = ""
@@ -97,6 +107,7 @@ class _Run:
     def prepare(self) -> Talk[None]:
         """Everything up to servos that are on; moves nothing."""
         identity = yield from greet(self._line, self._settings)
+        self._meet(ControllerIdentity.named(identity.text))
         self._edit_slot = identity.tasks + 1
         yield from self._look_round()
         for program in self._job.programs:

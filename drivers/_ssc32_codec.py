@@ -159,6 +159,11 @@ class Firmware(Record, frozen=True):
         """Knows ``Rn`` and ``SS``."""
         return self.major >= 2
 
+    @property
+    def has_baud_register(self) -> bool:
+        """Keeps its speed in ``R4``: the SSC-32U. The older ones have jumpers."""
+        return self.has_registers and "USB" in self.text
+
 
 def find_version(heard: bytes) -> Firmware | None:
     """The board's answer to ``VER`` among what was heard: a whole line that starts with ``SSC32-``.

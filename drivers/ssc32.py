@@ -12,16 +12,12 @@ from enum import Enum
 
 from drivers._ssc32_codec import (
     CANCEL,
-    STARTUP,
     Firmware,
-    decode_register,
-    decode_startup,
     encode_move,
     encode_stop,
-    query_register,
-    startup_moves,
 )
 from drivers._ssc32_hello import Hello, ask
+from drivers._ssc32_identity import BoardIdentity, IdentityReader, power_up_notices
 from drivers._ssc32_line import CANARY_US, Line, Reading
 from drivers._ssc32_settings import FRAME_S, ControllerTable, Ssc32Axis, Ssc32Settings, settings_from_table
 from hil.errors import (
@@ -33,15 +29,23 @@ from hil.errors import (
     LinkOverrun,
     LinkTimeout,
 )
+from hil.identity import Acquaintance
 from hil.link import ArmLink, BytePort
-from hil.types import Command, EnergiseCommand, JointCommand, JointState, LinkPhase, LinkState, StateSource
+from hil.types import (
+    Command,
+    ControllerIdentity,
+    EnergiseCommand,
+    JointCommand,
+    JointState,
+    LinkPhase,
+    LinkState,
+    StateSource,
+)
 
 __all__ = ["ControllerTable", "Ssc32Axis", "Ssc32Driver", "Ssc32Settings", "ask", "build", "settings_from_table"]
 
 TAKES_EFFECT_S = 2.5 * FRAME_S
-TEXT_ANSWER_S = 0.3
 GIVE_UP = 3
-RUN_STARTUP_BIT, APPLY_PULSES_BIT, DISABLE_BIT = 1 << 0, 1 << 3, 1 << 15
 
 
 def build(settings: Ssc32Settings, open_port: Callable[[], BytePort]) -> ArmLink:
@@ -52,8 +56,7 @@ def build(settings: Ssc32Settings, open_port: Callable[[], BytePort]) -> ArmLink
 class _Stage(Enum):
     CLOSED = "closed"
     GREETING = "asking who is there"
-    REGISTER = "reading register 0"
-    STARTUP = "reading the startup string"
+    IDENTIFYING = "reading its registers"
     ADOPTING = "reading what is driven"
     MARKING = "setting the canary channel"
     READY = "ready"
@@ -101,13 +104,13 @@ class Ssc32Driver:
         self._move_s = settings.wire_s(len(longest))
         self._steps: dict[_Stage, Callable[[Line, bytes, float], None]] = {
             _Stage.GREETING: self._greet,
-            _Stage.REGISTER: self._read_register,
-            _Stage.STARTUP: self._read_startup,
+            _Stage.IDENTIFYING: self._identify,
             _Stage.ADOPTING: self._adopt,
             _Stage.MARKING: self._check_mark,
             _Stage.READY: self._watch,
         }
         self._line: Line | None = None
+        self._acquaintance = Acquaintance(self._name)
         self._forget()
 
     def _forget(self) -> None:
@@ -123,9 +126,13 @@ class Ssc32Driver:
         self._notices: list[str] = []
         self._failure: LinkError | None = None
         self._restarted: ControllerError | None = None
-        self._runs_startup = False
+        self._board: BoardIdentity | None = None
         self._marks = 0
         self._marked_s = 0.0
+
+    def expect(self, controller: ControllerIdentity | None, remedy: str) -> None:
+        """Refuse every other board at the handshake, before the canary gets its pulse."""
+        self._acquaintance.expect(controller, remedy)
 
     def open(self, now_s: float) -> None:
         """Open the line afresh and drop any half line that waits in the board; `read` does the rest.
@@ -151,7 +158,7 @@ class Ssc32Driver:
         Raises:
             LinkTimeout: nobody answers at any usual rate, or the board fell silent during the handshake.
             LinkError: the board answers at another rate than the rig's; or the line failed.
-            ControllerError: something else answers; or the board has restarted.
+            ControllerError: something else answers, or another board than at first; or the board has restarted.
         """
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -247,6 +254,7 @@ class Ssc32Driver:
             missed_replies=0 if self._line is None else self._line.missed,
             notices=notices,
             identity=self._firmware.text if phase is LinkPhase.READY and self._firmware is not None else "",
+            controller=self._board.facts if phase is LinkPhase.READY and self._board is not None else None,
         )
 
     def _fail(self, error: HilError) -> HilError:
@@ -330,46 +338,22 @@ class Ssc32Driver:
             raise self._fail(error) from None
         if self._firmware is None:
             return
-        self._stage = _Stage.ADOPTING
-        if self._firmware.has_registers:
-            self._stage = _Stage.REGISTER
-            line.ask(query_register(0), now_s, TEXT_ANSWER_S)
+        self._stage = _Stage.IDENTIFYING
+        self._reader = IdentityReader(line, self._settings, self._firmware, self._acquaintance.expected)
+        self._identify(line, b"", now_s)
 
-    def _read_register(self, line: Line, data: bytes, now_s: float) -> None:
-        raw = line.text(data, now_s)
-        if raw is None:
+    def _identify(self, line: Line, data: bytes, now_s: float) -> None:
+        board = self._reader.step(data, now_s)
+        if board is None:
             return
-        self._stage = _Stage.ADOPTING
         try:
-            bits = decode_register(raw)
-        except ControllerError:
-            self._notices.append("register R0 could not be read: the arm may or may not move by itself at power-up")
-            return
-        enabled = not bits & DISABLE_BIT
-        if enabled and bits & APPLY_PULSES_BIT:
-            self._notices.append(
-                f"WARNING: register R0 = {bits} has bit 3 set: the board drives its servos to stored pulses "
-                "at power-up, so the arm moves before any program has connected"
-            )
-        self._runs_startup = enabled and bool(bits & RUN_STARTUP_BIT)
-        if self._runs_startup:
-            self._notices.append(f"WARNING: register R0 = {bits} has bit 0 set: the startup string runs at power-up")
-        self._stage = _Stage.STARTUP
-        line.ask(STARTUP, now_s, TEXT_ANSWER_S)
-
-    def _read_startup(self, line: Line, data: bytes, now_s: float) -> None:
-        raw = line.text(data, now_s)
-        if raw is None:
-            return
+            self._acquaintance.meet(board.facts)
+        except ControllerError as error:
+            raise self._fail(error) from None
+        assert self._firmware is not None
+        self._notices += power_up_notices(board, self._firmware)
+        self._board = board
         self._stage = _Stage.ADOPTING
-        try:
-            text = decode_startup(raw)
-        except ControllerError:
-            self._notices.append("the startup string could not be read")
-            return
-        if startup_moves(text):
-            when = "at every power-up" if self._runs_startup else "if bit 0 of register R0 is ever set"
-            self._notices.append(f"WARNING: the startup string {text!r} moves servos {when}")
 
     def _adopt(self, line: Line, data: bytes, now_s: float) -> None:
         """Show what is driven already, as an echo only: an axis stays unknown until it is energised."""

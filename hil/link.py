@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from hil.types import Command, LinkState, Record
+from hil.types import Command, ControllerIdentity, LinkState, Record
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -216,6 +216,18 @@ class WaitingLink(Protocol):
 
     def throw_away(self) -> None:
         """Forget a command that has not left yet; the arm ends what it was given before."""
+        ...
+
+
+@runtime_checkable
+class ExpectingLink(Protocol):
+    """A link that refuses another controller before it is READY, and before it sends anything that drives an output.
+
+    Whom it has met once it expects from then on, through every `open`.
+    """
+
+    def expect(self, controller: ControllerIdentity | None, remedy: str) -> None:
+        """Say who was here in an earlier session, and what a person can do about another one."""
         ...
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
+from typing import ClassVar
 
 import msgspec
 
@@ -142,6 +143,38 @@ class LineAccount(Record, frozen=True):
     wrong_echoes: int = 0
 
 
+class ControllerIdentity(Record, frozen=True):
+    """What a controller says of itself. What it did not say, or could not be read, is absent: unknown, not different.
+
+    Attributes:
+        facts: (what, value) pairs, in words for a person; `NAME` among them, so that whoever knows more of a controller
+            and whoever knows its name alone have something to compare.
+    """
+
+    NAME: ClassVar[str] = "what it calls itself"
+
+    facts: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def named(cls, name: str) -> ControllerIdentity:
+        """One that is known by what it calls itself, and by nothing else."""
+        return cls(facts=((cls.NAME, name),))
+
+    def changes(self, now: ControllerIdentity) -> tuple[str, ...]:
+        """What both know and say differently, in words."""
+        said = dict(now.facts)
+        return tuple(
+            f"{what} was {value!r}, is {said[what]!r}"
+            for what, value in self.facts
+            if what in said and said[what] != value
+        )
+
+    def completed(self, older: ControllerIdentity) -> ControllerIdentity:
+        """These facts, and behind them those of an older meeting that are not known this time."""
+        known = {what for what, _ in self.facts}
+        return ControllerIdentity(facts=(*self.facts, *(fact for fact in older.facts if fact[0] not in known)))
+
+
 class LinkState(Record, frozen=True):
     """What a link knows after draining its line.
 
@@ -154,6 +187,7 @@ class LinkState(Record, frozen=True):
         identity: what the controller calls itself, empty before READY.
         inputs: the inputs that were asked for; None before they were read.
         line: the account of its line.
+        controller: what the controller says of itself; None before READY, and from a driver that knows only `identity`.
     """
 
     phase: LinkPhase
@@ -164,6 +198,7 @@ class LinkState(Record, frozen=True):
     identity: str = ""
     inputs: InputState | None = None
     line: LineAccount = LineAccount()
+    controller: ControllerIdentity | None = None
 
 
 class Refusal(Record, frozen=True):
@@ -415,6 +450,7 @@ class TickRecord(Record, frozen=True, tag="tick"):
         requests: requests taken in this tick.
         hits: limits that bit.
         events: words for the user: transitions, refusals, notices, faults.
+        controller: who answers, in the tick in which it was taken for the right one; else None.
     """
 
     tick: int
@@ -435,3 +471,4 @@ class TickRecord(Record, frozen=True, tag="tick"):
     requests: tuple[Request, ...] = ()
     hits: tuple[LimitHit, ...] = ()
     events: tuple[str, ...] = ()
+    controller: ControllerIdentity | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
@@ -98,6 +98,8 @@ class BoardSettings(Record, frozen=True):
         resolution_us: step of the generated pulse, 0 for none.
         boot_s: time from power to the first byte that is understood.
         brown_out_channels: so many servos driven for the first time in one frame reset the board.
+        registers: number and content of what the EEPROM holds otherwise than from the factory; 1.x has none.
+        startup: the stored startup string; likewise.
     """
 
     firmware: Firmware = Firmware.V2
@@ -109,6 +111,8 @@ class BoardSettings(Record, frozen=True):
     resolution_us: float = 1.0
     boot_s: float = 0.1
     brown_out_channels: int | None = None
+    registers: tuple[tuple[int, int], ...] = ()
+    startup: str = ""
 
 
 @dataclass
@@ -221,8 +225,6 @@ class Ssc32Board:
         settings: kind of board and its choices; None for a 2.x board at 115200 baud.
         start_s: when the emulation begins; a powered board has finished booting by then.
         powered: False for a board whose logic supply is missing.
-        registers: contents of the EEPROM that differ from the defaults, by register number.
-        startup: the stored startup string.
     """
 
     NAME: ClassVar[str] = "ssc32"
@@ -234,8 +236,6 @@ class Ssc32Board:
         *,
         start_s: float = 0.0,
         powered: bool = True,
-        registers: Mapping[int, int] | None = None,
-        startup: str = "",
     ) -> None:
         self.settings = settings = settings or BoardSettings()
         self.counts = Counts()
@@ -244,13 +244,8 @@ class Ssc32Board:
         self.sequencer: dict[str, int] = {}
         self._firmware = settings.firmware
         self._version = _VERSIONS[self._firmware] if settings.version is None else settings.version
-        self._registers = {
-            1: 600,
-            2: 70,
-            4: (settings.baud or _BAUDS[self._firmware]) // 10,
-            **(registers or {}),
-        }
-        self._startup = startup[:STARTUP_LIMIT]
+        self._registers = {**_DEFAULT_REGISTERS, **self._baud_register(), **dict(settings.registers)}
+        self._startup = settings.startup[:STARTUP_LIMIT]
         self.baud = settings.baud or _BAUDS[self._firmware]
         self.framing = EIGHT_N_ONE
         self._channels = [_Channel(number) for number in range(CHANNELS)]
@@ -267,6 +262,10 @@ class Ssc32Board:
         self._forget(start_s)
         if powered:
             self._boot(start_s)
+
+    def _baud_register(self) -> dict[int, int]:
+        """The SSC-32U alone keeps its speed in a register; the older boards have jumpers."""
+        return {4: (self.settings.baud or _BAUDS[Firmware.U]) // 10} if self._firmware is Firmware.U else {}
 
     # What a test or a bench looks at.
 
@@ -864,6 +863,8 @@ class Ssc32Board:
 
     def _do_defaults(self, args: Sequence[str], time_s: float, at_startup: bool) -> None:
         self._registers = {**_DEFAULT_REGISTERS}
+        if self._firmware is Firmware.U:
+            self._registers[4] = _BAUDS[Firmware.U] // 10
         self._program_eeprom(DEFAULTS_S, time_s)
         self._reply(b"OK\r", time_s)
 
@@ -911,7 +912,7 @@ _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ#")
 _ARGUMENT = frozenset("-0123456789:=;,")
 _TOKEN = re.compile(r"[A-Z#]+|-?[0-9]+(?:[.,][0-9]*)?|[^ \t\n]")
 _FRACTION = re.compile(r"(-?[0-9]+)[.,][0-9]*$")
-_DEFAULT_REGISTERS = {1: 600, 2: 70, 4: 960}
+_DEFAULT_REGISTERS = {1: 600, 2: 70}
 
 _MOVE, _OFFSET, _LEVEL, _BYTES = "move", "offset", "level", "bytes"
 _SERVO_WORDS = frozenset({"P", "S", "PO", "H", "L"})

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hil.clock import Clock
 from hil.errors import InterlockError, LinkTimeout
 from hil.link import ChannelLink
-from hil.types import LinkPhase, LinkState
+from hil.types import ControllerIdentity, LinkPhase, LinkState
 
 POLL_S = 0.01
 CONNECT_S = 8.0
@@ -21,6 +21,9 @@ STEP_US = 20
 
 class ChannelLine:
     """A `hil.bench.calibration.Line` over a `ChannelLink`; every call returns when the arm has come to rest.
+
+    Attributes:
+        identity, controller: what the board calls itself, and all that it says of itself; from `connect` on.
 
     Args:
         link: closed as yet.
@@ -41,6 +44,7 @@ class ChannelLine:
         self._pulses: dict[int, int] = {}
         self.notices: list[str] = []
         self.identity = ""
+        self.controller: ControllerIdentity | None = None
 
     def connect(self) -> None:
         """Wait for the board.
@@ -53,7 +57,7 @@ class ChannelLine:
         while (state := self._look()).phase is not LinkPhase.READY:
             if self._clock.now_s() > deadline_s:
                 raise LinkTimeout("the board did not become ready in time")
-        self.identity = state.identity
+        self.identity, self.controller = state.identity, state.controller
 
     def report(self) -> dict[int, int | None]:
         """Which pulse each channel gets, asked now.

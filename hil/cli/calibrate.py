@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hil.model._calibration_file import AxisCalibration
     from hil.model.rig import Rig
     from hil.runtime.wiring import ChannelArm
+    from hil.types import ControllerIdentity
 
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who does it; asked if not given.")]
 
@@ -53,6 +54,7 @@ def calibrate(
     """
     from hil.bench import calibration
     from hil.bench.drafts import drop_draft, write_calibration
+    from hil.model._controller_file import read_controller, write_controller
     from hil.runtime.wiring import check_arm, load_rig
 
     if joint is not None and (centre or channels is not None):
@@ -62,6 +64,7 @@ def calibrate(
     stand = _Stand(trusted, hardware, port, numbers=_numbers(channels), at_park=joint is not None)
     if joint is not None and stand.url is not None:
         check_arm(trusted, stand.url)
+        stand.expected = read_controller(trusted)
     person = _Person()
     if centre:
         with stand.line(person, horns_off=True) as line:
@@ -74,6 +77,9 @@ def calibrate(
     now = datetime.datetime.now().astimezone()
     port_name = stand.url or "fake"
     written = write_calibration(measured, axes, operator=operator, adapter=stand.adapter, port=port_name, now=now)
+    if stand.url is not None and line.controller is not None:
+        date = now.isoformat(timespec="seconds")
+        write_controller(measured.id, written.stem, line.controller, port=stand.url, date=date)
     drop_draft(measured.id, fake=stand.url is None)
     print(f"written: {written}")
     print(f"next: hil check {rig}, then hil jog {rig}{stand.options}")
@@ -82,15 +88,23 @@ def calibrate(
 
 
 def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By = None) -> None:
-    """Move the gripper once, a little, and have a person confirm that this port leads to the right arm."""
+    """Move the gripper once, a little, and have a person confirm that this port leads to the right arm.
+
+    What the controller there says of itself is then the right one's, also where it has changed. An arm that knows by
+    itself where it stands is not moved: its controller is asked who it is.
+    """
     from hil.bench import identity
     from hil.bench.calibration import carry_out
     from hil.bench.drafts import confirm
     from hil.errors import InterlockError
     from hil.model._calibration_file import forget_confirmation, read_confirmation
-    from hil.runtime.wiring import load_rig
+    from hil.model._controller_file import write_controller
+    from hil.runtime.wiring import is_calibrated_by_hand, load_rig
 
     set_up = load_rig(rig)
+    if not is_calibrated_by_hand(set_up):
+        _identify_by_name(set_up, hardware, port, by)
+        return
     note = set_up.calibration
     stand = _Stand(set_up, hardware, port, at_park=True)
     if stand.url is not None and (note is None or note.adapter is None):
@@ -102,6 +116,7 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
     person = _Person()
     operator = by or person.name()
     with stand.line(person) as line:
+        _show_changes(set_up, line.controller, stand.url)
         try:
             nod = identity.identify(set_up.title, identity.nodding_axis(set_up, stand.plan))
             carry_out(nod, person.answer, line, person.tell)
@@ -115,7 +130,56 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
         return
     now = datetime.datetime.now().astimezone()
     file = confirm(set_up.id, note.id, by=operator, adapter=stand.adapter, port=stand.url, now=now)
+    if line.controller is not None:
+        write_controller(set_up.id, note.id, line.controller, port=stand.url, date=now.isoformat(timespec="seconds"))
     print(f"confirmed: {file}")
+
+
+def _identify_by_name(rig: Rig, hardware: bool, port: str | None, by: str | None) -> None:
+    """Show what a controller says of itself, and have a person take it for the right one."""
+    from hil.errors import InterlockError
+    from hil.model._controller_file import calibration_of, write_controller
+    from hil.model.files import state_dir
+    from hil.runtime.lock import RigLock
+    from hil.runtime.wiring import look_over, who_answers
+
+    url = say_which(rig, hardware, port)
+    if url is None:
+        print("; ".join(f"{condition.name}: {condition.text}" for condition in look_over(rig, None)))
+        print("it answers; of a fake nothing is remembered")
+        return
+    person = _Person()
+    operator = by or person.name()
+    with RigLock(state_dir(), rig.id, command=" ".join(["hil", *sys.argv[1:]])):
+        controller = who_answers(rig, url)
+        for what, value in controller.facts:
+            print(f"{what}: {value}")
+        _show_changes(rig, controller, url)
+        if not person.agrees(f"Is this the controller of {rig.title}? Look at the arm and follow the cable. (yes/no) "):
+            raise InterlockError(
+                f"{url} does not lead to the controller of {rig.title}: follow the cable, or name the right port with "
+                "--port. Nothing was sent but questions",
+                ["identity"],
+            )
+        date = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+        file = write_controller(rig.id, calibration_of(rig), controller, port=url, date=date)
+    print(f"confirmed by {operator}: {file}")
+
+
+def _show_changes(rig: Rig, now: ControllerIdentity | None, url: str | None) -> None:
+    """Say how the controller differs from the one that was there before."""
+    from hil.errors import ConfigError
+    from hil.model._controller_file import read_controller
+
+    if url is None or now is None:
+        return
+    try:
+        before = read_controller(rig)
+    except ConfigError as error:
+        print(f"what was remembered of the controller cannot be read, and is written anew: {error}")
+        return
+    for change in before.changes(now) if before is not None else ():
+        print(f"  changed: {change}")
 
 
 def _calibrated(rig: str, joint: str) -> Rig:
@@ -190,13 +254,14 @@ class _Stand:
         url: the real port, None for the fake.
         adapter: at that port, None for the fake.
         options: the options that name the port, for advice.
+        expected: the controller that has to answer; None for any.
     """
 
     def __init__(
         self, rig: Rig, hardware: bool, port: str | None, *, numbers: tuple[int, ...] = (), at_park: bool
     ) -> None:
         from hil.bench.calibration import plan_calibration
-        from hil.runtime.wiring import adapter_at, channels_of, check_adapter
+        from hil.runtime.wiring import channels_of, check_adapter
 
         self.rig = rig
         self.options = "" if not hardware else f" --hardware{'' if port is None else f' --port {port}'}"
@@ -205,8 +270,9 @@ class _Stand:
         self.url = say_which(rig, hardware, port)
         self.adapter = None
         if self.url is not None:
-            check_adapter(rig, self.url)
-            self.adapter = adapter_at(self.url)
+            self.adapter = check_adapter(rig, self.url)
+
+        self.expected: ControllerIdentity | None = None
 
     @contextmanager
     def line(self, person: _Person, *, horns_off: bool = False) -> Iterator[ChannelLine]:
@@ -236,8 +302,8 @@ class _Stand:
         from hil.bench.calibration import middle_pose
         from hil.runtime.wiring import channels_of, crooked_arm, fake_channels, load_rig, real_channels
 
-        if self.url is not None:
-            return real_channels(self.rig, self.url, self.plan.channels)
+        if self.url is not None and self.adapter is not None:
+            return real_channels(self.rig, self.url, self.plan.channels, self.adapter, self.expected)
         note = self.rig.calibration
         if note is not None and note.adapter is not None:
             true = self.rig
@@ -299,6 +365,12 @@ class _Person:
         if answer == "stop":
             raise CalibrationStoppedError("stopped; nothing was sent, and the draft is kept")
         return answer != "no"
+
+    def agrees(self, question: str) -> bool:
+        """Whether the person says yes; no more input means no."""
+        while (answer := self._read(question, "no").strip().lower()) not in ("yes", "no"):
+            print(f"{answer!r}: allowed: yes, no")
+        return answer == "yes"
 
     def watch(self, rig: Rig, seen: Callable[[], tuple[float, ...]]) -> Callable[[], None]:
         """For a fake, which nobody can look at: says what one would see."""

@@ -116,6 +116,7 @@ def park(
     url = announce(set_up, hardware, port)
     with Host(set_up, url=url, journal=journal_file(set_up, journal), command=command_line()) as host:
         host.connect(voucher(set_up, url, confirmed_by))
+        pass_on_remarks(host)
         assert host.last is not None
         motion = plan_joint_move(set_up, host.last.setpoint, set_up.park)
         report = host.meanwhile(lambda: _preview(set_up, motion), "the preview took too long; nothing was sent")
@@ -360,6 +361,12 @@ def close_with(host: Host, words: str, *, done: bool) -> None:
         complain(f"{host.rig.id}: {end.text}")
     if not (done and end.complete):
         raise typer.Exit(1)
+
+
+def pass_on_remarks(host: Host) -> None:
+    """Print what the owner itself has to say, once."""
+    while host.remarks:
+        print(host.remarks.pop(0), flush=True)
 
 
 def _last_stop(events: list[str]) -> str:

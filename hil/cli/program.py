@@ -273,6 +273,7 @@ def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch) ->
     """Lock the rig, and start a fake controller of our own where no real one is meant."""
     from hil.model.files import state_dir
     from hil.runtime import wiring
+    from hil.runtime.journal import Wiring
     from hil.runtime.lock import RigLock
 
     with (
@@ -283,6 +284,6 @@ def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch) ->
             return wiring.run_program(rig, url, job, watch)
         fake = wiring.start_fake(rig, Path(folder))
         try:
-            return wiring.run_program(rig, fake.url, job, watch)
+            return wiring.run_program(rig, fake.url, job, watch, wiring=Wiring.FAKE)
         finally:
             fake.stop()

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkOverrun
+from hil.identity import Acquaintance
 from hil.link import ArmLink, InputLink, WaitingLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
@@ -31,6 +32,7 @@ from hil.types import (
     ArmJog,
     Command,
     Confirm,
+    ControllerIdentity,
     Disconnect,
     EmergencyStop,
     EndStream,
@@ -102,6 +104,7 @@ class Bridge:
         shadow: the simulated arm.
         guard: the live checks.
         tap: listens on the link's line.
+        acquaintance: who has to answer; None for whoever answers first.
         epoch_offset_s: epoch seconds minus this clock's seconds, for the expiry of certificates.
         version: software version that certificates have to carry.
     """
@@ -113,6 +116,7 @@ class Bridge:
         shadow: Shadow,
         guard: Guard,
         tap: PortTap,
+        acquaintance: Acquaintance | None = None,
         *,
         epoch_offset_s: float,
         version: str,
@@ -120,6 +124,9 @@ class Bridge:
         self.mode = Mode.DISCONNECTED
         self.finished = False
         self._rig, self._link, self._shadow, self._guard, self._tap = rig, link, shadow, guard, tap
+        self._acquaintance = acquaintance or Acquaintance(rig.id)
+        self._met: ControllerIdentity | None = None
+        self._long_silent = False
         self._epoch_offset_s, self._version = epoch_offset_s, version
         window_s = rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S
         self._divergence = DivergenceMonitor(rig, window_s)
@@ -147,7 +154,7 @@ class Bridge:
         self._overruns = 0
         self._leaving = False
         self._abandoned = ""
-        self._link_state = LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(rig.axes))
+        self._link_state = self._nothing_known()
         self._events: list[str] = []
 
     @property
@@ -202,8 +209,10 @@ class Bridge:
             requests=tuple(requests),
             hits=tick.hits,
             events=tuple(self._events),
+            controller=self._met,
         )
         self._events.clear()
+        self._met = None
         self._tick += 1
         self._last_tick_s = now_s
         return record
@@ -228,16 +237,32 @@ class Bridge:
         over = self.mode in (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
         if over and self._link_state.phase is LinkPhase.CLOSED:
             return
+        was_ready = self._link_state.phase is LinkPhase.READY
         try:
             self._link_state = self._link.read(now_s)
+            if self._link_state.phase is LinkPhase.READY and not was_ready:
+                self._meet(self._link_state)
         except (LinkError, ControllerError) as error:
-            self._link_state = LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._rig.axes))
+            self._link_state = self._nothing_known()
             self._fault(now_s, str(error))
             return
         self._events.extend(self._link_state.notices)
         self._compare(self._link_state.joints)
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
+
+    def _nothing_known(self) -> LinkState:
+        return LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._rig.axes))
+
+    def _meet(self, state: LinkState) -> None:
+        """Somebody answers at a new connection: the right one, or nothing that moves is sent to it."""
+        controller = state.controller or ControllerIdentity.named(state.identity)
+        try:
+            self._acquaintance.meet(controller)
+        except ControllerError:
+            self._link.close()
+            raise
+        self._met = controller
 
     def _compare(self, report: JointState | None) -> None:
         """Keep the newest report that says the same as the one before it; a single one may be a garbled byte."""
@@ -475,9 +500,10 @@ class Bridge:
         if self.mode not in (Mode.FAULT, Mode.ESTOP):
             self._events.append(f"reset by {by}: nothing to reset in mode {self.mode.value}")
             return
-        if self._link_state.phase is LinkPhase.READY:
+        if self._link_state.phase is LinkPhase.READY and not self._long_silent:
             self._follow(Event.RESET, f"reset by {by}; where the arm stands has to be confirmed anew")
             return
+        self._link_state, self._long_silent = self._nothing_known(), False
         self._follow(Event.RECONNECT, f"reset by {by}; connecting again")
         try:
             self._link.close()
@@ -492,6 +518,8 @@ class Bridge:
         if self.mode is Mode.ARMED and now_s - self._armed_at_s > ARM_LAPSE_S:
             self._follow(Event.LAPSE, f"armed for {ARM_LAPSE_S:.0f} s without a start: no longer armed")
         latched = self.mode in (Mode.FAULT, Mode.ESTOP)
+        # Behind an adapter a board can be exchanged without the port closing: who was silent is asked again who it is.
+        self._long_silent |= self._link_state.missed_replies >= MISSED_REPLIES_TO_FAULT
         if self._link_state.missed_replies >= MISSED_REPLIES_TO_FAULT and not latched:
             self._fault(
                 now_s,

@@ -22,6 +22,7 @@ from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
+from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.journal_end import JournalEnd, judge_end
 from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
@@ -70,6 +71,10 @@ class Host:
         room: memory, and length of a file.
         on_record: called with every tick record, in order.
 
+    Attributes:
+        events: the loop's words, and the owner's own.
+        remarks: the owner's own once more, which are in no record; whoever passes them on empties it.
+
     Raises:
         InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm.
         JournalError: no journal can be made; nothing was connected.
@@ -91,6 +96,7 @@ class Host:
         self.rig, self.journal = rig, journal
         self.last: TickRecord | None = None
         self.events: list[str] = []
+        self.remarks: list[str] = []
         self._url, self._command, self._on_record = url, command, on_record
         self._address, self._slot, self._room = address, slot or LoopSlot(), room or Room()
         self._stack = contextlib.ExitStack()
@@ -110,6 +116,7 @@ class Host:
                 stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=memory, ignore_cleanup_errors=True))
             )
             url = self._url
+            self._memory = ControllerMemory(self.rig, url)
             if url is not None:
                 wiring.check_arm(self.rig, url)
             else:
@@ -128,11 +135,12 @@ class Host:
         self._mailbox = stack.enter_context(contextlib.closing(mailbox))
         self._mailbox.beat(time.monotonic())
         self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
-        self._session = session = wiring.session_record(self.rig, url=url, fake=self._url is None)
-        spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=session, slot=self._slot)
+        expected = self._memory.expected
+        self._session = wiring.session_record(self.rig, url=url, fake=self._url is None, expected=expected)
+        spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=self._session, slot=self._slot)
         seen, held = spawn.Pipe(duplex=False)
         with seen, held:  # the recorder alone may hold that end: the loop sees its death by the pipe's
-            told = (ring_path, self.journal, session, None, self._room.part_bytes, held)
+            told = (ring_path, self.journal, self._session, None, self._room.part_bytes, held)
             self._recorder = spawn.Process(target=record, args=told, name="hil-recorder")
             self._recorder.start()
             self._loop = spawn.Process(target=run_loop, args=(spec, seen), name="hil-loop")
@@ -283,6 +291,9 @@ class Host:
             tick = _decode_tick(record_bytes)
             self.last = tick
             self.events.extend(tick.events)
+            if tick.controller is not None and (words := self._memory.met(tick.controller)):
+                self.events.append(words)
+                self.remarks.append(words)
             self._on_record(tick)
         if self._loop is not None and not self._lost and not self._loop.is_alive() and not self._reader.closed:
             self._lost = True

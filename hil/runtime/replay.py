@@ -10,12 +10,14 @@ from pathlib import Path
 
 import msgspec
 
-from hil.errors import JournalError, LinkClosed, LinkError, LinkOverrun, LinkTimeout
+from hil.errors import HilError, InterlockError, JournalError, LinkClosed, LinkError, LinkOverrun, LinkTimeout
 from hil.runtime import wiring
 from hil.runtime.journal import FIRST_CHAIN, SessionRecord, first_path, part_path, read_journal
 from hil.types import LineFailure, Record, TickRecord
 
-_KINDS = {kind.__name__: kind for kind in (LinkError, LinkClosed, LinkOverrun, LinkTimeout)}
+_KINDS: dict[str, type[HilError]] = {
+    kind.__name__: kind for kind in (LinkError, LinkClosed, LinkOverrun, LinkTimeout, InterlockError)
+}
 
 
 class ReplayVerdict(Record, frozen=True):

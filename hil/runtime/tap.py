@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hil.errors import LinkError
+from hil.errors import HilError, LinkError
 from hil.link import BytePort
 from hil.types import LineFailure
 
@@ -23,7 +23,7 @@ class PortTap:
         """Open the port behind; hand this to the driver as its way of opening."""
         try:
             self._port = self._open_port()
-        except LinkError as error:
+        except HilError as error:
             self._note("open", error)
             raise
         return self
@@ -67,5 +67,5 @@ class PortTap:
         if self._port is not None:
             self._port.close()
 
-    def _note(self, call: str, error: LinkError) -> None:
+    def _note(self, call: str, error: HilError) -> None:
         self._failures.append(LineFailure(call=call, kind=type(error).__name__, message=str(error)))

@@ -23,6 +23,7 @@ from drivers._ports import list_adapters, open_serial, port_name
 from drivers._ssc32_channels import Ssc32Channels, servo_channels
 from hil.clock import Clock, RealClock, VirtualClock
 from hil.errors import ConfigError, ControllerError, HilError, InterlockError, JournalError, LinkError, LinkTimeout
+from hil.identity import Acquaintance
 from hil.link import (
     Answer,
     ArmLink,
@@ -30,6 +31,7 @@ from hil.link import (
     ChannelLink,
     Condition,
     ControllerSettings,
+    ExpectingLink,
     ProgramEnd,
     ProgramJob,
     ProgramWatcher,
@@ -38,15 +40,17 @@ from hil.link import (
     ServoChannel,
 )
 from hil.model import loading
-from hil.model._calibration_file import read_confirmation
 from hil.model.files import find
 from hil.model.rig import AdapterIdentity, Rig
 from hil.robot import Robot
+from hil.runtime import adapters
 from hil.runtime.bridge import Bridge
+from hil.runtime.controller_memory import ControllerMemory, remedy
 from hil.runtime.journal import SessionRecord, Wiring
 from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
+from hil.types import ControllerIdentity
 from hil.units import DEG
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
@@ -66,8 +70,6 @@ MIDDLE_US = 1500
 """The middle of a servo's travel, whatever hangs on it."""
 CROOKED_US = 80.0
 """Half the distance of two teeth of a horn, some 7 degrees."""
-SHARED_SERIALS = frozenset({"0001"})
-"""What makers of converters leave in every one of them: no serial number at all."""
 SOMEBODYS = {"1": "10 END"}
 """A program that was there before us, as on nearly every controller, and is to be there after us."""
 JUMPER_RATES = (2400, 9600, 38400, 115200)
@@ -75,6 +77,11 @@ JUMPER_RATES = (2400, 9600, 38400, 115200)
 
 
 # -- kinds of controller ---------------------------------------------------------------------------------
+
+
+RunProgram = Callable[
+    [Any, Callable[[], BytePort], Clock, ProgramJob, ProgramWatcher, Callable[[ControllerIdentity], None]], ProgramEnd
+]
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,8 @@ class Kind:
         framing: data bits, parity and stop bits with which it is asked.
         look_over: what it says of itself to a person at the bench; None for a kind that can only say who it is.
         back_up: copies what people have stored in it; None for a kind that stores nothing.
-        run_program: runs a program on the controller itself; None for a kind that cannot.
+        run_program: runs a program on the controller itself, after telling who answers to somebody who may refuse it by
+            raising; None for a kind that cannot.
     """
 
     settings_type: type[Any]
@@ -107,7 +115,7 @@ class Kind:
     framing: str = "8N1"
     look_over: Callable[[Any, Callable[[], BytePort], Clock], tuple[Condition, ...]] | None = None
     back_up: Callable[[Any, Callable[[], BytePort], Clock], tuple[SavedFile, ...]] | None = None
-    run_program: Callable[[Any, Callable[[], BytePort], Clock, ProgramJob, ProgramWatcher], ProgramEnd] | None = None
+    run_program: RunProgram | None = None
 
 
 @dataclass(frozen=True)
@@ -364,6 +372,8 @@ def serial_adapters() -> tuple[SerialAdapter, ...]:
 def ask_port(url: str, clock: Clock) -> Answer:
     """Find out which of the known kinds of controller answers on a line. Asks its version and moves nothing.
 
+    This is how one finds out whose a port is, so it is done for no rig, and whoever is there may answer.
+
     Raises:
         LinkTimeout: nobody answers.
         ControllerError: something answers that is no known controller.
@@ -397,6 +407,18 @@ def look_over(rig: Rig, url: str | None) -> tuple[Condition, ...]:
     return (Condition(name="controller", text=kind.ask(lambda baud: open_port(), settings.port_url, clock).identity),)
 
 
+def who_answers(rig: Rig, url: str) -> ControllerIdentity:
+    """What the controller at a rig's real port says of itself, of a kind that can be asked in a few words.
+
+    Raises:
+        InterlockError: the port carries another adapter.
+        LinkTimeout, ControllerError, LinkError: nobody answers, somebody else does, or the line failed.
+    """
+    kind = KINDS[rig.controller.kind]
+    settings, open_port, clock = _by_itself(rig, url)
+    return ControllerIdentity.named(kind.ask(lambda baud: open_port(), settings.port_url, clock).identity)
+
+
 def back_up(rig: Rig, url: str | None) -> tuple[SavedFile, ...]:
     """What people have stored in a controller; changes nothing there. Otherwise as `look_over`.
 
@@ -409,7 +431,9 @@ def back_up(rig: Rig, url: str | None) -> tuple[SavedFile, ...]:
     return save(*_by_itself(rig, url))
 
 
-def run_program(rig: Rig, url: str | None, job: ProgramJob, watcher: ProgramWatcher) -> ProgramEnd:
+def run_program(
+    rig: Rig, url: str | None, job: ProgramJob, watcher: ProgramWatcher, *, wiring: Wiring = Wiring.REAL
+) -> ProgramEnd:
     """Run a program on a controller itself, at the rig's override.
 
     Args:
@@ -417,23 +441,28 @@ def run_program(rig: Rig, url: str | None, job: ProgramJob, watcher: ProgramWatc
         url: its port; None for a fake in memory on virtual time, its arm in the park pose.
         job: what to run.
         watcher: is told and asked on the way.
+        wiring: FAKE for the port of a fake in a process of its own, see `start_fake`.
 
     Raises:
-        InterlockError: controllers of this kind run no programs.
-        ControllerError: something stands in the way, or what was stored is not the program.
+        InterlockError: controllers of this kind run no programs; or the port carries another adapter.
+        ControllerError: another controller answers than the last time, something stands in the way, or what was stored
+            is not the program.
         LinkError: the line failed.
     """
     run = KINDS[rig.controller.kind].run_program
     if run is None:
         raise InterlockError(f"rig {rig.id}: a {rig.controller.kind} runs no programs; use --on bridge")
-    return run(*_by_itself(rig, url), job, watcher)
+    meet = ControllerMemory(rig, url if wiring is Wiring.REAL else None).introduction(watcher.said)
+    return run(*_by_itself(rig, url, wiring, check_arm), job, watcher, meet)
 
 
-def _by_itself(rig: Rig, url: str | None) -> tuple[Any, Callable[[], BytePort], Clock]:
+def _by_itself(
+    rig: Rig, url: str | None, wiring: Wiring = Wiring.REAL, check: adapters.Check | None = None
+) -> tuple[Any, Callable[[], BytePort], Clock]:
     """Settings, port and clock to talk to a controller without a session."""
     settings = msgspec.structs.replace(rig.controller, port_url=url or "memory")  # type: ignore[type-var]
     if url is not None:
-        return settings, lambda: _open_real(rig, url), RealClock()
+        return settings, _door(rig, url, wiring, check or check_adapter), RealClock()
     fake = KINDS[rig.controller.kind].memory_fake(rig, rig.park, False, None, 0.0)
     return settings, fake.open_port, VirtualClock(VIRTUAL_START_S)
 
@@ -453,10 +482,25 @@ def simulated_arm(rig: Rig, start: Sequence[float], now_s: float) -> SimulatedAr
     return shadow
 
 
-def _link(rig: Rig, url: str, open_port: Callable[[], BytePort]) -> tuple[ArmLink, PortTap]:
+def _link(
+    rig: Rig,
+    url: str,
+    open_port: Callable[[], BytePort],
+    expected: ControllerIdentity | None = None,
+    real: str | None = None,
+) -> tuple[ArmLink, PortTap, Acquaintance]:
+    """Driver, tap, and whom to expect; whoever answers first, where nobody is known.
+
+    `expected` answered there in an earlier session; `real` is the port once more, if a person can go and look at it.
+    """
     tap = PortTap(open_port)
     settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
-    return KINDS[rig.controller.kind].build(settings, tap.open), tap
+    link = KINDS[rig.controller.kind].build(settings, tap.open)
+    acquaintance = Acquaintance(url)
+    acquaintance.expect(expected, remedy(rig.id, real))
+    if isinstance(link, ExpectingLink):
+        link.expect(expected, remedy(rig.id, real))
+    return link, tap, acquaintance
 
 
 def _bridge(
@@ -469,62 +513,71 @@ def _bridge(
     epoch_offset_s: float,
     version: str,
     around: Callable[[ArmLink], ArmLink] = lambda link: link,
+    expected: ControllerIdentity | None = None,
+    real: str | None = None,
 ) -> Bridge:
-    link, tap = _link(rig, url, open_port)
+    link, tap, acquaintance = _link(rig, url, open_port, expected, real)
     guard = Guard(rig, Robot(rig.robot))
     shadow = simulated_arm(rig, start, now_s)
-    return Bridge(rig, around(link), shadow, guard, tap, epoch_offset_s=epoch_offset_s, version=version)
+    return Bridge(rig, around(link), shadow, guard, tap, acquaintance, epoch_offset_s=epoch_offset_s, version=version)
 
 
-def _open_real(rig: Rig, url: str) -> BytePort:
-    return open_serial(url, rig.controller.baud, rig.controller.framing)
+def _door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable[[], BytePort]:
+    """The one way to open a line for a rig; `check` looks at a real port each time."""
+
+    def open_line() -> BytePort:
+        return open_serial(url, rig.controller.baud, rig.controller.framing)
+
+    return open_line if wiring is Wiring.FAKE else adapters.looked_at(open_line, lambda: check(rig, url))
 
 
 def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
     """The bridge to a byte line with a URL: a real port, or a fake in a process of its own."""
+    return _session_bridge(session, rig, _door(rig, session.port, session.wiring, check_arm))
+
+
+def _session_bridge(session: SessionRecord, rig: Rig, open_port: Callable[[], BytePort]) -> Bridge:
+    facts = session.settings.get("controller")
     return _bridge(
         rig,
         session.port,
-        lambda: _open_real(rig, session.port),
+        open_port,
         rig.park,
         now_s=session.start_monotonic_s,
         epoch_offset_s=session.start_epoch_s - session.start_monotonic_s,
         version=session.software_version,
+        expected=None if facts is None else ControllerIdentity(facts=tuple((what, value) for what, value in facts)),
+        real=session.port if session.wiring is Wiring.REAL else None,
     )
 
 
+# -- which arm is at a port ------------------------------------------------------------------------------
+
+
 def _adapter(url: str) -> SerialAdapter:
-    name = port_name(url)
-    names = {name, os.path.realpath(name)}
-    return next((adapter for adapter in list_adapters() if adapter.device in names), SerialAdapter(device=name))
+    try:
+        here = list_adapters()
+    except OSError as error:
+        raise LinkError(
+            f"the serial ports of this computer cannot be listed ({error}); see `hil doctor`", url
+        ) from None
+    return adapters.adapter_of(port_name(url), here)
 
 
 def adapter_at(url: str) -> AdapterIdentity:
     """How the adapter behind a port is told from others; opens nothing."""
-    found = _adapter(url)
-    name = port_name(url)
-    serial = "" if found.serial_number in SHARED_SERIALS else found.serial_number
-    if found.usb_place:
-        return AdapterIdentity(serial_number=serial, place=f"USB {found.usb_place}")
-    return AdapterIdentity(serial_number=serial, place=os.path.abspath(name) if os.sep in name[:1] else name)
+    return adapters.identity_of(port_name(url), _adapter(url))
 
 
-def check_adapter(rig: Rig, url: str) -> None:
-    """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one.
+def check_adapter(rig: Rig, url: str) -> AdapterIdentity:
+    """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one; gives which it is.
 
     Raises:
         InterlockError: it carries another, or none that can be told.
     """
-    if rig.adapter_serial is None:
-        return
-    found = _adapter(url).serial_number
-    if found != rig.adapter_serial:
-        raise InterlockError(
-            f"{url} carries {f'the adapter {found}' if found else 'no adapter with a serial number'}, and rig {rig.id} "
-            f"is bound to {rig.adapter_serial}: this may be another arm. Check the cable and the port; if the adapter "
-            f"was exchanged for good, change adapter_serial in the rig and run `hil calibrate {rig.id} --hardware`",
-            ["identity"],
-        )
+    found = _adapter(url)
+    adapters.check_adapter(rig, url, found)
+    return adapters.identity_of(port_name(url), found)
 
 
 def check_arm(rig: Rig, url: str) -> None:
@@ -534,31 +587,9 @@ def check_arm(rig: Rig, url: str) -> None:
         InterlockError: the rig is not calibrated, or not on an arm; or the port leads to another adapter, or to a
             place where nobody has yet seen that it is this arm.
     """
-    check_adapter(rig, url)
-    if KINDS[rig.controller.kind].channels is None:
-        return
-    note = rig.calibration
-    if note is None or note.adapter is None:
-        what = "is not calibrated" if note is None else f"is calibrated on a fake controller only ({note.id})"
-        raise InterlockError(
-            f"rig {rig.id} {what}: the pulses in its file are those of another arm, and joints that run backwards or "
-            f"start elsewhere drive into their stops. Run `hil calibrate {rig.id} --hardware --port {url}` first; "
-            "without --hardware everything works on the fake",
-            ["calibration"],
-        )
-    if note.adapter.serial_number:
-        return
-    found = adapter_at(url)
-    seen = read_confirmation(rig.id)
-    if seen is None or (seen.place, seen.calibration) != (found.place, note.id):
-        why = f"nobody has seen that the arm at {found.place} is the one of rig {rig.id}"
-        if seen is not None and seen.place != found.place:
-            why += f"; {seen.by} saw it at {seen.place}"
-        raise InterlockError(
-            f"{why}. Its adapter has no serial number of its own, so a person has to look: run `hil identify {rig.id} "
-            f"--hardware --port {url}`, which moves the gripper once",
-            ["identity"],
-        )
+    found = check_adapter(rig, url)
+    if is_calibrated_by_hand(rig):
+        adapters.check_calibrated(rig, url, found)
 
 
 # -- single channels -------------------------------------------------------------------------------------
@@ -585,6 +616,11 @@ def _channel_kind(rig: Rig) -> ChannelKind:
     return kind
 
 
+def is_calibrated_by_hand(rig: Rig) -> bool:
+    """False for an arm that knows by itself where it stands."""
+    return KINDS[rig.controller.kind].channels is not None
+
+
 def channels_of(rig: Rig) -> tuple[ServoChannel, ...]:
     """Which channel drives which axis, as the rig has it.
 
@@ -594,12 +630,30 @@ def channels_of(rig: Rig) -> tuple[ServoChannel, ...]:
     return _channel_kind(rig).describe(rig.controller)
 
 
-def real_channels(rig: Rig, url: str, channels: Sequence[int]) -> ChannelArm:
-    """Single channels of the board on a real port."""
+def real_channels(
+    rig: Rig,
+    url: str,
+    channels: Sequence[int],
+    adapter: AdapterIdentity,
+    expected: ControllerIdentity | None = None,
+) -> ChannelArm:
+    """Single channels of the board on a real port.
+
+    Args:
+        rig: whose board.
+        url: its port.
+        channels: those that may be moved.
+        adapter: the one of which everything is said and written down; no other is opened.
+        expected: who has to answer; None for anybody.
+    """
+
+    def check(rig: Rig, url: str) -> None:
+        adapters.check_same_adapter(url, check_adapter(rig, url), adapter)
+
     settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
-    link = _channel_kind(rig).build(
-        settings, channels, lambda: open_serial(url, rig.controller.baud, rig.controller.framing)
-    )
+    link = _channel_kind(rig).build(settings, channels, _door(rig, url, Wiring.REAL, check))
+    if isinstance(link, ExpectingLink):
+        link.expect(expected, remedy(rig.id, url))
     return ChannelArm(link, RealClock(), None)
 
 
@@ -637,15 +691,7 @@ def replay_bridge(session: SessionRecord, open_port: Callable[[], BytePort]) -> 
         raise JournalError(f"the journal's rig cannot be read by version {hil.__version__}: {error}") from None
     if rig.digest != session.rig_digest:
         raise JournalError("the journal's rig is not the one that its digest names: the session record was changed")
-    return _bridge(
-        rig,
-        session.port,
-        open_port,
-        rig.park,
-        now_s=session.start_monotonic_s,
-        epoch_offset_s=session.start_epoch_s - session.start_monotonic_s,
-        version=session.software_version,
-    )
+    return _session_bridge(session, rig, open_port)
 
 
 @dataclass(frozen=True)
@@ -708,7 +754,7 @@ class VirtualLink:
 def virtual_link(rig: Rig, start: Sequence[float], faults: FaultScript | None = None) -> VirtualLink:
     """Wire a rig's driver alone to an emulated controller in memory, its arm limp at `start`."""
     fake = KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, 0.0)
-    link, tap = _link(rig, "memory", fake.open_port)
+    link, tap, _ = _link(rig, "memory", fake.open_port)
     return VirtualLink(link, tap, VirtualClock(VIRTUAL_START_S), fake)
 
 
@@ -732,8 +778,16 @@ def fault_script(faults: str | Path | Mapping[str, Any], seed: int | None = None
     return FaultScript(table, random.Random(table.seed if seed is None else seed), start_s)
 
 
-def session_record(rig: Rig, *, url: str, fake: bool) -> SessionRecord:
-    """What a journal begins with, and what the loop's process is told."""
+def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdentity | None = None) -> SessionRecord:
+    """What a journal begins with, and what the loop's process is told.
+
+    Args:
+        rig: the resolved rig.
+        url: of its line.
+        fake: a fake answers there.
+        expected: who has to answer; None for anybody.
+    """
+    who = {} if expected is None else {"controller": [list(fact) for fact in expected.facts]}
     return SessionRecord(
         software_version=hil.__version__,
         wiring=Wiring.FAKE if fake else Wiring.REAL,
@@ -741,7 +795,7 @@ def session_record(rig: Rig, *, url: str, fake: bool) -> SessionRecord:
         rig_id=rig.id,
         rig_digest=rig.digest,
         rig=msgspec.to_builtins(rig),
-        settings={"controller_kind": rig.controller.kind},
+        settings={"controller_kind": rig.controller.kind, **who},
         start_epoch_s=time.time(),
         start_monotonic_s=time.monotonic(),
     )

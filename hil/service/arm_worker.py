@@ -209,7 +209,9 @@ class _Worker:
             if farewell or not host.alive:
                 self._report(now_s)
                 return farewell or (host.events[-1] if host.events else "the loop has ended")
-            host.events.clear()  # they have come with the records
+            host.events.clear()  # they have come with the records, but for the owner's own
+            while host.remarks:
+                self._reports.say(host.remarks.pop(0))
             self._watch(now_s)
             self._report(now_s)
             if not host.recorded and self._reports.mode not in _MOVING:

@@ -45,7 +45,7 @@ def test_nothing_that_can_move_the_arm_is_sent_at_connect():
     bench.connect()
     bench.tick(100)
     for line in bench.port.lines:
-        assert re.fullmatch(rb"VER|R0|SS|(QP\d+)+|#31P1500", line), line
+        assert re.fullmatch(rb"VER|R0|SS|R(32|34|36|64|66|68)|(QP\d+)+|#31P1500", line), line
     assert bench.port.lines.count(b"#31P1500") == 1
 
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from lab_server import PATIENCE_S, Served, VirtualWorker, answering, made_lab, resting_report, run
+from lab_server import PATIENCE_S, Person, Served, VirtualWorker, answering, made_lab, resting_report, run
 
 from hil.errors import ConfigError, LinkClosed
 from hil.link import SerialAdapter
 from hil.model.rig import Rig
+from hil.runtime.controller_memory import remedy
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.wiring import load_rig
 from hil.service import arms, opening
@@ -30,7 +31,7 @@ from hil.service.arms import AGAIN_S, Arm, ArmProcess
 from hil.service.demo import demo_arms
 from hil.service.running import ArmPlan
 from hil.service.settings import ArmSettings, Settings
-from hil.types import Mode
+from hil.types import ControllerIdentity, Mode
 
 OWN = "A50285BI"
 STEP = {"type": "axes", "amounts": [0.05, 0.0, 0.0, 0.0, 0.0, 0.0]}
@@ -177,6 +178,42 @@ def test_fakes_and_the_sockets_of_one_adapter_share_a_serial_number() -> None:
     assert len(plans_of(left=fake, right=fake, middle=real(adapter_serial=OWN))) == 3
     sockets = [real(adapter_serial=OWN, port=f"/dev/ttyUSB{k}") for k in range(2)]
     assert [plan.url for plan in plans_of(left=sockets[0], right=sockets[1])] == ["/dev/ttyUSB0", "/dev/ttyUSB1"]
+
+
+# -- who answers ----------------------------------------------------------------------------------------------
+
+
+class AnotherBoard(VirtualWorker):
+    """An arm whose controller is not the one that an earlier session has met."""
+
+    def __init__(self, spec: ArmSpec, **options: Any) -> None:
+        super().__init__(spec, **options)
+        met = ControllerIdentity(facts=(("what it calls itself", "SSC32-V2.01XE"),))
+        self._arm.bridge._acquaintance.expect(met, remedy(spec.rig.id, "/dev/ttyUSB0"))
+
+
+def test_whoever_is_there_reads_why_another_controller_is_refused_and_what_to_do(tmp_path: Path) -> None:
+    """What `hil drive`, the window and the page show is what comes in these notices."""
+    (tmp_path / "rigs").mkdir()
+
+    async def story() -> None:
+        async with answering(
+            made_lab(tmp_path, demo_arms(1, "lynx6", tmp_path / "rigs"), make_arm=AnotherBoard)
+        ) as lab:
+            await lab.reach(Mode.FAULT)
+            person = await lab.join()
+            assert (await person.ask("claim"))["type"] == "accepted"
+            await person.until(lambda: person.yours)
+            await person.order("reset")
+            await person.until(lambda: bool(refusals(person)))
+            assert "-> fault: " in refusals(person)[0]
+            assert "`hil identify arm-1 --hardware --port /dev/ttyUSB0`" in refusals(person)[0]
+
+    run(story)
+
+
+def refusals(person: Person) -> list[str]:
+    return [notice["text"] for notice in person.notices if "was 'SSC32-V2.01XE', is '" in notice["text"]]
 
 
 # -- while the lab runs ---------------------------------------------------------------------------------------

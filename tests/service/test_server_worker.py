@@ -16,8 +16,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from calibrations import calibrate_as_it_is
 from kill_rounds import children, holder
 
+from hil.model._controller_file import read_controller, write_controller
 from hil.model.rig import Rig
 from hil.runtime.host import Room
 from hil.runtime.journal import Completeness, read_journal, verify, wrong_link
@@ -27,7 +29,8 @@ from hil.runtime.wiring import load_rig
 from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, ToWorker, decode_to_server, frame
 from hil.service.arm_worker import ArmSpec, run_arm
 from hil.service.arms import BEAT_S, ArmProcess
-from hil.types import ArmJog, AxisJog, Confirm, JogStep, Mode, Stop
+from hil.testing.fakes import RunningFake
+from hil.types import ArmJog, AxisJog, Confirm, ControllerIdentity, JogStep, Mode, Reset, Stop
 
 pytestmark = [pytest.mark.processes, pytest.mark.pty]
 
@@ -107,6 +110,38 @@ def working(given: ArmSpec) -> Iterator[tuple[BaseProcess, Server]]:
         worker.join(PATIENCE_S)
         worker.kill()
         worker.join()
+
+
+def test_a_first_meeting_is_told_and_another_controller_than_that_is_refused_at_each_reset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("STATE", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    fake = RunningFake(load_rig("lynx6"), load_rig("lynx6").park, tcp=True)
+    try:
+        calibrate_as_it_is(load_rig("lynx6", calibrated=False), tmp_path / "config", fake.url)
+        rig = load_rig("lynx6")
+        assert rig.calibration is not None
+        given = msgspec.structs.replace(spec(rig, tmp_path / "journals"), url=fake.url)
+        with working(given) as (_, server):
+            server.until(lambda: any("first meeting" in event for event in server.events), beating=True)
+            assert server.mode is Mode.UNKNOWN_POSE
+        met = read_controller(rig)
+        assert met is not None
+        facts = tuple((what, "12" if "R64" in what else value) for what, value in met.facts)
+        write_controller(rig.id, rig.calibration.id, ControllerIdentity(facts=facts), port="there", date="2026-11-28")
+        with working(given) as (_, server):
+            for time in (1, 2):
+                server.until(lambda time=time: refusals(server) == time, beating=True)
+                server.send(Ask(requests=(Reset(by="the test"),)))
+        assert fake.judged().findings == ()
+        assert fake.setpoints == (None,) * 6
+    finally:
+        fake.stop()
+
+
+def refusals(server: Server) -> int:
+    return sum("(R64) was '12', is '1500'" in event and "-> fault" in event for event in server.events)
 
 
 def test_a_silent_server_is_a_lost_driver_and_one_that_is_gone_ends_the_worker(rig: Rig, tmp_path: Path) -> None:

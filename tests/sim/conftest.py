@@ -52,7 +52,8 @@ def terminal() -> Callable[..., Terminal]:
         **choices: object,
     ) -> Terminal:
         choices.setdefault("baud", 115200)
-        settings = BoardSettings(firmware=firmware, **choices)  # type: ignore[arg-type]
-        return Terminal(Ssc32Board(settings, registers=registers, startup=startup))
+        stored = tuple((registers or {}).items())
+        settings = BoardSettings(firmware=firmware, registers=stored, startup=startup, **choices)  # type: ignore[arg-type]
+        return Terminal(Ssc32Board(settings))
 
     return make

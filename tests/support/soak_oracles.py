@@ -132,7 +132,7 @@ class WireJudge:
 
     _MOVE = re.compile(rb"((?:#\d{1,2}P\d{3,4})+)(?:T(\d{1,5}))?")
     _TARGET = re.compile(rb"#(\d+)P(\d+)")
-    _QUESTION = re.compile(rb"|(?:~~)?\x1b|VER|R0|SS|((?:QP\d{1,2})+)|STOP(\d{1,2})")
+    _QUESTION = re.compile(rb"|(?:~~)?\x1b|VER|R[04]|R(?:3[2-9]|[4-8]\d|9[0-5])|SS|((?:QP\d{1,2})+)|STOP(\d{1,2})")
 
     def __init__(self, rig: RigFacts, *, old_firmware: bool) -> None:
         self._rig, self._old_firmware = rig, old_firmware
