@@ -15,6 +15,7 @@ from drivers._rv2aj_hello import HELLO
 from drivers._rv2aj_line import Ask, Check
 from drivers._rv2aj_talk import Talk, attempt, need
 from hil.errors import ControllerError
+from hil.types import ControllerIdentity
 
 PARAMETERS: Mapping[str, str] = MappingProxyType({"MEJAR": "joint range", "MEXTL": "tool", "MEXBS": "base"})
 LONGEST_VALUE = 160
@@ -25,38 +26,18 @@ Facts = dict[str, str]
 """What a controller says of itself: by what it is about, in words for a person."""
 
 
-class SameController:
-    """Remembers the controller of a session's first connection and lets no other in.
+def identify(found: Identity, expected: ControllerIdentity | None) -> Talk[ControllerIdentity]:
+    """Ask for what tells controllers apart; moves nothing and changes nothing.
+
+    One garbled digit looks like another controller: only what was said twice alike counts, or what is as it was. What
+    cannot be read is absent.
 
     Args:
-        name: of the port, for messages.
+        found: its answer to OPEN.
+        expected: what is known of it from before.
     """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._known: Facts = {}
-
-    def check(self, found: Identity) -> Talk[None]:
-        """Ask for what tells controllers apart, and compare it with what was said before.
-
-        Moves nothing and changes nothing. One garbled digit looks like another controller: only what was said twice
-        alike counts, or what is as it was. What cannot be read is unknown, not different.
-
-        Raises:
-            ControllerError: it is another one, or it is set up otherwise.
-        """
-        facts = yield from _ask(found, self._known)
-        known = self._known
-        differing = [
-            f"{what} is {now}, was {known[what]}" for what, now in facts.items() if known.get(what, now) != now
-        ]
-        if differing:
-            raise ControllerError(
-                f"{self._name}: another controller answers than at the first connection of this session, or "
-                f"somebody has set it up anew: {'; '.join(differing)}. Connect the first one again, or end this "
-                "session and begin another"
-            )
-        self._known = {**known, **facts}
+    facts = yield from _ask(found, {} if expected is None else dict(expected.facts))
+    return ControllerIdentity(facts=tuple(facts.items()))
 
 
 def _ask(found: Identity, expected: Facts) -> Talk[Facts]:
@@ -81,9 +62,7 @@ def _ask(found: Identity, expected: Facts) -> Talk[Facts]:
 
 def _called(found: Identity) -> Facts:
     return {
-        "robot": found.robot,
-        "controller": found.controller,
-        "version": found.version,
+        ControllerIdentity.NAME: found.text,
         "date of the version": found.date,
         "language of its texts": found.texts,
         "extension of program files": found.extension,

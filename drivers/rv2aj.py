@@ -28,7 +28,7 @@ from drivers._rv2aj_codec import (
     joint_constant,
 )
 from drivers._rv2aj_hello import greet, refuse_silence
-from drivers._rv2aj_identity import SameController
+from drivers._rv2aj_identity import identify
 from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_line import Ask, Heard, Line
 from drivers._rv2aj_pose import distance_mm, pose
@@ -60,9 +60,11 @@ from drivers._rv2aj_survey import ask, back_up, look_over
 from drivers._rv2aj_talk import RequestRefusedError, T, Talk, attempt, need
 from drivers._rv2aj_targets import Targets
 from hil.errors import CommandError, ControllerError, HilError, LinkClosed, LinkError, LinkOverrun
+from hil.identity import Acquaintance
 from hil.link import ArmLink, BytePort
 from hil.types import (
     Command,
+    ControllerIdentity,
     EnergiseCommand,
     JointCommand,
     LineAccount,
@@ -123,7 +125,7 @@ class Rv2ajDriver:
         self._line: Line | None = None
         self._token = 0
         self._inputs = Inputs()
-        self._same = SameController(self._name)
+        self._acquaintance = Acquaintance(self._name)
         self._forget()
 
     def _forget(self) -> None:
@@ -134,6 +136,7 @@ class Rv2ajDriver:
         self._now_s = 0.0
         self._ready = self._owns_program = False
         self._identity: Identity | None = None
+        self._controller: ControllerIdentity | None = None
         self._selected_before = ""
         self._believed = Believed(self._settings)
         self._notices: list[str] = []
@@ -151,6 +154,10 @@ class Rv2ajDriver:
         self._inputs.forget()
 
     # -- the link ----------------------------------------------------------------------------------------
+
+    def expect(self, controller: ControllerIdentity | None, remedy: str) -> None:
+        """Refuse every other controller at the handshake, before anything is changed in it."""
+        self._acquaintance.expect(controller, remedy)
 
     def open(self, now_s: float) -> None:
         """Open the line afresh; `read` does the rest.
@@ -294,6 +301,7 @@ class Rv2ajDriver:
             missed_replies=0 if self._line is None else self._line.missed,
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
+            controller=self._controller if phase is LinkPhase.READY else None,
             inputs=self._inputs.state(),
             line=self._account(),
         )
@@ -435,7 +443,8 @@ class Rv2ajDriver:
 
     def _session(self, line: Line) -> Talk[None]:
         self._identity = yield from greet(line, self._settings)
-        yield from self._same.check(self._identity)
+        self._controller = yield from identify(self._identity, self._acquaintance.expected)
+        self._acquaintance.meet(self._controller)
         yield from self._look_round()
         self._suspicious = False
         self._ready = True

@@ -348,7 +348,7 @@ class NamedCr1:
 
 def test_a_cr1_behind_another_adapter_gets_no_byte(plugs: Plugs, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = NamedCr1(plugs, monkeypatch, None)
-    arm.run(3.0)
+    arm.run(5.0)
     assert arm.bridge.mode is Mode.UNKNOWN_POSE
     arm.port.unplug(arm.now_s)  # type: ignore[attr-defined]
     arm.run(0.1)
@@ -368,14 +368,14 @@ def test_another_cr1_than_in_an_earlier_session_is_refused_before_it_is_told_any
     plugs: Plugs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = NamedCr1(plugs, monkeypatch, None)
-    first.run(3.0)
+    first.run(5.0)
     (met,) = [record.controller for record in first.records if record.controller is not None]
     again = NamedCr1(plugs, monkeypatch, met)
-    again.run(3.0)
+    again.run(5.0)
     assert again.bridge.mode is Mode.UNKNOWN_POSE
     what, value = met.facts[0]
     other = NamedCr1(plugs, monkeypatch, ControllerIdentity(facts=((what, value + " of another day"),)))
-    other.run(3.0)
+    other.run(5.0)
     assert other.bridge.mode is Mode.FAULT
     assert any("hil identify rv2aj --hardware" in event and "of another day" in event for event in other.events)
     said = b"".join(record.written for record in other.records)
