@@ -65,7 +65,7 @@ class Line:
 
     Attributes:
         free_s: when everything written so far has left.
-        missed: consecutive requests without a valid reply.
+        questions, lost: requests so far, and those without a valid reply.
         replied_s: when the last reply came.
         noise: the last bytes that were no reply to anything.
         opened: True once the controller knows us; before that it answers no marker.
@@ -74,7 +74,7 @@ class Line:
 
     def __init__(self, settings: Rv2ajSettings, port: BytePort, now_s: float) -> None:
         self.free_s: float = float("-inf")
-        self.missed = 0
+        self.questions = self.lost = 0
         self.replied_s: float = float("-inf")
         self.noise = ""
         self.opened = False
@@ -175,6 +175,7 @@ class Line:
         settings = self._settings
         begins_s = max(self.free_s, self._due[-1].deadline_s - settings.reply_timeout_s if self._due else self.free_s)
         needs_s = settings.latency_s + settings.wire_s(ask.length) + ask.patience_s
+        self.questions += 1
         self._due.append(_Due(ask, self.free_s, begins_s + needs_s + settings.reply_timeout_s))
 
     def _match(self, text: str, now_s: float) -> Heard | None:
@@ -191,12 +192,11 @@ class Line:
             self._miss(text, now_s)
             return None
         self._due.popleft()
-        self.missed = 0
         self.replied_s = now_s
         return None if due.ask is _STOP else Heard(reply, due.arrived_s)
 
     def _miss(self, noise: str, now_s: float) -> Heard:
-        self.missed += 1
+        self.lost += 1
         self.noise = noise or self.noise
         self._due.clear()
         self._lost, self._lost_s = "", now_s
@@ -215,12 +215,12 @@ class Line:
                 self._lost = None
             return
         if self._lost and any(text[0] in "qQ" and text[3:].startswith(f"{self._lost};") for text in lines):
-            self._lost, self.missed, self.replied_s = None, 0, now_s
+            self._lost, self.replied_s = None, now_s
             return
         if now_s < self._marker_due_s or not (quiet or self._lost):
             return
         if self._lost:
-            self.missed += 1
+            self.lost += 1
         self._lost = MARKERS[self._marker % len(MARKERS)]
         self._marker += 1
         self._send(encode(f"PAR{self._lost}"), now_s)

@@ -92,6 +92,11 @@ class Rv2ajSettings(Record, frozen=True, dict=True):
         """The last move goes on to its target: one chord, and the ramp at its end."""
         return self.send_period_s + self.ramp_s
 
+    @cached_property
+    def report_period_s(self) -> float:
+        """A look at the joints, when a target and a look at the status come in between."""
+        return self.line_time_s() + self.latency_s
+
     @property
     def pace(self) -> Pace:
         """One target a send period; more than `LATE` of them never go by without one."""

@@ -64,6 +64,7 @@ from hil.types import (
     InputState,
     JointCommand,
     JointState,
+    LineAccount,
     LinkPhase,
     LinkState,
     StateSource,
@@ -291,10 +292,14 @@ class Rv2ajDriver:
             phase=phase,
             joints=self._joints,
             known=tuple(energised and self._servo for energised in self._energised),
-            missed_replies=0 if self._line is None else self._line.missed,
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
             inputs=self._inputs(),
+            line=LineAccount(
+                believed_s=None if self._joints is None else self._joints.t_s,
+                questions=0 if self._line is None else self._line.questions,
+                lost=0 if self._line is None else self._line.lost,
+            ),
         )
 
     def _inputs(self) -> InputState | None:
@@ -422,7 +427,7 @@ class Rv2ajDriver:
             try:
                 line.ask(self._asked, now_s)
             except LinkOverrun:
-                line.missed += 1
+                line.lost += 1
                 return
             self._in_flight, self._left_s = True, now_s
 
