@@ -65,6 +65,7 @@ class Line:
         if settings.canary_channel is not None:
             self._limits_us[settings.canary_channel] = (CANARY_US, CANARY_US)
         self._pulses = query_pulses(settings.channels)
+        self._version = b""
         self._width = len(settings.channels)
         self._torn = False
         self._decoder = ReplyDecoder()
@@ -168,16 +169,16 @@ class Line:
         it that to a query of the same line, has come by: since the board answers in order, a late byte can then no
         longer be taken for a newer reply.
         """
-        reading = None
+        reading, self._version = None, version
         if self._sync is not None:
-            reading = self._find_track(self._sync, data, now_s, version)
+            reading = self._find_track(self._sync, data, now_s)
         elif self._asking:
             reading = self._reply(data, now_s)
         elif data:
             self._noise += len(data)
             self._lose_track()
         if self._sync is not None:
-            self._ask_for_track(self._sync, now_s, version)
+            self._ask_for_track(self._sync, now_s)
         elif not self._asking and now_s >= max(self._next_query_s, self.free_s):
             self._next_query_s = now_s + QUERY_PERIOD_S
             self.ask(self._pulses, now_s, self._patience_s)
@@ -188,9 +189,10 @@ class Line:
 
         What follows after all spoils the second answer, which then counts as none.
         """
-        if self._sync is None:
-            self._next_query_s = now_s + QUERY_PERIOD_S
-            self.ask(self._pulses, now_s, self._usual_s)
+        if self._sync is not None:
+            self._settle(self._sync)
+        self._next_query_s = now_s + QUERY_PERIOD_S
+        self.ask(self._pulses, now_s, self._usual_s)
 
     @property
     def _patience_s(self) -> float:
@@ -257,7 +259,8 @@ class Line:
         self._asking, self._complete = False, None
         self._sync = _Sync(self._width if waiting else 0, self._due_s)
 
-    def _find_track(self, sync: _Sync, data: bytes, now_s: float, version: bytes) -> Reading | None:
+    def _find_track(self, sync: _Sync, data: bytes, now_s: float) -> Reading | None:
+        version = self._version
         if data:
             sync.hear(data, now_s, self._before_s)
             raw = sync.answer(version, self._width)
@@ -273,11 +276,12 @@ class Line:
         silent = now_s - sync.last_byte_s > 2 * self._timeout_s
         if sync.found is None or not (silent or sync.answered(version) >= sync.asked):
             return None
-        self._settle(sync, version)
+        self._settle(sync)
         return Reading(sync.found, sync.asked_s, sure=True)
 
-    def _settle(self, sync: _Sync, version: bytes) -> None:
+    def _settle(self, sync: _Sync) -> None:
         """Back on track: what came late, what never came, and what belonged to nothing."""
+        version = self._version
         answered = min(sync.answered(version), sync.asked)
         came_late = bool(sync.waiting) and sync.heard.find(version) >= sync.waiting
         if came_late:
@@ -287,8 +291,9 @@ class Line:
         self._noise += sync.new_noise(version, self._width)
         self._sync, self.overdue_s = None, None
 
-    def _ask_for_track(self, sync: _Sync, now_s: float, version: bytes) -> None:
+    def _ask_for_track(self, sync: _Sync, now_s: float) -> None:
         """``VER`` and a query in one line of text after the other; again after a while, if nothing like it came."""
+        version = self._version
         if sync.found is not None or now_s < max(sync.retry_s, self.free_s):
             return
         if sync.asked:

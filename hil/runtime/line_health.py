@@ -214,7 +214,8 @@ class LineHealth:
             return self._tell(LineCause.DELAYED, line.delayed_s, now_s)
         if line.late > before.late and before.overdue_s is not None:
             return self._tell(LineCause.LATE, now_s - before.overdue_s, now_s)
-        if line.noise_bytes > before.noise_bytes or line.lost > before.lost or line.wrong_echoes > before.wrong_echoes:
+        dispelled = before.doubtful_s is not None and line.doubtful_s is None and before.delayed_s == 0.0
+        if line.noise_bytes > before.noise_bytes or line.lost > before.lost or dispelled:
             return self._tell(LineCause.NOISE, 0.0, now_s)
         return ""
 
