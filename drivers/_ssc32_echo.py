@@ -67,6 +67,11 @@ class Channel:
         """When it gets to its target."""
         return self._end_s
 
+    @property
+    def lasts_s(self) -> float:
+        """How long its last move takes."""
+        return self._end_s - self._start_s if self._end_s > self._start_s else 0.0
+
     def width_us(self, now_s: float) -> float:
         """The pulse at a time not before the last move."""
         if now_s >= self._end_s:
@@ -109,10 +114,12 @@ class _Doubt:
 
     Attributes:
         axes: those that were off in the newest, not by a delay.
+        rests_s: from when the board has ended all that it was sent, counted from the first delay; None before one.
     """
 
     since_s: float
     canary_off: bool
+    rests_s: float | None = None
     axes: frozenset[int] = field(default_factory=frozenset)
 
 
@@ -159,7 +166,7 @@ class Echo:
             channel.hold(pulse_us)
         self._doubt = None
 
-    def take(self, reading: Reading) -> bool:
+    def take(self, reading: Reading, now_s: float) -> bool:
         """Judge a complete report before it is sure; False if it is in doubt and has to be asked for again at once.
 
         Raises:
@@ -186,7 +193,7 @@ class Echo:
         if not (odd or off or canary_off):
             self._doubt, self.delayed_s = None, 0.0
             return True
-        return self._doubtful(reading, odd, off, canary_off)
+        return self._doubtful(reading, odd, off, canary_off, now_s)
 
     def learn(self, reading: Reading) -> str:
         """Take over what the board adds to what it repeats; words for the user if that is anything."""
@@ -218,7 +225,7 @@ class Echo:
 
     # --- doubts ---------------------------------------------------------------------------------------------
 
-    def _doubtful(self, reading: Reading, odd: list[int], off: list[int], canary_off: bool) -> bool:
+    def _doubtful(self, reading: Reading, odd: list[int], off: list[int], canary_off: bool, now_s: float) -> bool:
         doubt, at_s = self._doubt, reading.asked_s
         if doubt is None:
             doubt = self._doubt = _Doubt(at_s, canary_off=False)
@@ -228,9 +235,13 @@ class Echo:
         lag_s = self._lag_s(reading) if odd and not off and not canary_off else 0.0
         if lag_s:
             self.delayed_s, doubt.axes = max(self.delayed_s, lag_s), frozenset()
-            if at_s > doubt.since_s and at_s > max(channel.end_s for channel in self.channels) + TAKES_EFFECT_S:
+            if doubt.rests_s is None:
+                # All that was sent is in the board by now, since nothing overtakes; so long it can still be on its way.
+                doubt.rests_s = now_s + max(channel.lasts_s for channel in self.channels) + TAKES_EFFECT_S
+            if at_s > doubt.rests_s:
                 raise self._stalled(lag_s)
             return False
+        doubt.rests_s = None
         self.wrong += 1
         again = doubt.axes & {*odd, *off}
         if again:
@@ -241,9 +252,11 @@ class Echo:
     def _lag_s(self, reading: Reading) -> float:
         """How much earlier every channel was sent to where it is now; 0 if nothing earlier fits all of them."""
         trusted = [(channel, us) for channel, us in zip(self.channels, reading.pulses_us, strict=False) if channel.trusted]
+        # At rest it is the end of the motion that was not reached, however long ago that was.
+        latest_s = min(reading.asked_s, max(channel.end_s for channel in self.channels))
         for step in range(1, round(LONGEST_LAG_S / FRAME_S) + 1):
             lag_s = step * FRAME_S
-            if all(channel.fits(echo_us, reading.asked_s - lag_s) for channel, echo_us in trusted):
+            if all(channel.fits(echo_us, latest_s - lag_s) for channel, echo_us in trusted):
                 return lag_s
         return 0.0
 
@@ -258,8 +271,8 @@ class Echo:
 
     def _stalled(self, lag_s: float) -> ControllerError:
         return ControllerError(
-            f"{self._name}: the controller stood still: its pulses are where they were sent {lag_s:.2f} s before the "
-            "end, and what came after that is lost",
+            f"{self._name}: the controller stood still: its pulses are where they should have been {lag_s:.2f} s "
+            "before, and what it was sent after that is lost",
             cause=LineCause.STALLED,
         )
 

@@ -417,7 +417,8 @@ class Ssc32Driver:
             raise self._fail(
                 LinkTimeout(
                     f"{self._name}: the board answered VER, but for {patience_s:.1f} s no query after it had a valid "
-                    "answer; check cable and receive line for noise",
+                    "answer; check cable and receive line for noise, or raise controller.reply_timeout_ms if the "
+                    "adapter or the way there is slow",
                     self._name,
                 )
             )
@@ -447,7 +448,7 @@ class Ssc32Driver:
                 if line.overdue_s is not None:
                     self._echo.unanswered()
             elif not reading.sure:
-                if not self._echo.take(reading):
+                if not self._echo.take(reading, now_s):
                     line.ask_again(now_s)
             elif self._echo.doubtful_s is None:
                 self._believe(reading)

@@ -18,9 +18,9 @@ from hil.types import LineAccount, Mode, Record
 
 HOLD_S, HOLD_REPORTS = 0.4, 4.0
 FAULT_S, FAULT_REPORTS = 1.5, 12.0
-QUIET_S = 2.0
+QUIET_S = 3.0
 """Without a byte of noise for so long, the line counts as clean again."""
-NOISE_HOLD_S, NOISE_FAULT_S = 5.0, 30.0
+NOISE_HOLD_S, NOISE_FAULT_S = 10.0, 30.0
 GAP_PERIODS = 2.0
 REPEAT_S = 10.0
 """The same cause is told again after this time at the earliest."""
@@ -57,9 +57,10 @@ SAYINGS: Mapping[LineCause, Saying] = MappingProxyType(
     {
         LineCause.SILENT: Saying(
             said="no answer for {seconds:.1f} s",
-            advice="look whether the controller has power and whether the cable is in at both ends",
+            advice="look whether the controller has power and whether the cable is in at both ends; if it comes and goes, "
+            "at contacts, ground and shield",
         ),
-        LineCause.LATE: Saying(said="an answer came {seconds:.2f} s late", advice=_SLOW),
+        LineCause.LATE: Saying(said="an answer came {seconds:.2f} s late, and so may what is sent", advice=_SLOW),
         LineCause.NOISE: Saying(
             said="bytes without meaning on the line, or answers that lost some",
             advice="look at ground and shield, lay the cable away from the servos' supply, check the baud rate",
@@ -126,6 +127,7 @@ class LineHealth:
         self._gaps: deque[tuple[float, float]] = deque()
         self._noise_from_s = self._noise_last_s = float("-inf")
         self._clean_bytes = 0
+        self._late_by_s = 0.0
 
     def look(self, line: LineAccount, now_s: float) -> str:
         """Take the account of one tick; words for the user if there is something new to say, else empty."""
@@ -210,13 +212,19 @@ class LineHealth:
 
     def _news(self, before: LineAccount, line: LineAccount, now_s: float) -> str:
         """What has just come to light and moves nobody to act; each cause not more than now and then."""
-        if line.delayed_s > before.delayed_s:
-            return self._tell(LineCause.DELAYED, line.delayed_s, now_s)
-        if line.late > before.late and before.overdue_s is not None:
-            return self._tell(LineCause.LATE, now_s - before.overdue_s, now_s)
-        dispelled = before.doubtful_s is not None and line.doubtful_s is None and before.delayed_s == 0.0
-        if line.noise_bytes > before.noise_bytes or line.lost > before.lost or dispelled:
+        dispelled = before.doubtful_s is not None and line.doubtful_s is None
+        if dispelled and before.delayed_s > 0.0:
+            return self._tell(LineCause.DELAYED, before.delayed_s, now_s)
+        if before.overdue_s is not None:
+            self._late_by_s = max(self._late_by_s, now_s - before.overdue_s)
+        if line.late > before.late:
+            late_by_s, self._late_by_s = self._late_by_s, 0.0
+            return self._tell(LineCause.LATE, late_by_s, now_s)
+        if line.noise_bytes > before.noise_bytes or dispelled:
             return self._tell(LineCause.NOISE, 0.0, now_s)
+        if line.lost > before.lost:
+            late_by_s, self._late_by_s = self._late_by_s, 0.0
+            return self._tell(LineCause.SILENT, late_by_s, now_s)
         return ""
 
     def _tell(self, cause: LineCause, seconds: float, now_s: float) -> str:
