@@ -13,7 +13,7 @@ from drivers._ssc32_codec import (
     decode_pulses,
     query_pulses,
 )
-from drivers._ssc32_settings import QUERY_PERIOD_S, Ssc32Settings
+from drivers._ssc32_settings import Ssc32Settings
 from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
 from hil.types import LineAccount
@@ -180,7 +180,7 @@ class Line:
         if self._sync is not None:
             self._ask_for_track(self._sync, now_s)
         elif not self._asking and now_s >= max(self._next_query_s, self.free_s):
-            self._next_query_s = now_s + QUERY_PERIOD_S
+            self._next_query_s = now_s + self._settings.report_period_s
             self.ask(self._pulses, now_s, self._patience_s)
         return reading
 
@@ -191,7 +191,7 @@ class Line:
         """
         if self._sync is not None:
             self._settle(self._sync)
-        self._next_query_s = now_s + QUERY_PERIOD_S
+        self._next_query_s = now_s + self._settings.report_period_s
         self.ask(self._pulses, now_s, self._usual_s)
 
     @property

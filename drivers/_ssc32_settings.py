@@ -19,8 +19,9 @@ from hil.units import DEG, MM
 
 FRAME_S = 0.020
 """The board moves its pulses once per frame."""
-QUERY_PERIOD_S = 0.03
-"""Least time between two questions for the pulses: every second tick of a rig with one tick per frame."""
+QUERY_PERIOD_S, QUERY_SHARE = 0.03, 0.3
+"""Least time between two questions for the pulses, every second tick of a rig with one tick per frame; and how much of
+the wire's time they take at most."""
 REPLY_DELAY_S = 600e-6
 REPLY_PACING_S = 70e-6
 BITS_PER_BYTE = 10
@@ -87,10 +88,10 @@ class Ssc32Settings(Record, frozen=True, dict=True):
         """One board frame: a line takes effect at the next one."""
         return FRAME_S
 
-    @property
+    @cached_property
     def report_period_s(self) -> float:
         """The pulses are asked for this often, and every answer is a report."""
-        return QUERY_PERIOD_S
+        return max(QUERY_PERIOD_S, self.wire_s(len(query_pulses(self.channels).line)) / QUERY_SHARE)
 
     @property
     def framing(self) -> str:

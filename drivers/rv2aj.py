@@ -296,7 +296,7 @@ class Rv2ajDriver:
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
             inputs=self._inputs(),
             line=LineAccount(
-                believed_s=None if self._joints is None else self._joints.t_s,
+                believed_s=None if self._joints is None or self._line is None else self._line.replied_s,
                 questions=0 if self._line is None else self._line.questions,
                 lost=0 if self._line is None else self._line.lost,
             ),

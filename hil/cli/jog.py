@@ -63,6 +63,7 @@ def jog(
         host.connect(moving.voucher(set_up, url, confirmed_by))
         jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, task)
         lead(jogging)
+    print(host.line_quality.text)
     print(f"the arm holds; journal {file}")
     if jogging.failed:
         raise typer.Exit(1)

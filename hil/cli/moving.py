@@ -121,8 +121,9 @@ def park(
         if report.certificate is None:
             raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
         mode = host.run(motion, report.certificate)
+    print(host.line_quality.text)
     if mode is not Mode.IDLE:
-        complain(f"{set_up.id}: not parked; {host.events[-1]}")
+        complain(f"{set_up.id}: not parked; {_last_stop(host.events)}")
         raise typer.Exit(1)
     print(f"parked; journal {host.journal}")
 
@@ -340,6 +341,7 @@ def stream(
     if mode is Mode.IDLE and streamed:
         bare = measure_bare_loop(rig.period_s, min(3.0, duration_s))
         _show_timing(timing_of(streamed), bare)
+    print(host.line_quality.text)
     print(f"{sent_bytes} bytes sent; journal {host.journal}")
     if mode is not Mode.IDLE:
         complain(f"{rig.id}: the motion did not run to its end; {_last_stop(host.events)}")
@@ -349,9 +351,9 @@ def stream(
 
 def _last_stop(events: list[str]) -> str:
     """The event that says why motion ended: the first reason after it began."""
-    begun = max((i for i, event in enumerate(events) if "-> streaming" in event), default=0)
-    reasons = (event for event in events[begun:] if "stop: " in event or "fault: " in event)
-    return next(reasons, "see the events above")
+    from hil.runtime.first_cause import why_it_ended
+
+    return why_it_ended(events) or "see the events above"
 
 
 def journal_file(rig: Rig, file: Path | None) -> Path:

@@ -37,7 +37,7 @@ def test_connecting_asks_and_moves_nothing_and_takes_no_right() -> None:
 def test_any_end_of_line_and_any_dribble_is_understood(end: bytes, piece: int) -> None:
     port = Cr1Port(end=end)
     port.mangle = lambda command, reply: [(0.001, reply[i : i + piece]) for i in range(0, len(reply), piece)]
-    assert Bench(port).connect().missed_replies == 0
+    assert Bench(port).connect().line.lost == 0
 
 
 def test_replies_that_nobody_read_are_not_taken_for_new_ones() -> None:
