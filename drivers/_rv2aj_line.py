@@ -223,6 +223,7 @@ class Line:
             self.lost += 1
         self._lost = MARKERS[self._marker % len(MARKERS)]
         self._marker += 1
+        self.questions += 1
         self._send(encode(f"PAR{self._lost}"), now_s)
         settings = self._settings
         self._marker_due_s = self.free_s + settings.latency_s + settings.wire_s(MARKER_REPLY) + settings.reply_timeout_s

@@ -113,12 +113,13 @@ class _Doubt:
     """The first report that did not fit, and what the ones after it said.
 
     Attributes:
-        axes: those that were off in the newest, not by a delay.
+        axes: those that were off in the newest, not by a delay; clean: no byte was lost around it.
         rests_s: from when the board has ended all that it was sent, counted from the first delay; None before one.
     """
 
     since_s: float
     canary_off: bool
+    clean: bool = True
     rests_s: float | None = None
     axes: frozenset[int] = field(default_factory=frozenset)
 
@@ -220,8 +221,8 @@ class Echo:
         Raises:
             ControllerError: what was seen before it did not fit: in doubt the arm is stopped.
         """
-        if self._doubt is not None and self._doubt.axes:
-            raise self._damage(sorted(self._doubt.axes), "and the board did not answer when it was asked again")
+        if self._doubt is not None and self._doubt.axes and self._doubt.clean:
+            raise self._damage(sorted(self._doubt.axes), "or its answer did, which did not come when it was asked again")
 
     # --- doubts ---------------------------------------------------------------------------------------------
 
@@ -246,7 +247,7 @@ class Echo:
         again = doubt.axes & {*odd, *off}
         if again:
             raise self._damage(sorted(again), "twice in a row", reading)
-        doubt.axes = frozenset((*odd, *off))
+        doubt.axes, doubt.clean = frozenset((*odd, *off)), reading.clean
         return False
 
     def _lag_s(self, reading: Reading) -> float:

@@ -33,12 +33,14 @@ class Reading(NamedTuple):
     Attributes:
         sure: the look after it has found nothing behind it.
         newest: it answers the question that was asked last; else one before that, and only that it was given counts.
+        clean: it came as asked; else among bytes of which some were lost or are noise.
     """
 
     pulses_us: tuple[int, ...]
     asked_s: float
     sure: bool
     newest: bool = True
+    clean: bool = True
 
 
 class Line:
@@ -162,7 +164,7 @@ class Line:
         self._next_query_s = until_s
 
     def poll(self, data: bytes, now_s: float, version: bytes) -> Reading | None:
-        """Move the one outstanding pulse query along, or send the next when the wire is idle.
+        """Move the one outstanding pulse query along.
 
         A reply is given as soon as it is complete and plausible, and counts once the next look at the line has found
         nothing behind it. After any other outcome nothing is believed until the exact answer to a ``VER``, and behind
@@ -177,12 +179,16 @@ class Line:
         elif data:
             self._noise += len(data)
             self._lose_track()
+        return reading
+
+    def go_on(self, now_s: float, version: bytes) -> None:
+        """Send the next pulse query when it is time and the wire is idle, or what leads back to the track."""
+        self._version = version
         if self._sync is not None:
             self._ask_for_track(self._sync, now_s)
         elif not self._asking and now_s >= max(self._next_query_s, self.free_s):
             self._next_query_s = now_s + self._settings.report_period_s
             self.ask(self._pulses, now_s, self._patience_s)
-        return reading
 
     def ask_again(self, now_s: float) -> None:
         """Ask at once instead of looking whether anything follows; on a line that is quick the next look is the last.
@@ -266,7 +272,7 @@ class Line:
             if sync.total == sync.waiting and (pulses_us := self._plausible(bytes(sync.heard))) is not None:
                 # The answer that was overdue, in its place before the others: as good as it would have been then.
                 self.overdue_s = None
-                return Reading(pulses_us, self._asked_s, sure=False, newest=False)
+                return Reading(pulses_us, self._asked_s, sure=False, newest=False, clean=False)
             raw = sync.answer(version, self._width)
             sync.found = None if raw is None else self._plausible(raw)
             if sync.found is None:
@@ -274,14 +280,20 @@ class Line:
             newest = sync.answered(version) >= sync.asked
             if newest:
                 self.overdue_s = None
-            return Reading(sync.found, sync.asked_s, sure=False, newest=newest)
+            return Reading(sync.found, sync.asked_s, sure=False, newest=newest, clean=False)
         if self.overdue_s is None and sync.found is None and sync.asked and now_s >= sync.due_s + self._patience_s:
             self.overdue_s = sync.due_s
-        silent = now_s - sync.last_byte_s > 2 * self._timeout_s
-        if sync.found is None or not (silent or sync.answered(version) >= sync.asked):
+        if sync.found is None:
             return None
-        self._settle(sync)
-        return Reading(sync.found, sync.asked_s, sure=True)
+        if sync.answered(version) >= sync.asked:
+            self._settle(sync)
+            return Reading(sync.found, sync.asked_s, sure=True)
+        if now_s - sync.last_byte_s <= 2 * self._timeout_s:
+            return None
+        # The others are lost for good: a long silence after the newest answer has to do.
+        self._lost += sync.asked - sync.answered(version)
+        sync.asked, self.overdue_s = sync.answered(version), None
+        return Reading(sync.found, sync.asked_s, sure=False, clean=False)
 
     def _settle(self, sync: _Sync) -> None:
         """Back on track: what came late, what never came, and what belonged to nothing."""

@@ -24,7 +24,7 @@ from drivers._ssc32_codec import (
 from drivers._ssc32_echo import TAKES_EFFECT_S, Echo
 from drivers._ssc32_hello import Hello, ask
 from drivers._ssc32_line import CANARY_US, Line, Reading
-from drivers._ssc32_settings import ControllerTable, Ssc32Axis, Ssc32Settings, settings_from_table
+from drivers._ssc32_settings import FRAME_S, ControllerTable, Ssc32Axis, Ssc32Settings, settings_from_table
 from hil.errors import (
     CommandError,
     ControllerError,
@@ -66,6 +66,9 @@ class _Stage(Enum):
     ADOPTING = "reading what is driven"
     MARKING = "setting the canary channel"
     READY = "ready"
+
+
+_ASKING = frozenset({_Stage.ADOPTING, _Stage.MARKING, _Stage.READY})
 
 
 class Ssc32Driver:
@@ -143,6 +146,7 @@ class Ssc32Driver:
         if self._line is not None:
             try:
                 self._steps[self._stage](self._line, self._line.receive(now_s), now_s)
+                self._ask_on(now_s)
             except LinkClosed:
                 self.close()
                 raise
@@ -375,7 +379,7 @@ class Ssc32Driver:
             self._notices.append(
                 "no canary channel: a restart of the board in mid-stream is detected on best effort only"
             )
-            self._ready(line)
+            self._ready(line, now_s)
             return
         self._stage = _Stage.MARKING
         self._send_move(line, {canary: CANARY_US}, None, now_s)
@@ -391,7 +395,7 @@ class Ssc32Driver:
         if reading.pulses_us[-1]:
             # A stored pulse offset makes some firmware echo a shifted width: what counts is that it stays.
             line.canary_us = reading.pulses_us[-1]
-            self._ready(line)
+            self._ready(line, now_s)
             return
         self._marks += 1
         if self._marks >= GIVE_UP:
@@ -402,9 +406,10 @@ class Ssc32Driver:
                 )
             )
 
-    def _ready(self, line: Line) -> None:
+    def _ready(self, line: Line, now_s: float) -> None:
         self._stage = _Stage.READY
         line.steady = True
+        line.hold_queries(now_s + FRAME_S / 2)
 
     def _first_reading(self, line: Line, data: bytes, now_s: float) -> Reading | None:
         """The next sure report; a board that identified itself and then does not answer ends the handshake."""
@@ -430,6 +435,12 @@ class Ssc32Driver:
         assert self._firmware is not None
         return line.poll(data, now_s, self._firmware.raw)
 
+    def _ask_on(self, now_s: float) -> None:
+        """Nothing is asked any more once there is trouble."""
+        if self._line is not None and self._stage in _ASKING and self._trouble is None:
+            assert self._firmware is not None
+            self._line.go_on(now_s, self._firmware.raw)
+
     def _believe(self, reading: Reading) -> None:
         positions = tuple(
             self._settings.position(i, reading.pulses_us[i]) if reading.pulses_us[i] else None
@@ -439,7 +450,7 @@ class Ssc32Driver:
         self._believed_s = reading.asked_s
 
     def _watch(self, line: Line, data: bytes, now_s: float) -> None:
-        """Hold every report against what was sent; nothing is asked any more once there is trouble."""
+        """Hold every report against what was sent."""
         if self._trouble is not None:
             return
         reading = self._poll(line, data, now_s)

