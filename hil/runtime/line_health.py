@@ -75,7 +75,8 @@ SAYINGS: Mapping[LineCause, Saying] = MappingProxyType(
         ),
         LineCause.DAMAGED: Saying(
             said="commands arrive damaged",
-            advice="nothing more is sent. Mend the line before anything moves: cable, ground, shield, length, baud rate",
+            advice="nothing more is sent. Mend the line before anything moves: cable, ground, shield, length, baud rate; or "
+            "end another program that moves the arm",
         ),
         LineCause.DELAYED: Saying(said="commands arrive late by about {milliseconds:.0f} ms", advice=_SLOW),
         LineCause.STALLED: Saying(

@@ -736,7 +736,7 @@ def test_a_report_that_has_parted_from_the_shadow_stops_the_motion(session: Make
     """An offset in an old board, which its echo is allowed to show."""
     s = session(firmware=Firmware.V1)
     s.tick()
-    s.line.lie = lambda data: bytes([data[0] - 10, *data[1:]]) if len(data) == 7 else data
+    s.line.lie = lambda data: bytes([max(data[0] - 10, 0), *data[1:]]) if len(data) == 7 else data
     s.to(Mode.IDLE)
     s.run(1.0)
     assert said(s, "base: the board repeats some -100 us more than it is sent")
