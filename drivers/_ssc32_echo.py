@@ -210,7 +210,7 @@ class Echo:
                 channel.trim_us = 0 if plain else beside_us
                 if not plain:
                     words = (
-                        f"{self._names[index]}: the board repeats some {beside_us} us more than it is sent: a pulse "
+                        f"{self._names[index]}: the board repeats {beside_us:+d} us beside what it is sent: a pulse "
                         "offset (PO) is set there; put it to 0, trim belongs into the rig"
                     )
         return words
@@ -222,7 +222,9 @@ class Echo:
             ControllerError: what was seen before it did not fit: in doubt the arm is stopped.
         """
         if self._doubt is not None and self._doubt.axes and self._doubt.clean:
-            raise self._damage(sorted(self._doubt.axes), "or its answer did, which did not come when it was asked again")
+            raise self._damage(
+                sorted(self._doubt.axes), "or its answer did, which did not come when it was asked again"
+            )
 
     # --- doubts ---------------------------------------------------------------------------------------------
 
@@ -252,7 +254,9 @@ class Echo:
 
     def _lag_s(self, reading: Reading) -> float:
         """How much earlier every channel was sent to where it is now; 0 if nothing earlier fits all of them."""
-        trusted = [(channel, us) for channel, us in zip(self.channels, reading.pulses_us, strict=False) if channel.trusted]
+        trusted = [
+            (channel, us) for channel, us in zip(self.channels, reading.pulses_us, strict=False) if channel.trusted
+        ]
         # At rest it is the end of the motion that was not reached, however long ago that was.
         latest_s = min(reading.asked_s, max(channel.end_s for channel in self.channels))
         for step in range(1, round(LONGEST_LAG_S / FRAME_S) + 1):

@@ -243,7 +243,7 @@ class Line:
         return pulses_us
 
     def _learn(self, late_s: float) -> None:
-        """How late answers are as a rule, by the last look that missed one: that we look late is not the line's doing."""
+        """How late answers are as a rule, by the last look that missed one: a late look of ours does not count."""
         took_s = min(max(late_s, 0.0) + MARGIN_S, self._timeout_s)
         if took_s <= self._usual_s:
             self._usual_s -= FORGETS * (self._usual_s - took_s)

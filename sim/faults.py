@@ -49,9 +49,7 @@ class Direction(Enum):
     COMMANDS = "commands"
 
 
-BYTE_KINDS = frozenset(
-    {FaultKind.LOST, FaultKind.GARBLED, FaultKind.DOUBLED, FaultKind.LATE, FaultKind.DELAYED}
-)
+BYTE_KINDS = frozenset({FaultKind.LOST, FaultKind.GARBLED, FaultKind.DOUBLED, FaultKind.LATE, FaultKind.DELAYED})
 ANY_CONTROLLER = BYTE_KINDS | {
     FaultKind.UNPLUG,
     FaultKind.RESET,

@@ -57,8 +57,8 @@ SAYINGS: Mapping[LineCause, Saying] = MappingProxyType(
     {
         LineCause.SILENT: Saying(
             said="no answer for {seconds:.1f} s",
-            advice="look whether the controller has power and whether the cable is in at both ends; if it comes and goes, "
-            "at contacts, ground and shield",
+            advice="look whether the controller has power and whether the cable is in at both ends; if it comes and "
+            "goes, at contacts, ground and shield",
         ),
         LineCause.LATE: Saying(said="an answer came {seconds:.2f} s late, and so may what is sent", advice=_SLOW),
         LineCause.NOISE: Saying(
@@ -71,12 +71,13 @@ SAYINGS: Mapping[LineCause, Saying] = MappingProxyType(
         ),
         LineCause.RESTARTED: Saying(
             said="the controller restarted",
-            advice="make the arm safe; look whether the supply sags when servos start; give the logic a supply of its own",
+            advice="make the arm safe; look whether the supply sags when servos start; give the logic a supply of its "
+            "own",
         ),
         LineCause.DAMAGED: Saying(
             said="commands arrive damaged",
-            advice="nothing more is sent. Mend the line before anything moves: cable, ground, shield, length, baud rate; or "
-            "end another program that moves the arm",
+            advice="nothing more is sent. Mend the line before anything moves: cable, ground, shield, length, baud "
+            "rate; or end another program that moves the arm",
         ),
         LineCause.DELAYED: Saying(said="commands arrive late by about {milliseconds:.0f} ms", advice=_SLOW),
         LineCause.STALLED: Saying(

@@ -14,8 +14,8 @@ from hil.model.rig import Rig
 from hil.motion.motion import ExpectedInput, Motion
 from hil.robot import Robot
 from hil.runtime import wiring
-from hil.runtime.input_watch import AssumedInputs
 from hil.runtime.first_cause import first_fault
+from hil.runtime.input_watch import AssumedInputs
 from hil.runtime.report import Tracking, tracking
 from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion

@@ -739,7 +739,7 @@ def test_a_report_that_has_parted_from_the_shadow_stops_the_motion(session: Make
     s.line.lie = lambda data: bytes([max(data[0] - 10, 0), *data[1:]]) if len(data) == 7 else data
     s.to(Mode.IDLE)
     s.run(1.0)
-    assert said(s, "base: the board repeats some -100 us more than it is sent")
+    assert said(s, "base: the board repeats -95 us beside what it is sent")
     s.tick(load(swing(), certified(s.rig, swing())), Arm(digest=swing().digest), Start(digest=swing().digest))
     s.until(Mode.STOPPING, within_s=0.6)
     assert said(s, "stop: base: the controller reports", "they have parted. Look at the arm and the line")

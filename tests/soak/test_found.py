@@ -77,7 +77,7 @@ def test_a_confirmation_without_a_fresh_report_is_refused_after_a_second() -> No
     s.run(0.3)
     s.run(0.9, s.confirm())
     assert not any("refused" in event for event in s.events)
-    s.run(0.1)
+    s.run(0.2)
     assert any("refused: the controller has not said" in event for event in s.events)
     assert s.mode is Mode.UNKNOWN_POSE
 
