@@ -70,17 +70,16 @@ class Ssc32Channels(Ssc32Driver):
             raise CommandError(f"channel {channel} is driven already; move it by steps", value=channel)
         line.limit(channel, (pulse_us, pulse_us))
         self._send_move(line, {channel: pulse_us}, None, now_s)
-        self._channels[index].hold(pulse_us)
+        self._echo.drive(index, pulse_us, line.free_s)
         self._known[index] = True
-        self._energised_s[index] = line.free_s
 
     def step(self, channel: int, pulse_us: int, now_s: float) -> float:
         """Move one driven channel by at most `STEP_US` at `SPEED_US_S`; gives the time at which it has arrived."""
         line, index = self._ready_line(), self._index(channel)
-        account = self._channels[index]
+        account = self._echo.channels[index]
         if not self._known[index]:
             raise CommandError(f"channel {channel} is not driven yet; a timed move would jump there", value=channel)
-        if any(each.moving(now_s) for each in self._channels):
+        if any(each.moving(now_s) for each in self._echo.channels):
             raise CommandError(f"channel {channel}: one step at a time, and the last one has not ended", value=channel)
         here_us = round(account.width_us(now_s))
         low_us, high_us = max(here_us - STEP_US, PULSE_US[0]), min(here_us + STEP_US, PULSE_US[1])

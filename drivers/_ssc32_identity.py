@@ -119,7 +119,7 @@ class IdentityReader:
         self._readings = self._failures = self._silences = 0
         self._asking = False
         self._heard = b""
-        self._deadline_s = float("-inf")
+        self._due_s = float("-inf")
 
     def step(self, data: bytes, now_s: float) -> BoardIdentity | None:
         """Take what has arrived, ask on; gives what the board is once all is asked.
@@ -130,7 +130,7 @@ class IdentityReader:
         """
         if self._asking:
             self._heard += data
-            self._listen(over=now_s >= self._deadline_s)
+            self._listen(over=now_s >= self._due_s + PATIENCE_S)
         if self._bursts and not self._asking:
             self._ask(self._bursts[0], now_s)
         return None if self._bursts else self._identity()
@@ -139,13 +139,14 @@ class IdentityReader:
         self._line.send(b"".join(item.line for item in burst) + VERSION.line, now_s)
         self._asking, self._heard = True, b""
         longest = [item.length for item in burst] + [len(self._firmware.raw)]
-        self._deadline_s = self._line.free_s + sum(map(self._settings.reply_s, longest)) + PATIENCE_S
+        self._due_s = self._line.free_s + sum(map(self._settings.reply_s, longest))
 
     def _listen(self, *, over: bool) -> None:
         """Wait for the version behind the answers."""
         *answers, _ = self._heard.split(self._firmware.raw)
         if answers:
             self._asking, self._sure_of_version = False, True
+            self._line.answered(self._due_s)
             self._take(answers[-1])
         elif over:
             self._asking = False

@@ -16,17 +16,31 @@ from drivers._ssc32_codec import (
 from drivers._ssc32_settings import Ssc32Settings
 from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
+from hil.types import LineAccount
 
 CANARY_US = 1500
-QUERY_PERIOD_S = 0.05
 HEARD_BYTES = 4096
+PATIENCE_S = 0.025
+"""How late an answer may be at least before it is overdue: an adapter may keep it for 16 ms, and we look every tick."""
+MARGIN_S = 0.008
+FORGETS = 0.02
+"""Part by which each answer that comes sooner brings down what counts as the line's usual delay."""
 
 
 class Reading(NamedTuple):
-    """Widths per queried channel, 0 where off, and when the query reached the board."""
+    """Widths per queried channel, 0 where off, and when the query reached the board.
+
+    Attributes:
+        sure: the look after it has found nothing behind it.
+        newest: it answers the question that was asked last; else one before that, and only that it was given counts.
+        clean: it came as asked; else among bytes of which some were lost or are noise.
+    """
 
     pulses_us: tuple[int, ...]
     asked_s: float
+    sure: bool
+    newest: bool = True
+    clean: bool = True
 
 
 class Line:
@@ -35,15 +49,17 @@ class Line:
     Attributes:
         rate: present speed of the port.
         free_s: when everything written so far has left.
-        missed: consecutive pulse queries without a valid answer.
         canary_us: what the canary channel reads, once it is set.
+        overdue_s: when the answer was due that is waited for now; None while none is late.
+        steady: the handshake is over; what an answer takes is no longer learned at once.
     """
 
     def __init__(self, settings: Ssc32Settings, port: BytePort) -> None:
         self.rate = settings.baud
         self.free_s = float("-inf")
-        self.missed = 0
         self.canary_us: int | None = None
+        self.overdue_s: float | None = None
+        self.steady = False
         self._port = port
         self._timeout_s = settings.reply_timeout_s
         self._settings = settings
@@ -51,13 +67,32 @@ class Line:
         if settings.canary_channel is not None:
             self._limits_us[settings.canary_channel] = (CANARY_US, CANARY_US)
         self._pulses = query_pulses(settings.channels)
+        self._version = b""
+        self._width = len(settings.channels)
         self._torn = False
         self._decoder = ReplyDecoder()
         self._asking = False
-        self._asked_s = self._deadline_s = 0.0
+        self._asked_s = self._due_s = self._deadline_s = 0.0
         self._next_query_s = float("-inf")
-        self._complete: bytes | None = None
+        self._complete: tuple[int, ...] | None = None
         self._sync: _Sync | None = None
+        self._usual_s = 0.0
+        self._before_s = self._look_s = float("-inf")
+        self._questions = self._late = self._lost = self._noise = 0
+
+    def account(self, believed_s: float | None, wrong: int, doubtful_s: float | None, delayed_s: float) -> LineAccount:
+        """What was counted here, and what its owner knows of the reports."""
+        return LineAccount(
+            believed_s=believed_s,
+            overdue_s=self.overdue_s,
+            questions=self._questions,
+            late=self._late,
+            lost=self._lost,
+            noise_bytes=self._noise,
+            wrong_echoes=wrong,
+            doubtful_s=doubtful_s,
+            delayed_s=delayed_s,
+        )
 
     def send(self, data: bytes, now_s: float) -> None:
         """Write whole lines; the only place from which bytes leave.
@@ -89,6 +124,7 @@ class Line:
 
     def receive(self, now_s: float) -> bytes:
         """Everything that has arrived."""
+        self._before_s, self._look_s = self._look_s, now_s
         return self._port.read(now_s)
 
     def set_rate(self, rate: int) -> None:
@@ -104,107 +140,239 @@ class Line:
         """Send a question; its reply may be late by `patience_s`."""
         self.send(query.line, now_s)
         self._decoder.expect(query)
+        self._questions += 1
         self._asking, self._complete = True, None
         self._asked_s = self.free_s
-        self._deadline_s = self.free_s + self._settings.reply_s(query.length or 1) + patience_s
+        self._due_s = self.free_s + self._settings.reply_s(query.length or 1)
+        self._deadline_s = self._due_s + patience_s
 
     def text(self, data: bytes, now_s: float) -> bytes | None:
         """A text answer; empty when its time is up, None while it may still come."""
         replies = self._decoder.feed(data)
         if replies:
             self._asking = False
+            self.answered(self._due_s)
             return replies[0][1]
         if now_s < self._deadline_s:
             return None
+        self._lost += 1
         self._lose_track()
         return b""
+
+    def answered(self, due_s: float) -> None:
+        """An answer that was due then is whole since this look: that is how late answers are on this line."""
+        self._learn(self._before_s - due_s)
 
     def hold_queries(self, until_s: float) -> None:
         """Ask for pulses no earlier than this."""
         self._next_query_s = until_s
 
     def poll(self, data: bytes, now_s: float, version: bytes) -> Reading | None:
-        """Move the one outstanding pulse query along, or send the next when the wire is idle.
+        """Move the one outstanding pulse query along.
 
-        A reply counts when it is complete, plausible, and the next look at the line finds nothing behind it.
-        After any other outcome nothing is believed until the exact answer to a ``VER`` has come by: since the
-        board answers in order, a late byte can then no longer be taken for a newer reply.
+        A reply is given as soon as it is complete and plausible, and counts once the next look at the line has found
+        nothing behind it. After any other outcome nothing is believed until the exact answer to a ``VER``, and behind
+        it that to a query of the same line, has come by: since the board answers in order, a late byte can then no
+        longer be taken for a newer reply.
         """
+        reading, self._version = None, version
         if self._sync is not None:
-            self._resynchronise(self._sync, data, now_s, version)
-            return None
-        reading = None
-        if self._asking:
+            reading = self._find_track(self._sync, data, now_s)
+        elif self._asking:
             reading = self._reply(data, now_s)
         elif data:
+            self._noise += len(data)
             self._lose_track()
-        if not self._asking and self._sync is None and now_s >= max(self._next_query_s, self.free_s):
-            self._next_query_s = now_s + QUERY_PERIOD_S
-            self.ask(self._pulses, now_s, self._timeout_s)
         return reading
 
+    def go_on(self, now_s: float, version: bytes) -> None:
+        """Send the next pulse query when it is time and the wire is idle, or what leads back to the track."""
+        self._version = version
+        if self._sync is not None:
+            self._ask_for_track(self._sync, now_s)
+        elif not self._asking and now_s >= max(self._next_query_s, self.free_s):
+            self._next_query_s = now_s + self._settings.report_period_s
+            self.ask(self._pulses, now_s, self._patience_s)
+
+    def ask_again(self, now_s: float) -> None:
+        """Ask at once instead of looking whether anything follows; on a line that is quick the next look is the last.
+
+        What follows after all spoils the second answer, which then counts as none.
+        """
+        if self._sync is not None:
+            self._settle(self._sync)
+        self._next_query_s = now_s + self._settings.report_period_s
+        self.ask(self._pulses, now_s, self._usual_s)
+
+    @property
+    def _patience_s(self) -> float:
+        return max(PATIENCE_S, self._usual_s)
+
+    # --- one question, one answer -------------------------------------------------------------------------------
+
     def _reply(self, data: bytes, now_s: float) -> Reading | None:
+        if self._complete is not None:
+            if data:
+                self._void(self._width + len(data))
+                return None
+            self._asking = False
+            return Reading(self._complete, self._asked_s, sure=True)
         replies = self._decoder.feed(data)
-        if self._complete is None and not replies:
+        if not replies:
             if now_s >= self._deadline_s:
-                self._miss()
+                # What has come of it by now may be the rest of a reply that lost bytes: ask anew.
+                self.overdue_s = self._due_s
+                heard = self._decoder.surplus
+                self._lose_track(waiting=True)
+                if self._sync is not None:
+                    self._sync.hear(heard, now_s, self._before_s)
             return None
-        if self._decoder.surplus:
-            self._miss()
+        pulses_us = self._plausible(replies[0][1])
+        if pulses_us is None or self._decoder.surplus:
+            self._void(self._width + len(self._decoder.surplus))
             return None
-        if self._complete is None:
-            self._complete = replies[0][1]
-            return None
-        self._asking = False
+        self._complete = pulses_us
+        self.overdue_s = None
+        self.answered(self._due_s)
+        return Reading(pulses_us, self._asked_s, sure=False)
+
+    def _plausible(self, raw: bytes) -> tuple[int, ...] | None:
+        """Widths, if every byte can be one and the canary is off or as it was set."""
         try:
-            pulses_us = decode_pulses(self._complete)
+            pulses_us = decode_pulses(raw)
         except ControllerError:
-            self._miss()
             return None
         if self.canary_us is not None and pulses_us[-1] not in (0, self.canary_us):
-            self._miss()
             return None
-        self.missed = 0
-        return Reading(pulses_us, self._asked_s)
+        return pulses_us
 
-    def _miss(self) -> None:
-        self.missed += 1
-        self._lose_track()
+    def _learn(self, late_s: float) -> None:
+        """How late answers are as a rule, by the last look that missed one: a late look of ours does not count."""
+        took_s = min(max(late_s, 0.0) + MARGIN_S, self._timeout_s)
+        if took_s <= self._usual_s:
+            self._usual_s -= FORGETS * (self._usual_s - took_s)
+        else:
+            # While connecting every answer counts; later a single late one must not make the line seem slow.
+            self._usual_s += (took_s - self._usual_s) * (0.5 if self.steady else 1.0)
 
-    def _lose_track(self) -> None:
+    def _void(self, noise: int) -> None:
+        self._noise += noise
+        self.overdue_s = self._due_s
+        self._lose_track(waiting=False)
+        self._lost += 1
+
+    # --- the way back to the right question ---------------------------------------------------------------------
+
+    def _lose_track(self, *, waiting: bool = False) -> None:
+        """Nothing is believed from here on; `waiting` if the answer to a query may still come."""
         self._decoder.clear()
-        self._asking = False
-        self._sync = _Sync()
+        self._asking, self._complete = False, None
+        self._sync = _Sync(self._width if waiting else 0, self._due_s)
 
-    def _resynchronise(self, sync: _Sync, data: bytes, now_s: float, version: bytes) -> None:
-        if sync.settled(version, data, now_s, self._timeout_s):
-            self._sync = None
-        elif not sync.heard.endswith(version) and now_s >= max(sync.deadline_s, self.free_s):
-            if sync.asked:
-                self.missed += 1
-            self.send(VERSION.line, now_s)
-            sync.asked += 1
-            sync.deadline_s = self.free_s + self._settings.reply_s(len(version)) + self._timeout_s
+    def _find_track(self, sync: _Sync, data: bytes, now_s: float) -> Reading | None:
+        version = self._version
+        if data:
+            sync.hear(data, now_s, self._before_s)
+            if sync.total == sync.waiting and (pulses_us := self._plausible(bytes(sync.heard))) is not None:
+                # The answer that was overdue, in its place before the others: as good as it would have been then.
+                self.overdue_s = None
+                return Reading(pulses_us, self._asked_s, sure=False, newest=False, clean=False)
+            raw = sync.answer(version, self._width)
+            sync.found = None if raw is None else self._plausible(raw)
+            if sync.found is None:
+                return None
+            newest = sync.answered(version) >= sync.asked
+            if newest:
+                self.overdue_s = None
+            return Reading(sync.found, sync.asked_s, sure=False, newest=newest, clean=False)
+        if self.overdue_s is None and sync.found is None and sync.asked and now_s >= sync.due_s + self._patience_s:
+            self.overdue_s = sync.due_s
+        if sync.found is None:
+            return None
+        if sync.answered(version) >= sync.asked:
+            self._settle(sync)
+            return Reading(sync.found, sync.asked_s, sure=True)
+        if now_s - sync.last_byte_s <= 2 * self._timeout_s:
+            return None
+        # The others are lost for good: a long silence after the newest answer has to do.
+        self._lost += sync.asked - sync.answered(version)
+        sync.asked, self.overdue_s = sync.answered(version), None
+        return Reading(sync.found, sync.asked_s, sure=False, clean=False)
+
+    def _settle(self, sync: _Sync) -> None:
+        """Back on track: what came late, what never came, and what belonged to nothing."""
+        version = self._version
+        answered = min(sync.answered(version), sync.asked)
+        came_late = bool(sync.waiting) and sync.heard.find(version) >= sync.waiting
+        if came_late:
+            self._learn(sync.came_s - sync.waiting_due_s)
+        self._late += max(came_late + answered - 1, 0)
+        self._lost += bool(sync.waiting) - came_late + sync.asked - answered
+        self._noise += sync.new_noise(version, self._width)
+        self._sync, self.overdue_s = None, None
+
+    def _ask_for_track(self, sync: _Sync, now_s: float) -> None:
+        """``VER`` and a query in one line of text after the other; again after a while, if nothing like it came."""
+        version = self._version
+        if sync.found is not None or now_s < max(sync.retry_s, self.free_s):
+            return
+        if sync.asked:
+            self._noise += sync.new_noise(version, self._width)
+        self.send(VERSION.line + self._pulses.line, now_s)
+        self._questions += 1
+        reply_s = self._settings.reply_s(len(version) + self._width)
+        sync.ask(self.free_s, self.free_s + reply_s, self._timeout_s)
 
 
 class _Sync:
-    """What has been heard since track was lost, and how often ``VER`` was asked."""
+    """What has been heard since track was lost, and how often was asked for it.
 
-    def __init__(self) -> None:
+    Attributes:
+        waiting: bytes of the answer that was being waited for, 0 if none was; waiting_due_s: when it was due.
+        total: bytes heard; noise: those among them that already count as noise.
+        came_s: last look before the answer that was being waited for can have come.
+        found: the last answer, if nothing has come behind it.
+    """
+
+    def __init__(self, waiting: int, waiting_due_s: float) -> None:
+        self.waiting, self.waiting_due_s = waiting, waiting_due_s
         self.heard = bytearray()
-        self.asked = 0
-        self.deadline_s = float("-inf")
-        self._last_byte_s = 0.0
+        self.total = self.noise = self.asked = 0
+        self.found: tuple[int, ...] | None = None
+        self.asked_s = self.due_s = self.retry_s = float("-inf")
+        self.last_byte_s = self.came_s = float("-inf")
+        self._latest_s = float("-inf")
 
-    def settled(self, version: bytes, data: bytes, now_s: float, timeout_s: float) -> bool:
-        """True once every ``VER`` is answered and a later look found nothing more.
+    def hear(self, data: bytes, now_s: float, before_s: float) -> None:
+        """Take what has come; while it goes on a question is not repeated, but not for ever."""
+        if not data:
+            return
+        self.heard = (self.heard + data)[-HEARD_BYTES:]
+        if self.total < self.waiting <= self.total + len(data):
+            self.came_s = before_s
+        self.total += len(data)
+        self.last_byte_s = now_s
+        self.retry_s = max(self.retry_s, min(now_s + PATIENCE_S, self._latest_s))
 
-        If an answer was lost for good, a long silence after the newest one has to do.
-        """
-        if data:
-            self.heard = (self.heard + data)[-HEARD_BYTES:]
-            self._last_byte_s = now_s
-            return False
-        if not self.heard.endswith(version):
-            return False
-        return self.heard.count(version) >= self.asked or now_s - self._last_byte_s > 2 * timeout_s
+    def ask(self, asked_s: float, due_s: float, timeout_s: float) -> None:
+        """It was asked: how long to wait before it is asked again."""
+        self.asked += 1
+        self.asked_s, self.due_s = asked_s, due_s
+        self.retry_s, self._latest_s = due_s + timeout_s, due_s + 2 * timeout_s
+
+    def answered(self, version: bytes) -> int:
+        """How many questions were answered so far."""
+        return self.heard.count(version)
+
+    def answer(self, version: bytes, width: int) -> bytes | None:
+        """What has come behind the newest version text, if it is just the length of an answer."""
+        start = self.heard.rfind(version)
+        behind = bytes(self.heard[start + len(version) :])
+        return behind if start >= 0 and len(behind) == width else None
+
+    def new_noise(self, version: bytes, width: int) -> int:
+        """Bytes that no question accounts for, and that were not given before."""
+        meant = self.waiting + self.answered(version) * (len(version) + width)
+        new = max(self.total - meant - self.noise, 0)
+        self.noise += new
+        return new

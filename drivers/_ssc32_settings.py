@@ -19,6 +19,9 @@ from hil.units import DEG, MM
 
 FRAME_S = 0.020
 """The board moves its pulses once per frame."""
+QUERY_PERIOD_S, QUERY_SHARE = 0.03, 0.3
+"""Least time between two questions for the pulses, every second tick of a rig with one tick per frame; and how much of
+the wire's time they take at most."""
 REPLY_DELAY_S = 600e-6
 REPLY_PACING_S = 70e-6
 BITS_PER_BYTE = 10
@@ -58,7 +61,7 @@ class Ssc32Settings(Record, frozen=True, dict=True):
     Attributes:
         canary_channel: a channel without a servo that is set once at connect; when it reads 0 the board has
             restarted.
-        reply_timeout_s: how long a reply may be late before its query counts as missed.
+        reply_timeout_s: how late a reply may be on a slow line before it is asked for again, and how often then.
     """
 
     kind: ClassVar[str] = "ssc32"
@@ -84,6 +87,11 @@ class Ssc32Settings(Record, frozen=True, dict=True):
     def settle_s(self) -> float:
         """One board frame: a line takes effect at the next one."""
         return FRAME_S
+
+    @cached_property
+    def report_period_s(self) -> float:
+        """The pulses are asked for this often, and every answer is a report."""
+        return max(QUERY_PERIOD_S, self.wire_s(len(query_pulses(self.channels).line)) / QUERY_SHARE)
 
     @property
     def framing(self) -> str:

@@ -298,7 +298,6 @@ class Rv2ajDriver:
             phase=phase,
             joints=self._believed.joints,
             known=tuple(energised and self._servo for energised in self._energised),
-            missed_replies=0 if self._line is None else self._line.missed,
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
             controller=self._controller if phase is LinkPhase.READY else None,

@@ -2,7 +2,7 @@
 
 The board never acknowledges a move and cannot tell where a servo is; it only repeats the pulse that it makes.
 So every reported position is ECHOED, an axis counts as known only after it was energised by a plain move, and
-a restart of the board shows by a driven channel that reads 0.
+restarts and damaged lines show by channels that do not read as they were sent.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from drivers._ssc32_codec import (
     encode_move,
     encode_stop,
 )
+from drivers._ssc32_echo import TAKES_EFFECT_S, Echo
 from drivers._ssc32_hello import Hello, ask
 from drivers._ssc32_identity import BoardIdentity, IdentityReader, power_up_notices
 from drivers._ssc32_line import CANARY_US, Line, Reading
@@ -37,6 +38,7 @@ from hil.types import (
     EnergiseCommand,
     JointCommand,
     JointState,
+    LineAccount,
     LinkPhase,
     LinkState,
     StateSource,
@@ -44,7 +46,6 @@ from hil.types import (
 
 __all__ = ["ControllerTable", "Ssc32Axis", "Ssc32Driver", "Ssc32Settings", "ask", "build", "settings_from_table"]
 
-TAKES_EFFECT_S = 2.5 * FRAME_S
 GIVE_UP = 3
 
 
@@ -62,30 +63,7 @@ class _Stage(Enum):
     READY = "ready"
 
 
-class _Channel:
-    """Our own account of the pulse that the board makes on one channel: straight from start to target."""
-
-    __slots__ = ("_end_s", "_start_s", "_start_us", "_target_us")
-
-    def __init__(self) -> None:
-        self.hold(0.0)
-
-    def hold(self, pulse_us: float) -> None:
-        self._start_us = self._target_us = pulse_us
-        self._start_s = self._end_s = 0.0
-
-    def move(self, pulse_us: float, now_s: float, duration_s: float) -> None:
-        self._start_us, self._target_us = self.width_us(now_s), pulse_us
-        self._start_s, self._end_s = now_s, now_s + duration_s
-
-    def moving(self, now_s: float) -> bool:
-        return now_s < self._end_s and self._start_us != self._target_us
-
-    def width_us(self, now_s: float) -> float:
-        if now_s >= self._end_s:
-            return self._target_us
-        share = max(now_s - self._start_s, 0.0) / (self._end_s - self._start_s)
-        return self._start_us + share * (self._target_us - self._start_us)
+_ASKING = frozenset({_Stage.ADOPTING, _Stage.MARKING, _Stage.READY})
 
 
 class Ssc32Driver:
@@ -119,13 +97,13 @@ class Ssc32Driver:
         self._stage = _Stage.CLOSED
         self._firmware: Firmware | None = None
         self._known = [False] * count
-        self._energised_s = [0.0] * count
-        self._channels = [_Channel() for _ in range(count)]
+        self._echo = Echo(self._settings, self._name)
+        self._believed_s: float | None = None
         self._joints: JointState | None = None
         self._seq: int | None = None
         self._notices: list[str] = []
         self._failure: LinkError | None = None
-        self._restarted: ControllerError | None = None
+        self._trouble: ControllerError | None = None
         self._board: BoardIdentity | None = None
         self._marks = 0
         self._marked_s = 0.0
@@ -158,7 +136,8 @@ class Ssc32Driver:
         Raises:
             LinkTimeout: nobody answers at any usual rate, or the board fell silent during the handshake.
             LinkError: the board answers at another rate than the rig's; or the line failed.
-            ControllerError: something else answers, or another board than at first; or the board has restarted.
+            ControllerError: something else answers, or another board than at first; or the board has restarted, stood
+                still, or does not take what it is sent.
         """
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -166,6 +145,7 @@ class Ssc32Driver:
         if self._line is not None:
             try:
                 self._steps[self._stage](self._line, self._line.receive(now_s), now_s)
+                self._ask_on(now_s)
             except LinkClosed:
                 self.close()
                 raise
@@ -176,7 +156,7 @@ class Ssc32Driver:
 
         Raises:
             CommandError: out of range, out of order, or an axis was not energised; nothing was sent.
-            ControllerError: the board has restarted since `open`; nothing was sent.
+            ControllerError: there was such trouble since `open`; nothing was sent.
             LinkOverrun: the line is still busy with more than one earlier move; nothing was sent.
             LinkError: not connected, or the line failed.
         """
@@ -201,17 +181,23 @@ class Ssc32Driver:
     def stop(self, now_s: float) -> None:
         """Freeze every channel where the board has it; the servos keep their power.
 
-        Goes out at once, whatever is still queued. Firmware 1.x has no such command: there every axis whose
-        pulse is still on its way is sent to the width that our own account says it has. Never raises: a line
-        that fails here is reported by the next `read`.
+        Goes out at once, whatever is still queued; twice where commands arrive damaged. Firmware 1.x has no such
+        command: there every axis whose pulse is still on its way is sent to the width that our own account says it
+        has, unless the board may have restarted, which ends its moves too. Never raises: a line that fails here is
+        reported by the next `read`.
         """
         line, firmware = self._line, self._firmware
         if line is None or firmware is None:
             return
         arrives_s = max(now_s, line.free_s)
-        frozen_us = [round(channel.width_us(arrives_s)) for channel in self._channels]
+        frozen_us = [round(channel.width_us(arrives_s)) for channel in self._echo.channels]
         if firmware.has_stop:
-            data = encode_stop(axis.channel for axis in self._settings.axes)
+            axes = self._settings.axes
+            first = encode_stop(axes[index].channel for index in self._echo.damaged)
+            data = first + encode_stop(axis.channel for axis in axes) * (2 if first else 1)
+        elif self._trouble is not None or line.overdue_s is not None:
+            # A limp servo would go at full speed; what a board that lives has still to do is the look-ahead.
+            data = b""
         else:
             data = self._freeze(frozen_us, arrives_s)
             if data:
@@ -228,8 +214,7 @@ class Ssc32Driver:
             if isinstance(error, LinkClosed):
                 self.close()
             return
-        for channel, pulse_us in zip(self._channels, frozen_us, strict=True):
-            channel.hold(pulse_us)
+        self._echo.frozen(frozen_us)
 
     def close(self) -> None:
         """Let go of the line. The arm stays as it is, and nothing of it counts as known any more."""
@@ -251,11 +236,17 @@ class Ssc32Driver:
             phase=phase,
             joints=self._joints,
             known=tuple(self._known),
-            missed_replies=0 if self._line is None else self._line.missed,
             notices=notices,
             identity=self._firmware.text if phase is LinkPhase.READY and self._firmware is not None else "",
             controller=self._board.facts if phase is LinkPhase.READY and self._board is not None else None,
+            line=self._account(),
         )
+
+    def _account(self) -> LineAccount:
+        if self._line is None:
+            return LineAccount()
+        echo = self._echo
+        return self._line.account(self._believed_s, echo.wrong, echo.doubtful_s, echo.delayed_s)
 
     def _fail(self, error: HilError) -> HilError:
         """After a failed handshake nothing is sent any more."""
@@ -267,8 +258,8 @@ class Ssc32Driver:
     def _ready_line(self) -> Line:
         if self._line is None:
             raise LinkClosed(f"{self._name}: not connected", self._name)
-        if self._restarted is not None:
-            raise self._restarted
+        if self._trouble is not None:
+            raise self._trouble
         if self._stage is not _Stage.READY:
             raise LinkError(f"{self._name}: still connecting ({self._stage.value})", self._name)
         return self._line
@@ -281,9 +272,8 @@ class Ssc32Driver:
             )
         pulse_us = self._settings.pulse_us(axis, command.position)
         self._send_move(line, {self._settings.axes[axis].channel: pulse_us}, None, now_s)
-        self._channels[axis].hold(pulse_us)
+        self._echo.drive(axis, pulse_us, line.free_s)
         self._known[axis] = True
-        self._energised_s[axis] = line.free_s
         return EnergiseCommand(seq=command.seq, axis=axis, position=self._settings.position(axis, pulse_us))
 
     def _move(self, line: Line, command: JointCommand, now_s: float) -> JointCommand:
@@ -301,7 +291,7 @@ class Ssc32Driver:
         time_ms = min(max(round((command.due_s - now_s) * 1000.0), 1), 65535)
         targets = {axis.channel: pulse_us for axis, pulse_us in zip(axes, pulses, strict=True)}
         self._send_move(line, targets, time_ms, now_s)
-        for channel, pulse_us in zip(self._channels, pulses, strict=True):
+        for channel, pulse_us in zip(self._echo.channels, pulses, strict=True):
             channel.move(pulse_us, line.free_s, time_ms / 1000.0)
         positions = tuple(self._settings.position(i, pulse_us) for i, pulse_us in enumerate(pulses))
         return JointCommand(seq=command.seq, due_s=command.due_s, positions=positions)
@@ -324,7 +314,7 @@ class Ssc32Driver:
         """
         pulses_us = {
             axis.channel: pulse_us
-            for axis, pulse_us, channel in zip(self._settings.axes, frozen_us, self._channels, strict=True)
+            for axis, pulse_us, channel in zip(self._settings.axes, frozen_us, self._echo.channels, strict=True)
             if channel.moving(at_s)
         }
         return encode_move(pulses_us) if pulses_us else b""
@@ -338,6 +328,7 @@ class Ssc32Driver:
             raise self._fail(error) from None
         if self._firmware is None:
             return
+        self._echo.learns = not self._firmware.has_registers
         self._stage = _Stage.IDENTIFYING
         self._reader = IdentityReader(line, self._settings, self._firmware, self._acquaintance.expected)
         self._identify(line, b"", now_s)
@@ -364,7 +355,7 @@ class Ssc32Driver:
             self._notices.append(
                 "no canary channel: a restart of the board in mid-stream is detected on best effort only"
             )
-            self._stage = _Stage.READY
+            self._ready(line, now_s)
             return
         self._stage = _Stage.MARKING
         self._send_move(line, {canary: CANARY_US}, None, now_s)
@@ -380,7 +371,7 @@ class Ssc32Driver:
         if reading.pulses_us[-1]:
             # A stored pulse offset makes some firmware echo a shifted width: what counts is that it stays.
             line.canary_us = reading.pulses_us[-1]
-            self._stage = _Stage.READY
+            self._ready(line, now_s)
             return
         self._marks += 1
         if self._marks >= GIVE_UP:
@@ -391,50 +382,66 @@ class Ssc32Driver:
                 )
             )
 
+    def _ready(self, line: Line, now_s: float) -> None:
+        self._stage = _Stage.READY
+        line.steady = True
+        line.hold_queries(now_s + FRAME_S / 2)
+
     def _first_reading(self, line: Line, data: bytes, now_s: float) -> Reading | None:
-        """As `_poll`, but a board that identified itself and then does not answer ends the handshake."""
+        """The next sure report; a board that identified itself and then does not answer ends the handshake."""
         reading = self._poll(line, data, now_s)
-        if reading is None and line.missed >= GIVE_UP:
-            missed = line.missed
+        if reading is not None and reading.sure:
+            self._believe(reading)
+            return reading
+        patience_s = GIVE_UP * self._settings.reply_timeout_s
+        if line.overdue_s is not None and now_s - line.overdue_s > patience_s:
             raise self._fail(
                 LinkTimeout(
-                    f"{self._name}: the board answered VER, but {missed} queries after it had no valid "
-                    "answer; check cable and receive line for noise",
+                    f"{self._name}: the board answered VER, but for {patience_s:.1f} s no query after it had a valid "
+                    "answer; check cable and receive line for noise, or raise controller.reply_timeout_ms if the "
+                    "adapter or the way there is slow",
                     self._name,
                 )
             )
-        return reading
+        return None
 
     # --- echo -----------------------------------------------------------------------------------------------
 
     def _poll(self, line: Line, data: bytes, now_s: float) -> Reading | None:
         assert self._firmware is not None
-        reading = line.poll(data, now_s, self._firmware.raw)
-        if reading is not None:
-            positions = tuple(
-                self._settings.position(i, reading.pulses_us[i]) if reading.pulses_us[i] else None
-                for i in range(len(self._settings.axes))
-            )
-            self._joints = JointState(t_s=reading.asked_s, positions=positions, source=StateSource.ECHOED)
-        return reading
+        return line.poll(data, now_s, self._firmware.raw)
+
+    def _ask_on(self, now_s: float) -> None:
+        """Nothing is asked any more once there is trouble."""
+        if self._line is not None and self._stage in _ASKING and self._trouble is None:
+            assert self._firmware is not None
+            self._line.go_on(now_s, self._firmware.raw)
+
+    def _believe(self, reading: Reading) -> None:
+        positions = tuple(
+            self._settings.position(i, reading.pulses_us[i]) if reading.pulses_us[i] else None
+            for i in range(len(self._settings.axes))
+        )
+        self._joints = JointState(t_s=reading.asked_s, positions=positions, source=StateSource.ECHOED)
+        self._believed_s = reading.asked_s
 
     def _watch(self, line: Line, data: bytes, now_s: float) -> None:
-        """Look for signs of a restart: a channel that we drive, or the canary, reads off."""
-        reading = self._poll(line, data, now_s)
-        if reading is None or self._restarted is not None:
+        """Hold every report against what was sent."""
+        if self._trouble is not None:
             return
-        off = [
-            axis.name
-            for i, axis in enumerate(self._settings.axes)
-            if self._known[i] and not reading.pulses_us[i] and reading.asked_s > self._energised_s[i] + TAKES_EFFECT_S
-        ]
-        if line.canary_us is not None and not reading.pulses_us[-1]:
-            off.append("the canary channel")
-        if off:
+        reading = self._poll(line, data, now_s)
+        try:
+            if reading is None:
+                if line.overdue_s is not None:
+                    self._echo.unanswered()
+            elif not reading.sure:
+                if not self._echo.take(reading, now_s):
+                    line.ask_again(now_s)
+            elif self._echo.doubtful_s is None:
+                self._believe(reading)
+                if self._echo.learns and (words := self._echo.learn(reading)):
+                    self._notices.append(words)
+        except ControllerError as error:
             self._known = [False] * len(self._known)
-            self._restarted = ControllerError(
-                f"{self._name}: the controller restarted (brown-out?): it no longer drives {', '.join(off)}. "
-                "Nothing is sent until it is connected anew; make the arm safe, check the supply",
-                bytes(pulse_us // 10 for pulse_us in reading.pulses_us),
-            )
-            raise self._restarted
+            self._trouble = error
+            raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,11 +64,30 @@ class InterlockError(HilError):
         super().__init__(message)
 
 
-class ControllerError(HilError):
-    """The controller answered nonsense or a refusal; `raw` holds its bytes."""
+class LineCause(Enum):
+    """Why a line, or the controller at its end, is in trouble; what to do is `hil.runtime.line_health`'s to say."""
 
-    def __init__(self, message: str, raw: bytes = b"") -> None:
-        self.raw = raw
+    SILENT = "silent"
+    LATE = "late answers"
+    NOISE = "bytes without meaning"
+    LOOP_LATE = "our own loop was late"
+    RESTARTED = "the controller restarted"
+    DAMAGED = "commands arrive damaged"
+    DELAYED = "commands arrive late"
+    STALLED = "the controller stood still"
+    DROOPING = "an axis droops"
+
+
+class ControllerError(HilError):
+    """The controller answered nonsense or a refusal.
+
+    Attributes:
+        raw: its bytes.
+        cause: what it comes from, if the driver can tell; the advice that fits is then added to the text.
+    """
+
+    def __init__(self, message: str, raw: bytes = b"", *, cause: LineCause | None = None) -> None:
+        self.raw, self.cause = raw, cause
         super().__init__(message)
 
 

@@ -352,6 +352,11 @@ class ControllerSettings(Protocol):
         ...
 
     @property
+    def report_period_s(self) -> float:
+        """How often a fresh report usually comes while the line is well and everything else is asked, too."""
+        ...
+
+    @property
     def pace(self) -> Pace | None:
         """How a controller goes that cannot take every tick's target; None for one that can."""
         ...

@@ -132,6 +132,9 @@ class LineAccount(Record, frozen=True):
         lost: questions that were given up without an answer.
         noise_bytes: bytes that answered nothing.
         wrong_echoes: reports that showed a command not taken as it was sent.
+        doubtful_s: when the question behind the first report reached the controller that did not fit what was sent,
+            while no other report has settled what that means; None otherwise.
+        delayed_s: by how much the newest report showed the controller behind what was sent.
     """
 
     believed_s: float | None = None
@@ -141,6 +144,8 @@ class LineAccount(Record, frozen=True):
     lost: int = 0
     noise_bytes: int = 0
     wrong_echoes: int = 0
+    doubtful_s: float | None = None
+    delayed_s: float = 0.0
 
 
 class ControllerIdentity(Record, frozen=True):
@@ -182,7 +187,6 @@ class LinkState(Record, frozen=True):
         phase: READY once the controller has been identified.
         joints: newest report, or None if nothing was reported yet.
         known: per axis, True while the controller drives it at a place that we commanded.
-        missed_replies: consecutive queries without a valid answer.
         notices: texts for the user that are new since the last read.
         identity: what the controller calls itself, empty before READY.
         inputs: the inputs that were asked for; None before they were read.
@@ -193,7 +197,6 @@ class LinkState(Record, frozen=True):
     phase: LinkPhase
     joints: JointState | None
     known: tuple[bool, ...]
-    missed_replies: int = 0
     notices: tuple[str, ...] = ()
     identity: str = ""
     inputs: InputState | None = None
@@ -451,6 +454,7 @@ class TickRecord(Record, frozen=True, tag="tick"):
         hits: limits that bit.
         events: words for the user: transitions, refusals, notices, faults.
         controller: who answers, in the tick in which it was taken for the right one; else None.
+        line: the account of the line at the end of a tick in which something went wrong on it, or the mode changed.
     """
 
     tick: int
@@ -472,3 +476,4 @@ class TickRecord(Record, frozen=True, tag="tick"):
     hits: tuple[LimitHit, ...] = ()
     events: tuple[str, ...] = ()
     controller: ControllerIdentity | None = None
+    line: LineAccount | None = None

@@ -25,6 +25,7 @@ class FaultKind(Enum):
     GARBLED = "garbled"
     DOUBLED = "doubled"
     LATE = "late"
+    DELAYED = "delayed"
     UNPLUG = "unplug"
     RESET = "reset"
     BROWN_OUT = "brown_out"
@@ -48,7 +49,7 @@ class Direction(Enum):
     COMMANDS = "commands"
 
 
-BYTE_KINDS = frozenset({FaultKind.LOST, FaultKind.GARBLED, FaultKind.DOUBLED, FaultKind.LATE})
+BYTE_KINDS = frozenset({FaultKind.LOST, FaultKind.GARBLED, FaultKind.DOUBLED, FaultKind.LATE, FaultKind.DELAYED})
 ANY_CONTROLLER = BYTE_KINDS | {
     FaultKind.UNPLUG,
     FaultKind.RESET,
@@ -62,6 +63,7 @@ ANY_CONTROLLER = BYTE_KINDS | {
 _USUAL = Direction.REPLIES
 _EXTRA = {
     FaultKind.LATE: "delay_ms",
+    FaultKind.DELAYED: "delay_ms",
     FaultKind.STALL: "channel",
     FaultKind.BROWN_OUT: "channels_starting",
     FaultKind.STALE_TEXT: "text",
@@ -80,7 +82,8 @@ class Fault(Record, frozen=True):
         for_s: how long it lasts; None for ever.
         every: of byte faults, each n-th byte; probability: each byte with this chance. Neither: every byte.
         direction: which bytes a byte fault meets.
-        delay_ms: how late a late byte is; what follows waits behind it.
+        delay_ms: how late a byte is. Late ones hold up the line, and what follows waits until it is free again; delayed
+            ones are on their way for so much longer, as through a slow adapter, and nothing overtakes them.
         channel: whose joint stalls.
         channels_starting: a brown-out happens once so many servos get their first pulse in one frame.
         text: what an earlier client left in the board, without CR.
@@ -153,12 +156,14 @@ def _check(fault: Fault, key: str, file: str) -> None:
             if getattr(fault, name) is not None:
                 allowed = f"no {name} with kind {kind.value}: it happens at at_s"
                 raise ConfigError(file, f"{key}.{name}", getattr(fault, name), allowed)
-    for owner, name in _EXTRA.items():
+    for name in dict.fromkeys(_EXTRA.values()):
+        owners = [owner for owner, extra in _EXTRA.items() if extra == name]
         given = getattr(fault, name)
-        if kind is owner and given is None:
+        if kind in owners and given is None:
             raise ConfigError(file, f"{key}.{name}", None, f"kind {kind.value} needs {name}")
-        if kind is not owner and given is not None:
-            raise ConfigError(file, f"{key}.{name}", given, f"{name} goes only with kind {owner.value}")
+        if kind not in owners and given is not None:
+            kinds = " or ".join(owner.value for owner in owners)
+            raise ConfigError(file, f"{key}.{name}", given, f"{name} goes only with kind {kinds}")
     if fault.framing is not None and fault.framing not in FRAMINGS:
         raise ConfigError(file, f"{key}.framing", fault.framing, ", ".join(FRAMINGS))
     if fault.text is not None and any(not " " <= letter <= "~" for letter in fault.text):
@@ -224,9 +229,9 @@ class FaultScript:
         """True while the cable is out."""
         return any(f.at_s <= now_s - self._start_s < f.end_s for f in self._unplugs)
 
-    def strike(self, value: int, time_s: float, way: Direction) -> tuple[bytes, float]:
-        """What becomes of one byte: the bytes that arrive instead, and the delay in seconds."""
-        arriving, delay_s = bytes((value,)), 0.0
+    def strike(self, value: int, time_s: float, way: Direction) -> tuple[bytes, float, float]:
+        """What becomes of one byte: the bytes that arrive instead, for how long it holds up the line, and its delay."""
+        arriving, late_s, delayed_s = bytes((value,)), 0.0, 0.0
         for fault in self._bytes[way]:
             if not fault.at_s <= time_s - self._start_s < fault.end_s or not self._hits(fault):
                 continue
@@ -236,9 +241,11 @@ class FaultScript:
                 arriving = arriving * 2
             elif fault.kind is FaultKind.GARBLED:
                 arriving = bytes(each ^ (1 << self._rng.randrange(8)) for each in arriving)
+            elif fault.kind is FaultKind.LATE:
+                late_s += (fault.delay_ms or 0.0) / 1000
             else:
-                delay_s += (fault.delay_ms or 0.0) / 1000
-        return arriving, delay_s
+                delayed_s += (fault.delay_ms or 0.0) / 1000
+        return arriving, late_s, delayed_s
 
     def _hits(self, fault: Fault) -> bool:
         if fault.probability is not None:

@@ -40,7 +40,7 @@ class Line:
         self._framing = self._usual_framing = framing or board.framing
         self._faults = faults
         self._bench = bench
-        self._free_s = -math.inf
+        self._free_s = self._reaches_s = -math.inf
         self._arriving: deque[tuple[float, bytes]] = deque()
         self.set_baud(baud)
 
@@ -69,10 +69,12 @@ class Line:
             self._free_s = start_s + len(data) * self._byte_s
             return
         for value in data:
-            arriving, delay_s = self._faults.strike(value, start_s, Direction.COMMANDS)
-            start_s += delay_s
-            self.board.receive(arriving, start_s, self._byte_s, self._framing)
+            arriving, late_s, delayed_s = self._faults.strike(value, start_s, Direction.COMMANDS)
+            start_s += late_s
+            self._reaches_s = max(start_s + delayed_s, self._reaches_s)
+            self.board.receive(arriving, self._reaches_s, self._byte_s, self._framing)
             start_s += self._byte_s * max(len(arriving), 1)
+            self._reaches_s += self._byte_s * max(len(arriving), 1)
         self._free_s = start_s
 
     def poll(self, now_s: float) -> bytes:
@@ -98,7 +100,7 @@ class Line:
         """The cable is pulled: what is on the line in either direction is gone."""
         self.board.cut(at_s)
         self._arriving.clear()
-        self._free_s = at_s
+        self._free_s = self._reaches_s = at_s
 
     def _bring(self, end_s: float, data: bytes) -> None:
         """One reply byte comes down the line."""
@@ -110,9 +112,9 @@ class Line:
         if self._faults is not None:
             arriving = b""
             for value in data:
-                struck, delay_s = self._faults.strike(value, end_s, Direction.REPLIES)
+                struck, late_s, delayed_s = self._faults.strike(value, end_s, Direction.REPLIES)
                 arriving += struck
-                end_s += delay_s
+                end_s += late_s + delayed_s
             data = arriving
         if data:
             if self._arriving:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hil.clock import Clock
-from hil.errors import InterlockError, LinkTimeout
+from hil.errors import ControllerError, InterlockError, LinkTimeout
 from hil.link import ChannelLink
+from hil.runtime.line_health import explained
 from hil.types import ControllerIdentity, LinkPhase, LinkState
 
 POLL_S = 0.01
@@ -110,11 +111,18 @@ class ChannelLine:
         self._link.close()
 
     def _wait(self, until_s: float) -> None:
-        while self._clock.now_s() < until_s:
-            self._look()
+        """Until then, and until nothing is overdue: the next step must not reach a board that has restarted."""
+        state = self._look()
+        while self._clock.now_s() < until_s or state.line.overdue_s is not None or state.line.doubtful_s is not None:
+            if self._clock.now_s() > until_s + REPORT_S:
+                raise LinkTimeout("the board does not answer any more; nothing more was sent")
+            state = self._look()
 
     def _look(self) -> LinkState:
         self._clock.sleep_until(self._clock.now_s() + POLL_S)
-        state = self._link.read(self._clock.now_s())
+        try:
+            state = self._link.read(self._clock.now_s())
+        except ControllerError as error:
+            raise ControllerError(explained(error), error.raw) from None
         self.notices += state.notices
         return state

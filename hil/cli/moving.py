@@ -123,6 +123,7 @@ def park(
         if report.certificate is None:
             raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
         mode = host.run(motion, report.certificate)
+    print(host.line_quality.text)
     if mode is not Mode.IDLE:
         complain(f"{set_up.id}: not parked; {_last_stop(host.events)}")
     parked = mode is Mode.IDLE
@@ -350,12 +351,13 @@ def stream(
 
 
 def close_with(host: Host, words: str, *, done: bool) -> None:
-    """Print the last line, with what has become of the journal.
+    """Print the last lines: how the line was, and what has become of the journal.
 
     Raises:
         typer.Exit: it was not done, or the journal is not complete: no motion without one.
     """
     end = host.journal_end()
+    print(host.line_quality.text)
     print(f"{words}; {end.text}")
     if not end.complete:
         complain(f"{host.rig.id}: {end.text}")
@@ -371,9 +373,9 @@ def pass_on_remarks(host: Host) -> None:
 
 def _last_stop(events: list[str]) -> str:
     """The event that says why motion ended: the first reason after it began."""
-    begun = max((i for i, event in enumerate(events) if "-> streaming" in event), default=0)
-    reasons = (event for event in events[begun:] if "stop: " in event or "fault: " in event)
-    return next(reasons, "see the events above")
+    from hil.runtime.first_cause import why_it_ended
+
+    return why_it_ended(events) or "see the events above"
 
 
 def journal_file(rig: Rig, file: Path | None) -> Path:

@@ -19,9 +19,12 @@ from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.stopping import stop_ramp, stop_time_s
 from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.first_cause import FirstCause
 from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
+from hil.runtime.line_health import AccountLog, Level, LineHealth, explained
 from hil.runtime.modes import Event, follow
+from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
 from hil.runtime.tap import PortTap
 from hil.safety.certificate import Certificate, verify
@@ -43,6 +46,7 @@ from hil.types import (
     JointCommand,
     JointState,
     LimitHit,
+    LineAccount,
     LinkPhase,
     LinkState,
     Load,
@@ -58,8 +62,6 @@ from hil.units import DEG, MM
 ARM_LAPSE_S = 30.0
 MISSED_TICKS_TO_STOP = 3
 GAP_TO_STOP_S = 0.1
-MISSED_REPLIES_TO_STOP = 3
-MISSED_REPLIES_TO_FAULT = 10
 OVERRUNS_TO_FAULT = 3
 REPLY_AGE_S = 0.2
 REPLY_AGE_PERIODS = 5
@@ -130,16 +132,16 @@ class Bridge:
         self._epoch_offset_s, self._version = epoch_offset_s, version
         window_s = rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S
         self._divergence = DivergenceMonitor(rig, window_s)
-        self._report_step = tuple(rig.controller.report_quantum().tolist())
+        self._reports = AgreedReport(tuple(rig.controller.report_quantum().tolist()))
+        self._health, self._accounts = LineHealth(rig), AccountLog()
+        self._first_cause = FirstCause()
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
         self._last_sent_s = float("-inf")
-        self._last_due_s = float("-inf")
+        self._last_due_s = self._begun_s = float("-inf")
         self._still_s = float("-inf")
         self._recent: list[Positions] = []
-        self._report: JointState | None = None
-        self._agreed: JointState | None = None
         self._confirmed: Confirm | None = None
         self._confirm_by_s = 0.0
         self._energise: EnergiseSource | None = None
@@ -210,6 +212,7 @@ class Bridge:
             hits=tick.hits,
             events=tuple(self._events),
             controller=self._met,
+            line=self._accounts.entry(self._link_state.line, self.mode),
         )
         self._events.clear()
         self._met = None
@@ -243,16 +246,17 @@ class Bridge:
             if self._link_state.phase is LinkPhase.READY and not was_ready:
                 self._meet(self._link_state)
         except (LinkError, ControllerError) as error:
-            self._link_state = self._nothing_known()
-            self._fault(now_s, str(error))
+            self._link_state = self._nothing_known(self._link_state.line)
+            self._fault(now_s, explained(error))
             return
         self._events.extend(self._link_state.notices)
-        self._compare(self._link_state.joints)
+        self._reports.take(self._link_state.joints)
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
 
-    def _nothing_known(self) -> LinkState:
-        return LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._rig.axes))
+    def _nothing_known(self, line: LineAccount | None = None) -> LinkState:
+        line = line or LineAccount()
+        return LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._rig.axes), line=line)
 
     def _meet(self, state: LinkState) -> None:
         """Somebody answers at a new connection: the right one, or nothing that moves is sent to it."""
@@ -264,20 +268,6 @@ class Bridge:
             raise
         self._met = controller
 
-    def _compare(self, report: JointState | None) -> None:
-        """Keep the newest report that says the same as the one before it; a single one may be a garbled byte."""
-        before = self._report
-        if report is before:
-            return
-        self._report = report
-        self._agreed = report if report is not None and before is not None and self._agree(report, before) else None
-
-    def _agree(self, report: JointState, before: JointState) -> bool:
-        return all(
-            a is b if a is None or b is None else abs(a - b) <= step
-            for a, b, step in zip(report.positions, before.positions, self._report_step, strict=True)
-        )
-
     # -- requests ----------------------------------------------------------------------------------------
 
     def _take(self, request: Request, now_s: float) -> None:
@@ -286,10 +276,9 @@ class Bridge:
                 self._stop(now_s, reason)
             case EmergencyStop(reason=reason):
                 self._freeze(now_s)
-                self._follow(
-                    Event.ESTOP,
-                    f"software stop: {reason}. It is not an emergency stop: cut the power if in doubt",
-                )
+                words = f"software stop: {reason}. It is not an emergency stop: cut the power if in doubt"
+                self._follow(Event.ESTOP, self._first_cause.behind(words))
+                self._first_cause.keep(words)
             case Disconnect(reason=reason):
                 self._leaving = True
                 self._stop(now_s, reason)
@@ -349,7 +338,7 @@ class Bridge:
 
     def _adopt(self, now_s: float) -> None:
         """Begin to drive the axes at the confirmed pose, once fresh reports agree which are driven already."""
-        request, report = self._confirmed, self._agreed
+        request, report = self._confirmed, self._reports.agreed
         assert request is not None
         # What was reported before the pulses last changed, or long ago, may be where the arm is no more.
         oldest_s = max(self._still_s, now_s - max(REPLY_AGE_S, REPLY_AGE_PERIODS * self._rig.period_s))
@@ -358,14 +347,14 @@ class Bridge:
                 return
             self._confirmed = None
             raise InterlockError(
-                f"the controller has not said twice alike within {CONFIRM_S:g} s which axes it drives, and where; "
-                "look at the line, then confirm again",
+                f"the controller has not said twice alike within {CONFIRM_S:g} s which axes it drives, and where "
+                f"({self._health.words(now_s)}); then confirm again",
                 ["a fresh report"],
             )
         self._confirmed = None
         pose = []
         for axis, confirmed, reported, step in zip(
-            self._rig.axes, request.positions, report.positions, self._report_step, strict=True
+            self._rig.axes, request.positions, report.positions, self._reports.step, strict=True
         ):
             # A controller that already drives the axis elsewhere keeps it there: adopting its pulse moves nothing.
             if reported is None or abs(reported - confirmed) <= step:
@@ -425,6 +414,7 @@ class Bridge:
         self._guard.reset(self._motion.start)
         self._source = MotionSource(self._motion)
         self._inputs = InputWatch(self._motion.expected)
+        self._begun_s = now_s
         self._follow(Event.START, f"streaming motion {digest[:12]}")
 
     def _check_start(self, digest: str, now_s: float) -> None:
@@ -432,7 +422,7 @@ class Bridge:
         if self._motion is None or self._certificate is None or self._motion.digest != digest:
             raise InterlockError("no motion with this digest is loaded; load it with its certificate first", ["motion"])
         verify(self._certificate, self._rig, self._motion, now_s + self._epoch_offset_s, version=self._version)
-        self._check_arm()
+        self._check_arm(now_s)
         ways = zip(self._rig.axes, self._recent[-1], self._motion.start, start_tolerances(self._rig), strict=True)
         for axis, present, start, tolerance in ways:
             if abs(present - start) > tolerance:
@@ -442,14 +432,16 @@ class Bridge:
                     ["start pose"],
                 )
 
-    def _check_arm(self) -> None:
+    def _check_arm(self, now_s: float) -> None:
         """The pose is known and the controller answers."""
         if not all(self._link_state.known):
             names = [axis.name for axis, known in zip(self._rig.axes, self._link_state.known, strict=True) if not known]
             raise InterlockError(f"the controller does not drive {', '.join(names)} yet", ["known pose"])
-        if self._link_state.missed_replies >= MISSED_REPLIES_TO_STOP:
+        age_s, allowed_s = self._health.age_s(now_s), self._health.hold_s
+        if age_s > allowed_s or self._health.level >= Level.HOLD:
             raise InterlockError(
-                f"the controller has left {self._link_state.missed_replies} queries in a row without an answer",
+                f"the newest report of the controller that can be believed is {age_s:.2f} s old; allowed: "
+                f"{allowed_s:.2f} s. {self._health.words(now_s)}",
                 ["answers"],
             )
 
@@ -462,7 +454,7 @@ class Bridge:
             raise InterlockError(f"arming needs the mode idle or holding; it is {self.mode.value}", ["mode"])
         if not 0.0 < share <= 1.0:
             raise CommandError(f"speed share {share!r} of a jog; allowed: above 0 to 1", value=share)
-        self._check_arm()
+        self._check_arm(now_s)
         self._armed_at_s, self._jog_share = now_s, share
         self._follow(Event.ARM, f"armed for jogging at {100.0 * share:g} % speed")
 
@@ -481,7 +473,7 @@ class Bridge:
         self._need(Mode.ARMED, "jog")
         if self._jog_share is None:
             raise InterlockError("the rig is armed for a motion, not for jogging; stop, then arm for it", ["arming"])
-        self._check_arm()
+        self._check_arm(now_s)
         here = self._recent[-1]
         # Robot and body not anew: that takes long, and what is left of old ones nobody collects while the loop moves.
         source = JogSource(self._rig, self._guard.robot, self._guard.body, here, self._jog_share)
@@ -489,6 +481,7 @@ class Bridge:
         self._recent = [here]
         self._guard.reset(here, self._jog_share)
         self._source = source
+        self._begun_s = now_s
         self._follow(Event.START, f"jogging at {100.0 * self._jog_share:g} % speed")
 
     def _release(self, seq: int, now_s: float) -> None:
@@ -500,6 +493,7 @@ class Bridge:
         if self.mode not in (Mode.FAULT, Mode.ESTOP):
             self._events.append(f"reset by {by}: nothing to reset in mode {self.mode.value}")
             return
+        self._first_cause.forget()
         if self._link_state.phase is LinkPhase.READY and not self._long_silent:
             self._follow(Event.RESET, f"reset by {by}; where the arm stands has to be confirmed anew")
             return
@@ -517,17 +511,7 @@ class Bridge:
         alarm = self._divergence.judge(now_s, setpoint, simulated, self._link_state.joints)
         if self.mode is Mode.ARMED and now_s - self._armed_at_s > ARM_LAPSE_S:
             self._follow(Event.LAPSE, f"armed for {ARM_LAPSE_S:.0f} s without a start: no longer armed")
-        latched = self.mode in (Mode.FAULT, Mode.ESTOP)
-        # Behind an adapter a board can be exchanged without the port closing: who was silent is asked again who it is.
-        self._long_silent |= self._link_state.missed_replies >= MISSED_REPLIES_TO_FAULT
-        if self._link_state.missed_replies >= MISSED_REPLIES_TO_FAULT and not latched:
-            self._fault(
-                now_s,
-                f"{self._link_state.missed_replies} queries in a row without an answer: the line is lost",
-            )
-        silent = self._link_state.missed_replies >= MISSED_REPLIES_TO_STOP
-        if self.mode is Mode.ENERGISING and silent:
-            self._stop(now_s, f"{self._link_state.missed_replies} queries in a row without an answer")
+        level = self._watch_line(now_s)
         if self.mode is not Mode.STREAMING:
             return
         if alarm is not None:
@@ -538,13 +522,32 @@ class Bridge:
             self._stop(now_s, differing)
         elif isinstance(self._source, JogSource) and self._source.silent(now_s):
             self._stop(now_s, f"the jog's hold was not renewed for {HOLD_S * 1e3:.0f} ms")
-        elif silent:
-            self._stop(now_s, f"{self._link_state.missed_replies} queries in a row without an answer")
+        elif level >= Level.HOLD:
+            self._stop(now_s, self._health.words(now_s))
         elif self._last_tick_s is not None:
             gap_s = now_s - self._last_tick_s
             missed = round(gap_s / self._rig.period_s) - 1
             if missed >= MISSED_TICKS_TO_STOP or gap_s > GAP_TO_STOP_S:
                 self._stop(now_s, f"no tick for {gap_s * 1e3:.0f} ms ({missed} missed in a row)")
+
+    def _watch_line(self, now_s: float) -> Level:
+        """What the line's state asks for in any mode, and what is new to say of it."""
+        health = self._health
+        if self._link_state.phase is LinkPhase.CLOSED:
+            health.forget()
+            return health.level
+        news = health.look(self._link_state.line, now_s)
+        # Behind an adapter a board can be exchanged without the port closing: who was silent is asked again who it is.
+        self._long_silent |= health.level is Level.FAULT
+        if self.mode in (Mode.FAULT, Mode.ESTOP):
+            return health.level
+        if news:
+            self._events.append(news)
+        if health.level is Level.FAULT:
+            self._fault(now_s, health.words(now_s))
+        elif health.level is Level.HOLD and self.mode is Mode.ENERGISING:
+            self._stop(now_s, health.words(now_s))
+        return health.level
 
     # -- writing -----------------------------------------------------------------------------------------
 
@@ -564,7 +567,7 @@ class Bridge:
             self._follow(Event.ENERGISED, "all axes are driven; the pose is known")
             return
         axis = source.due(tick.now_s)
-        if axis is None:
+        if axis is None or not self._health.may_move:
             return
         tick.wanted = EnergiseCommand(seq=self._next_seq(), axis=axis, position=source.positions[axis])
         if self._send(tick, tick.wanted) is not None:
@@ -584,6 +587,9 @@ class Bridge:
             self._events.extend(source.take_words())
             if resting:
                 return
+        if not self._health.may_move:
+            self._hold_back(now_s)
+            return
         due_s = now_s + self._rig.look_ahead_s
         wanted = JointCommand(seq=self._next_seq(), due_s=due_s, positions=source.wanted)
         tick.wanted, tick.sample = wanted, source.sample if isinstance(source, MotionSource) else None
@@ -595,6 +601,16 @@ class Bridge:
         self._recent = [*self._recent[-2:], wanted.positions]
         self._last_sent_s, self._last_due_s = now_s, due_s
         source.advance()
+
+    def _hold_back(self, now_s: float) -> None:
+        """Nothing that moves leaves: the controller may be another one by now. Without more it soon stands still."""
+        if now_s - max(self._last_sent_s, self._begun_s) < self._rig.look_ahead_s:
+            return
+        words = self._health.words(now_s)
+        if self.mode is Mode.STREAMING:
+            self._stop(now_s, words)
+        if self.mode is Mode.STOPPING:
+            self._rest(words)
 
     def _passes(self, tick: _Tick, wanted: JointCommand) -> bool:
         """Ask the guard; a hit on certified motion begins a stop, a hit on the stop itself freezes the arm."""
@@ -627,7 +643,7 @@ class Bridge:
                 self._fault(tick.now_s, f"{self._overruns} commands in a row did not fit on the line: {error}")
             return None
         except (CommandError, LinkError, ControllerError) as error:
-            self._fault(tick.now_s, str(error))
+            self._fault(tick.now_s, explained(error))
             return None
         self._overruns = 0
         self._shadow.write(sent, tick.now_s)
@@ -656,20 +672,27 @@ class Bridge:
     def _stop(self, now_s: float, reason: str) -> None:
         before = self.mode
         self._confirmed = None
+        if before in (Mode.FAULT, Mode.ESTOP):
+            self._events.append(self._first_cause.behind(f"stop: {reason}; nothing moves, and a reset is still needed"))
+            return
         self._follow(Event.STOP, f"stop: {reason}")
         if before is not Mode.STREAMING:
             return
-        last = self._recent[-1]
         if now_s - self._last_sent_s >= self._rig.look_ahead_s:
             # The controller has finished what it was sent and stands still; a ramp would set it moving again.
-            self._source = None
-            self._guard.reset(last)
-            self._follow(Event.STOPPED, "the arm had come to rest by itself and holds")
+            self._rest()
             return
         if self._source is not None and self._all_sent(self._source):
             return
         position, velocity, acceleration = self._motion_state()
         self._source = StopSource(stop_ramp(self._rig, position, velocity, acceleration))
+
+    def _rest(self, why: str = "") -> None:
+        """The controller has ended what it was sent, and nothing more is."""
+        self._source = None
+        self._guard.reset(self._recent[-1])
+        words = "the arm had come to rest by itself and holds"
+        self._follow(Event.STOPPED, f"{words}: {why}" if why else words)
 
     def _end_stream(self, reason: str) -> None:
         """Send nothing more: the controller ends the look-ahead that it has, as when this process dies."""
@@ -712,6 +735,7 @@ class Bridge:
             return
         self._freeze(now_s)
         self._follow(Event.FAULT, reason)
+        self._first_cause.keep(reason)
 
     def _leave(self) -> None:
         self._follow(Event.DISCONNECT, "disconnected; the controller goes on holding its last pulses")

@@ -23,6 +23,7 @@ from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
 from hil.runtime.controller_memory import ControllerMemory
+from hil.runtime.first_cause import first_fault
 from hil.runtime.journal_end import JournalEnd, judge_end
 from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
@@ -30,6 +31,7 @@ from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
+from hil.runtime.report import LineQuality, QualityCount
 from hil.runtime.ring import RingReader, RingWriter, default_folder
 from hil.safety.certificate import Certificate
 from hil.types import Arm, Confirm, Disconnect, JointState, Load, Mode, Record, Request, Start, Stop, TickRecord
@@ -103,6 +105,7 @@ class Host:
         self._loop: BaseProcess | None = None
         self._recorder: BaseProcess | None = None
         self._lost = False
+        self._quality = QualityCount()
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -218,10 +221,9 @@ class Host:
         if self.mode is mode:
             return
         if self.mode is Mode.FAULT:
-            raise LinkError(
-                next(event for event in reversed(self.events) if "-> fault: " in event).split("-> fault: ")[1]
-            )
-        words = self.events[-1] if self.events else self.farewell or "the loop said nothing"
+            raise LinkError(first_fault(self.events))
+        last = self.events[-1] if self.events else self.farewell or "the loop said nothing"
+        words = first_fault(self.events) or last
         if self._refused(seen):
             raise InterlockError(next(e for e in self.events[seen:] if e.startswith("refused: ")))
         raise LinkError(f"{self.rig.id}: {mode.value} was not reached; the last word was: {words}")
@@ -266,6 +268,11 @@ class Host:
             self.poll()
 
     @property
+    def line_quality(self) -> LineQuality:
+        """How well the line has answered so far."""
+        return self._quality.quality
+
+    @property
     def alive(self) -> bool:
         """True while the loop's process runs."""
         return self._loop is not None and self._loop.is_alive()
@@ -290,6 +297,7 @@ class Host:
         for record_bytes in self._reader.read():
             tick = _decode_tick(record_bytes)
             self.last = tick
+            self._quality.take(tick)
             self.events.extend(tick.events)
             if tick.controller is not None and (words := self._memory.met(tick.controller)):
                 self.events.append(words)

@@ -14,6 +14,7 @@ from hil.model.rig import Rig
 from hil.motion.motion import ExpectedInput, Motion
 from hil.robot import Robot
 from hil.runtime import wiring
+from hil.runtime.first_cause import first_fault
 from hil.runtime.input_watch import AssumedInputs
 from hil.runtime.report import Tracking, tracking
 from hil.safety.certificate import Certificate, issue
@@ -143,8 +144,10 @@ class _Rehearsal:
         return self._arm.fake.first_jumps()
 
     def words(self) -> str:
-        """What was said last about the cause, for a refusal."""
+        """What was said about the cause, for a refusal: the first fault, or else what came last."""
         said = [event for record in self.records for event in record.events]
+        if fault := first_fault(said):
+            return fault
         causes = [event for event in said if any(word in event for word in ("stop: ", "fault: ", "refused: "))]
         return (causes or said or ["nothing was said"])[-1]
 

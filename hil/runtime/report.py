@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from hil.model.rig import Rig
-from hil.types import JointCommand, Record, StateSource, TickRecord
+from hil.types import JointCommand, LineAccount, Record, StateSource, TickRecord
 
 HISTOGRAM_EDGES_S = (0.0, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, math.inf)
 
@@ -44,6 +44,70 @@ class Timing(Record, frozen=True):
     work_p50_s: float
     overruns: int
     histogram: tuple[int, ...]
+
+
+class LineQuality(Record, frozen=True):
+    """How well a line answered, over all its connections: what `hil.types.LineAccount` counts."""
+
+    questions: int = 0
+    late: int = 0
+    lost: int = 0
+    noise_bytes: int = 0
+    wrong_echoes: int = 0
+
+    @property
+    def good_percent(self) -> float:
+        """Questions that were answered in time with what could be believed."""
+        bad = min(self.late + self.lost + self.wrong_echoes, self.questions)
+        return 100.0 * (1.0 - bad / self.questions) if self.questions else 100.0
+
+    @property
+    def text(self) -> str:
+        """One line for the end of a run."""
+        if not self.questions:
+            return "the line: no question was asked"
+        return (
+            f"the line: {self.good_percent:.1f} % of {self.questions} questions answered well; {self.late} answers "
+            f"late, {self.lost} lost, {self.noise_bytes} bytes without meaning, {self.wrong_echoes} reports that did "
+            "not fit what was sent"
+        )
+
+
+class QualityCount:
+    """Adds up the accounts that records carry; each connection counts anew."""
+
+    def __init__(self) -> None:
+        self._before = LineQuality()
+        self._newest = LineAccount()
+
+    def take(self, record: TickRecord) -> None:
+        """Take the next record, in order."""
+        line = record.line
+        if line is None:
+            return
+        if line.questions < self._newest.questions:
+            self._before = self.quality
+        self._newest = line
+
+    @property
+    def quality(self) -> LineQuality:
+        """The figure so far."""
+        before, newest = self._before, self._newest
+        return LineQuality(
+            questions=before.questions + newest.questions,
+            late=before.late + newest.late,
+            lost=before.lost + newest.lost,
+            noise_bytes=before.noise_bytes + newest.noise_bytes,
+            wrong_echoes=before.wrong_echoes + newest.wrong_echoes,
+        )
+
+
+def line_quality(records: Iterable[TickRecord]) -> LineQuality:
+    """The figure of a session, or of a part of it that begins with a connection."""
+    count = QualityCount()
+    for record in records:
+        count.take(record)
+    return count.quality
 
 
 def timing(late_s: Sequence[float], work_s: Sequence[float], overruns: int) -> Timing:

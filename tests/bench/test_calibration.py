@@ -353,7 +353,7 @@ def test_another_program_that_moves_the_arm_meanwhile_is_noticed(plan: Plan, lyn
         if next(count) == 20:
             table.board.receive(b"#1P1900\r", table.clock.now_s(), table.board.byte_s)
 
-    with pytest.raises(InterlockError, match="does another program move the arm"):
+    with pytest.raises(ControllerError, match=r"channel 1 .* the board makes 1900 us.*another program"):
         go_through(calibrate(plan, Progress()), table, Operator(table, meddle))
 
 

@@ -298,7 +298,7 @@ def test_no_call_lets_time_pass(stand: ArmStand) -> None:
     stand.tick()
     state = stand.tick(20)
     assert state.phase is LinkPhase.READY
-    assert state.missed_replies == 0
+    assert state.line.lost == 0
     assert all(state.known)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -65,7 +66,7 @@ def test_an_answer_in_pieces_is_put_together(make: Make, piece: int) -> None:
     reports = observed(stand, 300 * stand.slowness, period_s=0.001)
     assert len(reports) > 3
     assert all(report.positions == reports[0].positions for report in reports)
-    assert stand.tick(period_s=0.001).missed_replies == 0
+    assert stand.tick(period_s=0.001).line.lost == 0
 
 
 BAD_LINES: list[dict[str, Any]] = [
@@ -100,7 +101,8 @@ def test_a_garbled_byte_changes_at_most_its_own_axis(make: Make, every: int) -> 
     try:
         reports = observed(stand, 400)
     except HilError as error:
-        assert "restarted" in str(error), "all bits of a byte turned to 0 are taken for a restart"
+        # Where nearly every answer is garbled, that is all that can be said of what was sent.
+        assert re.search("restarted|arrive damaged", str(error))
         return
     for report in reports:
         for axis, value in enumerate(report.positions):
@@ -179,20 +181,24 @@ def test_answers_that_stay_away_are_counted_and_the_last_report_grows_old(make: 
         stand.hang()
     old = stand.tick(2).joints
     assert old is not None
-    counts = [stand.tick(period_s=0.01).missed_replies for _ in range(round(PATIENCE_S / 0.01))]
-    assert all(b - a in (0, 1) for a, b in pairwise(counts))
-    assert counts[-1] >= 10
+    questions = [stand.tick(period_s=0.01).line.questions for _ in range(round(PATIENCE_S / 0.01))]
+    assert all(b - a in (0, 1) for a, b in pairwise(questions))
+    assert questions[-1] >= questions[0] + 5
     state = stand.tick()
+    assert state.line.believed_s is not None
+    assert state.line.believed_s < stand.now_s - PATIENCE_S / 2
     assert state.joints is not None
     assert state.joints.t_s <= old.t_s + 0.1
 
 
-def test_when_the_answers_come_back_the_count_begins_anew(make: Make) -> None:
+def test_when_the_answers_come_back_reports_are_fresh_again(make: Make) -> None:
     stand = standing(make())
     stand.line.deaf = True
-    stand.wait_for(lambda state: state.missed_replies >= 3, PATIENCE_S)
+    believed_s = stand.tick(round(1.0 / 0.02)).line.believed_s
+    assert believed_s is not None
     stand.line.deaf = False
-    state = stand.wait_for(lambda state: state.missed_replies == 0, PATIENCE_S)
+    now_s = stand.now_s
+    state = stand.wait_for(lambda state: (state.line.believed_s or 0.0) > now_s, PATIENCE_S)
     assert state.joints is not None
     assert state.phase is LinkPhase.READY
     assert all(state.known)

@@ -63,6 +63,7 @@ class BoardPort:
         self.version, self.startup, self.baud, self.speed = version, startup, baud, speed
         self.registers = registers if registers is not None else {0: 0}
         self.widths: dict[int, int] = {}
+        self._ways: dict[int, tuple[int, float, float]] = {}
         self.mangle: Mangler = lambda line, reply: [(0.0, reply)]
         self.sent: list[tuple[float, int, bytes]] = []
         self.lines: list[bytes] = []
@@ -97,6 +98,7 @@ class BoardPort:
     def restart(self) -> None:
         """A brown-out: everything forgotten, nothing said."""
         self.widths.clear()
+        self._ways.clear()
         self._text = b""
 
     @property
@@ -117,20 +119,30 @@ class BoardPort:
         if not line:
             return
         self.lines.append(line)
-        for channel, width in re.findall(rb"#(\d+)P(\d+)", line):
-            self.widths[int(channel)] = int(width)
-        reply = self._reply(line)
+        timed = re.search(rb"T(\d+)$", line)
+        for channel, width in ((int(a), int(b)) for a, b in re.findall(rb"#(\d+)P(\d+)", line)):
+            way = (self._width(channel, now_s), now_s, now_s + int(timed[1]) / 1000.0) if timed else (0, 0.0, 0.0)
+            self._ways[channel] = way
+            self.widths[channel] = width
+        reply = self._reply(line, now_s)
         if reply:
             at_s = now_s + 0.002
             for delay_s, piece in self.mangle(line, reply):
                 at_s += delay_s
                 self.coming.append((at_s, piece))
 
-    def _reply(self, line: bytes) -> bytes:
+    def _width(self, channel: int, now_s: float) -> int:
+        """The pulse that it makes by now, on its way from one width to the next."""
+        width = self.widths.get(channel, 0)
+        from_us, at_s, end_s = self._ways.get(channel, (0, 0.0, 0.0))
+        share = 1.0 if now_s >= end_s else (now_s - at_s) / (end_s - at_s)
+        return round(from_us + share * (width - from_us)) if from_us else width
+
+    def _reply(self, line: bytes, now_s: float) -> bytes:
         if line == b"VER":
             return self.version
         if line.startswith(b"QP"):
-            return bytes(self.widths.get(int(n), 0) // 10 for n in re.findall(rb"QP(\d+)", line))
+            return bytes(self._width(int(n), now_s) // 10 for n in re.findall(rb"QP(\d+)", line))
         if self.version.startswith(b"SSC32-1"):
             return b""
         if line == b"SS":

@@ -678,31 +678,29 @@ def test_a_brown_out_while_stopped_by_software_needs_a_new_connection_and_gets_i
     s.until(Mode.IDLE, s.confirm())
 
 
-def test_one_lost_reply_is_counted_and_nothing_else(session: Make) -> None:
+def test_one_lost_reply_holds_a_few_lines_back_and_nothing_else(session: Make) -> None:
     s = session().to(Mode.STREAMING)
     s.line.deaf = True
-    missed = []
-    while not missed or missed[-1] == 0:
+    while s.bridge._link_state.line.overdue_s is None:
         s.tick()
-        missed.append(s.bridge._link_state.missed_replies)
     s.line.deaf = False
-    while s.mode is Mode.STREAMING:
-        s.tick()
-        missed.append(s.bridge._link_state.missed_replies)
-    assert max(missed) == 1
-    assert missed[-1] == 0
+    s.until(Mode.IDLE)
+    assert s.bridge._link_state.line.lost == 1
     assert said(s, "the motion is done")
+    assert [r.sample for r in moves(s.records) if r.sample is not None] == list(range(len(swing())))
 
 
-def test_three_lost_replies_stop_and_a_dead_line_is_a_fault(session: Make) -> None:
+def test_silence_holds_before_the_look_ahead_is_over_and_is_a_fault_at_its_age(session: Make) -> None:
     s = session().to(Mode.IDLE)
     motion = plan_joint_move(s.rig, s.rig.park, ELSEWHERE, speed_percent=5)
     s.tick(load(motion, certified(s.rig, motion)), Arm(digest=motion.digest), Start(digest=motion.digest))
     s.line.deaf = True
-    s.until(Mode.HOLDING, within_s=1.5)
-    assert said(s, "stop: 3 queries in a row without an answer")
-    s.until(Mode.FAULT, within_s=3.0)
-    assert said(s, "fault: 10 queries in a row without an answer: the line is lost")
+    s.until(Mode.HOLDING, within_s=0.16)
+    assert said(s, "stop: no answer for 0.1 s")
+    deaf_s = s.clock.now_s()
+    s.until(Mode.FAULT, within_s=2.0)
+    assert s.clock.now_s() - deaf_s == pytest.approx(1.4, abs=0.05)
+    assert said(s, "fault: no answer for 1.5 s")
     count = len(moves(s.records))
     s.run(2.0)
     assert len(moves(s.records)) == count
@@ -723,26 +721,29 @@ def test_a_line_that_stays_dead_is_told_once_to_freeze_while_stopped_by_software
     assert s.mode is Mode.ESTOP
 
 
-def test_a_board_whose_report_parts_from_the_shadow_stops_the_motion(session: Make) -> None:
+def test_a_board_that_makes_something_else_than_it_was_sent_is_a_fault_at_the_second_look(session: Make) -> None:
     s = session().to(Mode.STREAMING)
 
     def lie(data: bytes) -> bytes:
         return bytes([data[0] - 40, *data[1:]]) if len(data) == 7 else data
 
     s.line.lie = lie
+    s.until(Mode.FAULT, within_s=0.1)
+    assert said(s, "fault", "commands arrive damaged: base should be at", "Mend the line before anything moves")
+
+
+def test_a_report_that_has_parted_from_the_shadow_stops_the_motion(session: Make) -> None:
+    """An offset in an old board, which its echo is allowed to show."""
+    s = session(firmware=Firmware.V1)
+    s.tick()
+    s.line.lie = lambda data: bytes([max(data[0] - 10, 0), *data[1:]]) if len(data) == 7 else data
+    s.to(Mode.IDLE)
+    s.run(1.0)
+    assert said(s, "base: the board repeats -95 us beside what it is sent")
+    s.tick(load(swing(), certified(s.rig, swing())), Arm(digest=swing().digest), Start(digest=swing().digest))
     s.until(Mode.STOPPING, within_s=0.6)
     assert said(s, "stop: base: the controller reports", "they have parted. Look at the arm and the line")
     s.until(Mode.HOLDING, within_s=s.bridge.stop_time_s)
-
-
-def test_a_report_that_had_parted_before_the_start_stops_the_motion_as_well(session: Make) -> None:
-    s = session().to(Mode.IDLE)
-    s.line.lie = lambda data: bytes([data[0] - 40, *data[1:]]) if len(data) == 7 else data
-    s.run(1.0)
-    s.tick(load(swing(), certified(s.rig, swing())), Arm(digest=swing().digest), Start(digest=swing().digest))
-    s.run(0.5)
-    assert s.mode in (Mode.STOPPING, Mode.HOLDING)
-    assert said(s, "they have parted")
 
 
 def test_a_stalled_servo_is_invisible_to_an_echo(session: Make) -> None:

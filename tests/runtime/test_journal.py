@@ -258,7 +258,10 @@ def test_an_edited_byte_of_any_record_is_found_at_that_record(path: Path, end: E
             else:
                 assert (verdict.completeness, verdict.broken_at) == (Completeness.BROKEN, record), at
     payload = whole.index(b'{"n":0')
+    version = whole.index(b'"format_version":', payload) + len(b'"format_version":')
     for at in range(payload, sizes[0]):
+        if at == version:
+            continue  # another version there is told as one
         edited = bytearray(whole)
         edited[at] ^= chance.randrange(1, 256)
         path.write_bytes(edited)

@@ -1,0 +1,264 @@
+"""How a line is, by the age of what is believed of it: fine, to be watched, to hold, at fault; and in which words.
+
+Drivers count (`hil.types.LineAccount`), this judges, for every kind of controller and in every mode alike. All limits
+are ages: what comes later is never judged milder than what comes sooner. Time in which our own loop stood still is
+not the line's doing and does not count.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+
+from hil.errors import LineCause
+from hil.model.rig import Rig
+from hil.types import LineAccount, Mode, Record
+
+HOLD_S, HOLD_REPORTS = 0.4, 4.0
+FAULT_S, FAULT_REPORTS = 1.5, 12.0
+QUIET_S = 3.0
+"""Without a byte of noise for so long, the line counts as clean again."""
+NOISE_HOLD_S, NOISE_FAULT_S = 10.0, 30.0
+GAP_PERIODS = 2.0
+REPEAT_S = 10.0
+"""The same cause is told again after this time at the earliest."""
+
+
+class Level(IntEnum):
+    """What a line's state asks for; a higher one asks for more."""
+
+    FINE = 0
+    WATCH = 1
+    """Words for the user, nothing else."""
+    HOLD = 2
+    """No motion begins or goes on."""
+    FAULT = 3
+
+
+class Saying(Record, frozen=True):
+    """What the user reads of a cause.
+
+    Attributes:
+        said: what happened; `{...}` is filled in.
+        advice: what to do about it.
+    """
+
+    said: str
+    advice: str
+
+
+_SLOW = (
+    "set the adapter's latency timer to 1 ms, plug it in without a hub, and close what keeps the computer busy "
+    "(docs/ssc32.md)"
+)
+SAYINGS: Mapping[LineCause, Saying] = MappingProxyType(
+    {
+        LineCause.SILENT: Saying(
+            said="no answer for {seconds:.1f} s",
+            advice="look whether the controller has power and whether the cable is in at both ends; if it comes and "
+            "goes, at contacts, ground and shield",
+        ),
+        LineCause.LATE: Saying(said="an answer came {seconds:.2f} s late, and so may what is sent", advice=_SLOW),
+        LineCause.NOISE: Saying(
+            said="bytes without meaning on the line, or answers that lost some",
+            advice="look at ground and shield, lay the cable away from the servos' supply, check the baud rate",
+        ),
+        LineCause.LOOP_LATE: Saying(
+            said="this program itself was held up for {seconds:.1f} s and could not ask",
+            advice="close what keeps the computer busy; the line is not to blame",
+        ),
+        LineCause.RESTARTED: Saying(
+            said="the controller restarted",
+            advice="make the arm safe; look whether the supply sags when servos start; give the logic a supply of its "
+            "own",
+        ),
+        LineCause.DAMAGED: Saying(
+            said="commands arrive damaged",
+            advice="nothing more is sent. Mend the line before anything moves: cable, ground, shield, length, baud "
+            "rate; or end another program that moves the arm",
+        ),
+        LineCause.DELAYED: Saying(said="commands arrive late by about {milliseconds:.0f} ms", advice=_SLOW),
+        LineCause.STALLED: Saying(
+            said="the controller stood still",
+            advice="the line is well, the controller is not: look at its supply and at its heat; the pose has to be "
+            "confirmed anew",
+        ),
+        LineCause.DROOPING: Saying(
+            said="an axis stands short of where it was sent",
+            advice="the line is well: take off load or send it a shorter way, then look at the axis itself",
+        ),
+    }
+)
+
+
+def explained(error: Exception) -> str:
+    """An error's text, and behind it what to do if its cause is known."""
+    cause = getattr(error, "cause", None)
+    return f"{error}: {SAYINGS[cause].advice}" if isinstance(cause, LineCause) else str(error)
+
+
+class LineHealth:
+    """Judges one line, tick by tick.
+
+    Args:
+        rig: how often the loop ticks and its controller reports.
+
+    Attributes:
+        level: what the state of the line asks for now.
+        may_move: nothing is overdue or in doubt; where each command leaves at once, none may meanwhile.
+        hold_s, fault_s: oldest believed report with which the arm may move, and with which it is no fault.
+    """
+
+    def __init__(self, rig: Rig) -> None:
+        self._period_s = rig.period_s
+        usual_s = rig.controller.report_period_s + 2.0 * rig.period_s
+        self.hold_s = max(HOLD_S, HOLD_REPORTS * usual_s)
+        self.fault_s = max(FAULT_S, FAULT_REPORTS * usual_s)
+        # A controller that is sent a target now and then has one question open at a time; its driver waits by itself.
+        self._at_once = rig.controller.pace is None
+        self._told_s: dict[LineCause, float] = {}
+        self._last_s: float | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """A line is opened anew."""
+        self.level, self.may_move = Level.FINE, True
+        self._line = LineAccount()
+        self._gaps: deque[tuple[float, float]] = deque()
+        self._noise_from_s = self._noise_last_s = float("-inf")
+        self._clean_bytes = 0
+        self._late_by_s = 0.0
+
+    def look(self, line: LineAccount, now_s: float) -> str:
+        """Take the account of one tick; words for the user if there is something new to say, else empty."""
+        self._note_gap(now_s)
+        before, self._line = self._line, line
+        if line.believed_s is None:
+            if before.believed_s is not None:
+                self.forget()
+            return ""
+        if before.believed_s != line.believed_s:
+            while self._gaps and self._gaps[0][0] <= line.believed_s:
+                self._gaps.popleft()
+            if line.overdue_s is None and line.doubtful_s is None:
+                self._clean_bytes = line.noise_bytes
+        self._note_noise(before, line, now_s)
+        troubled = line.overdue_s is not None or line.doubtful_s is not None
+        self.may_move = not (troubled and self._at_once)
+        self.level = self._judge(troubled, now_s)
+        return self._news(before, line, now_s)
+
+    def age_s(self, now_s: float) -> float:
+        """How old the newest believed report is, gaps of the loop included; infinity without one."""
+        believed_s = self._line.believed_s
+        return float("inf") if believed_s is None else now_s - believed_s
+
+    def words(self, now_s: float) -> str:
+        """What is the matter and what to do, by the cause that fits best."""
+        cause = self._cause(now_s)
+        return _words(cause, self._seconds(cause, now_s))
+
+    # -- judging -------------------------------------------------------------------------------------------
+
+    def _judge(self, troubled: bool, now_s: float) -> Level:
+        age_s = self._line_age_s(now_s)
+        noisy_s = now_s - self._noise_from_s if self._noisy(now_s) else 0.0
+        if age_s > self.fault_s or noisy_s > NOISE_FAULT_S:
+            return Level.FAULT
+        if age_s > self.hold_s or noisy_s > NOISE_HOLD_S:
+            return Level.HOLD
+        return Level.WATCH if troubled else Level.FINE
+
+    def _line_age_s(self, now_s: float) -> float:
+        return self.age_s(now_s) - sum([lost_s for _, lost_s in self._gaps])
+
+    def _note_gap(self, now_s: float) -> None:
+        if self._last_s is not None:
+            since_s = now_s - self._last_s
+            if since_s > GAP_PERIODS * self._period_s:
+                self._gaps.append((now_s, since_s - self._period_s))
+        self._last_s = now_s
+
+    def _noisy(self, now_s: float) -> bool:
+        return now_s - self._noise_last_s <= QUIET_S
+
+    def _note_noise(self, before: LineAccount, line: LineAccount, now_s: float) -> None:
+        if line.noise_bytes <= before.noise_bytes:
+            return
+        if not self._noisy(now_s):
+            self._noise_from_s = now_s
+        self._noise_last_s = now_s
+
+    # -- words ---------------------------------------------------------------------------------------------
+
+    def _cause(self, now_s: float) -> LineCause:
+        line = self._line
+        if line.delayed_s > 0.0:
+            return LineCause.DELAYED
+        if line.doubtful_s is not None or line.noise_bytes > self._clean_bytes:
+            return LineCause.NOISE
+        if sum([lost_s for _, lost_s in self._gaps]) > 0.5 * self.age_s(now_s):
+            return LineCause.LOOP_LATE
+        if line.overdue_s is None and self._noisy(now_s):
+            return LineCause.NOISE
+        return LineCause.SILENT
+
+    def _seconds(self, cause: LineCause, now_s: float) -> float:
+        if cause is LineCause.DELAYED:
+            return self._line.delayed_s
+        if cause is LineCause.LOOP_LATE:
+            return sum([lost_s for _, lost_s in self._gaps])
+        return self.age_s(now_s)
+
+    def _news(self, before: LineAccount, line: LineAccount, now_s: float) -> str:
+        """What has just come to light and moves nobody to act; each cause not more than now and then."""
+        dispelled = before.doubtful_s is not None and line.doubtful_s is None
+        if dispelled and before.delayed_s > 0.0:
+            return self._tell(LineCause.DELAYED, before.delayed_s, now_s)
+        if before.overdue_s is not None:
+            self._late_by_s = max(self._late_by_s, now_s - before.overdue_s)
+        if line.late > before.late:
+            late_by_s, self._late_by_s = self._late_by_s, 0.0
+            return self._tell(LineCause.LATE, late_by_s, now_s)
+        if line.noise_bytes > before.noise_bytes or dispelled:
+            return self._tell(LineCause.NOISE, 0.0, now_s)
+        if line.lost > before.lost:
+            late_by_s, self._late_by_s = self._late_by_s, 0.0
+            return self._tell(LineCause.SILENT, late_by_s, now_s)
+        return ""
+
+    def _tell(self, cause: LineCause, seconds: float, now_s: float) -> str:
+        if now_s - self._told_s.get(cause, float("-inf")) < REPEAT_S:
+            return ""
+        self._told_s[cause] = now_s
+        return f"the line: {_words(cause, seconds)}"
+
+
+def _words(cause: LineCause, seconds: float) -> str:
+    saying = SAYINGS[cause]
+    return f"{saying.said.format(seconds=seconds, milliseconds=seconds * 1e3)}: {saying.advice}"
+
+
+class AccountLog:
+    """Picks the ticks whose record carries the line's account: something went wrong, or the mode changed."""
+
+    def __init__(self) -> None:
+        self._logged = LineAccount()
+        self._mode = Mode.DISCONNECTED
+
+    def entry(self, line: LineAccount, mode: Mode) -> LineAccount | None:
+        """The account for this tick's record; None where it says nothing new."""
+        before = self._logged
+        same = (
+            mode is self._mode
+            and line.late == before.late
+            and line.lost == before.lost
+            and line.noise_bytes == before.noise_bytes
+            and line.wrong_echoes == before.wrong_echoes
+        )
+        if same or line.questions == 0:
+            return None
+        self._logged, self._mode = line, mode
+        return line

@@ -1,0 +1,35 @@
+"""Which of a controller's reports counts where a single one will not do."""
+
+from __future__ import annotations
+
+from hil.types import JointState
+
+
+class AgreedReport:
+    """Keeps the newest report that says the same as the one before it; a single one may be a garbled byte.
+
+    Args:
+        step: per axis, how coarse a reported position is.
+
+    Attributes:
+        agreed: that report, or None.
+    """
+
+    def __init__(self, step: tuple[float, ...]) -> None:
+        self.step = step
+        self.agreed: JointState | None = None
+        self._newest: JointState | None = None
+
+    def take(self, report: JointState | None) -> None:
+        """What the link reports in this tick, new or not."""
+        before = self._newest
+        if report is before:
+            return
+        self._newest = report
+        self.agreed = report if report is not None and before is not None and self._agree(report, before) else None
+
+    def _agree(self, report: JointState, before: JointState) -> bool:
+        return all(
+            a is b if a is None or b is None else abs(a - b) <= step
+            for a, b, step in zip(report.positions, before.positions, self.step, strict=True)
+        )
