@@ -20,6 +20,7 @@ from drivers._rv2aj_codec import (
 from drivers._rv2aj_converse import converse
 from drivers._rv2aj_hello import greet
 from drivers._rv2aj_line import Ask, Line
+from drivers._rv2aj_programs import standing
 from drivers._rv2aj_settings import INPUT_REPLY, JOINT_REPLY, PLAIN_REPLY, STATUS_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
 from hil.clock import Clock
@@ -118,7 +119,7 @@ class _Run:
             yield from self._press(0.0)
 
     def _look_round(self) -> Talk[None]:
-        state = decode_state((yield from need(Ask("STATE", decode_state, 90))).data)
+        state = yield from standing()
         stops = decode_stops((yield from need(Ask("STPSIG", decode_stops, 14))).data)
         self._before = state.program.rsplit(".", 1)[0]
         trouble = self._trouble_in(state.status)
