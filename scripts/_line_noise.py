@@ -1,4 +1,4 @@
-"""What a bad line to an SSC-32 comes to: restarts at every phase, noise of every kind, and each byte of one line damaged.
+"""What a bad line to an SSC-32 comes to: restarts at every phase, noise of every kind, every byte of one line damaged.
 
 Prints tables, and ends with 1 if a restarted board was driven, or if more than two refreshes were wrong after a first
 wrong echo.
@@ -41,8 +41,8 @@ def _restarts() -> bool:
         found = [restart(p * 0.0025, boot_s, -f * 0.005) for p in range(32) for f in range(4)]
         left, reached = Counter(each.left for each in found), Counter(each.reached for each in found)
         print(
-            f"  boot {boot_s * 1e3:4.0f} ms: moves sent after it {_span(left)}, taken by the booted board {_span(reached)}; "
-            f"stream ended within {max(each.held_s for each in found):.2f} s, fault within "
+            f"  boot {boot_s * 1e3:4.0f} ms: moves sent after it {_span(left)}, taken by the booted board "
+            f"{_span(reached)}; stream ended within {max(each.held_s for each in found):.2f} s, fault within "
             f"{max(each.noticed_s for each in found):.2f} s"
         )
         held &= boot_s < SURE_BOOT_S or set(reached) == {0}

@@ -1,4 +1,4 @@
-"""Bad lines under a whole rig, in every mode: never worse for coming sooner, told apart, and never a push to a dead board.
+"""Bad lines under a whole rig, in every mode: never worse for coming sooner, told apart, no push to a dead board.
 
 `scripts/line-noise` does the same for as long as one likes.
 """
@@ -116,7 +116,7 @@ def test_silence_is_judged_alike_in_every_mode(session: Make) -> None:
 
 @pytest.mark.parametrize("boot_s", [0.05, 0.1])
 def test_no_move_reaches_a_board_that_has_restarted(boot_s: float) -> None:
-    """At every phase of the tick and of the board's frame; provided that it takes longer to boot than we to be in doubt."""
+    """At every phase of the tick and of the board's frame; if it takes longer to boot than we to be in doubt."""
     found = [restart(phase * 0.004, boot_s, -frame * 0.01) for phase in range(20) for frame in range(2)]
     assert max(each.left for each in found) <= 2
     assert max(each.reached for each in found) == 0

@@ -101,9 +101,9 @@ class Noise(NamedTuple):
 
     Attributes:
         words: of the first fault or stop; fault: of the first fault.
-        wrong: wrong refreshes in all; after: the most of them after the loop had read a first wrong echo, until that was
-            settled or the arm was stopped; largest: largest jump, as a multiple of a frame at the speed limit; a pulse
-            that ends or begins anew is none.
+        wrong: wrong refreshes in all.
+        after: the most of them after the loop had read a first wrong echo, until that was settled or the arm stopped.
+        largest: largest jump, as a multiple of a frame at the speed limit; a pulse that ends or begins anew is none.
         span_s: from the first jump to the last.
         vanished: a channel was without a pulse for a while.
     """
@@ -131,6 +131,16 @@ def noise(seed: int, within_s: float = 4.5, motion: Motion | None = None, **faul
         since_s = _doubt(session, since_s, doubts)
     for _ in range(round(LOOK_S / session.rig.period_s)):
         since_s = _doubt(session, since_s, doubts)
+    return _outcome(session, begun, last_us, doubts, since_s)
+
+
+def _outcome(
+    session: Session,
+    begun: int,
+    last_us: dict[int, float],
+    doubts: list[tuple[float, float]],
+    since_s: float | None,
+) -> Noise:
     if since_s is not None:
         doubts.append((since_s, float("inf")))
     jumps, vanished = _jumps(session, begun, last_us)
@@ -161,7 +171,10 @@ def _doubt(session: Session, since_s: float | None, doubts: list[tuple[float, fl
 
 def _jumps(session: Session, begun: int, last_us: dict[int, float]) -> tuple[list[tuple[float, float]], bool]:
     """Time and size of every jump, and whether a pulse has vanished."""
-    axes = {wire.channel: (i, axis) for i, (wire, axis) in enumerate(zip(session.settings.axes, session.rig.axes, strict=True))}
+    axes = {
+        wire.channel: (i, axis)
+        for i, (wire, axis) in enumerate(zip(session.settings.axes, session.rig.axes, strict=True))
+    }
     jumps, vanished = [], False
     for at_s, channel, pulse_us in session.pulses[begun:]:
         if channel not in axes:
@@ -171,7 +184,9 @@ def _jumps(session: Session, begun: int, last_us: dict[int, float]) -> tuple[lis
         if not pulse_us or not before_us:
             vanished = True
             continue
-        step = abs(session.settings.position(index, round(pulse_us)) - session.settings.position(index, round(before_us)))
+        step = abs(
+            session.settings.position(index, round(pulse_us)) - session.settings.position(index, round(before_us))
+        )
         frame = axis.speed * session.settings.settle_s
         if step > UNEVEN * frame + 2.0 * float(session.settings.quantum()[index]):
             jumps.append((at_s, step / frame))
@@ -200,17 +215,4 @@ def one_damaged_line(kind: str, at: int, bit: int = 0) -> Noise:
     since_s: float | None = None
     for _ in range(40):
         since_s = _doubt(session, since_s, doubts)
-    if since_s is not None:
-        doubts.append((since_s, float("inf")))
-    jumps, vanished = _jumps(session, begun, last_us)
-    frames = sorted({round(at_s, 6) for at_s, _ in jumps})
-    return Noise(
-        mode=session.mode,
-        words=named(session),
-        fault=first_fault(session),
-        wrong=len(frames),
-        after=max((sum(begin_s < at_s <= over_s for at_s in frames) for begin_s, over_s in doubts), default=0),
-        largest=max((step for _, step in jumps), default=0.0),
-        span_s=frames[-1] - frames[0] if frames else 0.0,
-        vanished=vanished,
-    )
+    return _outcome(session, begun, last_us, doubts, since_s)
