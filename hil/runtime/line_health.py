@@ -207,27 +207,30 @@ class LineHealth:
 
     def _seconds(self, cause: LineCause, now_s: float) -> float:
         if cause is LineCause.DELAYED:
-            return self._line.delayed_s
+            return max(self._line.delayed_s, self._late_by_s)
         if cause is LineCause.LOOP_LATE:
             return sum([lost_s for _, lost_s in self._gaps])
         return self.age_s(now_s)
 
     def _news(self, before: LineAccount, line: LineAccount, now_s: float) -> str:
         """What has just come to light and moves nobody to act; each cause not more than now and then."""
-        dispelled = before.doubtful_s is not None and line.doubtful_s is None
-        if dispelled and before.delayed_s > 0.0:
-            return self._tell(LineCause.DELAYED, before.delayed_s, now_s)
         if before.overdue_s is not None:
             self._late_by_s = max(self._late_by_s, now_s - before.overdue_s)
-        if line.late > before.late:
-            late_by_s, self._late_by_s = self._late_by_s, 0.0
-            return self._tell(LineCause.LATE, late_by_s, now_s)
+        dispelled = before.doubtful_s is not None and line.doubtful_s is None
+        if dispelled and before.delayed_s > 0.0:
+            return self._tell(LineCause.DELAYED, max(before.delayed_s, self._take_lateness()), now_s)
+        if line.late > before.late and line.delayed_s == 0.0:
+            return self._tell(LineCause.LATE, self._take_lateness(), now_s)
         if line.noise_bytes > before.noise_bytes or dispelled:
             return self._tell(LineCause.NOISE, 0.0, now_s)
         if line.lost > before.lost:
-            late_by_s, self._late_by_s = self._late_by_s, 0.0
-            return self._tell(LineCause.SILENT, late_by_s, now_s)
+            return self._tell(LineCause.SILENT, self._take_lateness(), now_s)
         return ""
+
+    def _take_lateness(self) -> float:
+        """By how much the answer was overdue that has come or was given up; told once."""
+        late_by_s, self._late_by_s = self._late_by_s, 0.0
+        return late_by_s
 
     def _tell(self, cause: LineCause, seconds: float, now_s: float) -> str:
         if now_s - self._told_s.get(cause, float("-inf")) < REPEAT_S:
