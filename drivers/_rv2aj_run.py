@@ -30,6 +30,7 @@ from hil.units import DEG
 STANDS_DEG = 1.0
 BEGINS_S = 1.0
 HALT_S = 5.0
+INTERRUPTED = "interrupted from the keyboard"
 MOST_TEXT = 200
 MOST_LINES = 5000
 WORDS = (0, 900)
@@ -64,14 +65,18 @@ def run_program(
         try:
             converse(line, clock, run.prepare())
             reason = converse(line, clock, run.go(), spaced=True)
-        except KeyboardInterrupt:
-            reason = "interrupted from the keyboard"
+        except KeyboardInterrupt as interruption:
+            reason = str(interruption) or INTERRUPTED
         except LinkClosed:
             raise
         except HilError:
             run.leave(urgent=True)
             raise
-        run.leave(urgent=bool(reason))
+        try:
+            run.leave(urgent=bool(reason))
+        except KeyboardInterrupt as interruption:
+            run.leave(urgent=True)
+            reason = reason or str(interruption) or INTERRUPTED
         return ProgramEnd(reason=reason, lasted_s=run.lasted_s, looks=run.looks)
 
 

@@ -267,7 +267,10 @@ def voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[Jo
                 "nobody has confirmed the pose: run this at a terminal, or give --pose-confirmed-by NAME",
                 ["confirmed pose"],
             )
-        name = input("Look at the arm. Your name confirms that this is so (empty to leave): ").strip()
+        try:
+            name = input("Look at the arm. Your name confirms that this is so (empty to leave): ").strip()
+        except (EOFError, OSError):  # the end of input, or the terminal was closed
+            name = ""
         if not name:
             raise InterlockError("the pose was not confirmed; nothing was sent", ["confirmed pose"])
         return name

@@ -17,6 +17,8 @@ from hil.dashboard.window import Window
 from hil.model.files import state_dir, user_dir
 
 LOOK_FOR_SIGNALS_MS = 200
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
+"""What closes the window, as its own button does; nothing may be raised in Qt's middle."""
 
 
 def make_application() -> QApplication:
@@ -55,8 +57,9 @@ def run(link: Link, *, opengl: bool) -> int:
             window.tour.begin()
         link.begin()
         # Python sees signals only while it runs.
-        signal.signal(signal.SIGINT, lambda *_: window.close())
-        signal.signal(signal.SIGTERM, lambda *_: window.close())
+        for name in ENDING:
+            if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
+                signal.signal(getattr(signal, name), lambda *_: window.close())
         awake = QTimer()
         awake.timeout.connect(lambda: None)
         awake.start(LOOK_FOR_SIGNALS_MS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections import deque
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from hil.runtime.pacing import Watch, run_paced
 from hil.runtime.processes import death_of, death_of_parent
 from hil.runtime.ring import RECORDER_SLOT, RingWriter
 from hil.runtime.rtprio import RestingCollector, prepare_realtime
+from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner
 from hil.types import WRITING, Disconnect, Mode, Record, Request, TickRecord
 
 RECORDER_START_S = 10.0
@@ -54,14 +54,8 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
         spec: what to run.
         recorder: end of a pipe whose other end the recorder alone holds.
     """
-    # Ctrl-C and a closed terminal reach the whole group: the owner decides what they mean, or is gone, which is seen.
-    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
     terminated: list[Request] = []
-    signal.signal(
-        signal.SIGTERM, lambda number, frame: terminated.append(Disconnect(reason="terminated by the system"))
-    )
+    leave_the_terminal_to_the_owner(lambda: terminated.append(Disconnect(reason="terminated by the system")))
     ring = RingWriter.attach(spec.ring)
     mailbox = MailboxReader(spec.mailbox)
     recorder_dead = death_of(recorder)

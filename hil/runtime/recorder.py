@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from hil.runtime.journal import EndKind, JournalWriter, SessionRecord, pack, par
 from hil.runtime.processes import process_alive
 from hil.runtime.ring import RECORDER_SLOT, RingReader
 from hil.runtime.rtprio import leave_the_loops_core
+from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner
 from hil.types import TickRecord
 
 DRAIN_S = 0.05
@@ -154,14 +154,10 @@ def record(
     Raises:
         SystemExit: the ring or the journal cannot be used; with one line that says why.
     """
-    # Ctrl-C and a closed terminal reach the whole group; the loop decides what they mean.
-    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    leave_the_loops_core()
     running = clock or RealClock()
     told_s: list[float] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: told_s.append(running.now_s()))
+    leave_the_terminal_to_the_owner(lambda: told_s.append(running.now_s()))
+    leave_the_loops_core()
     try:
         with (
             RingReader(ring_path, slot=RECORDER_SLOT) as ring,
