@@ -17,7 +17,7 @@ from hil.errors import CommandError, LinkError
 from hil.runtime.terminal_signals import held_back, leave_the_terminal_to_the_owner, start_unheard
 
 START_S = 30.0
-END_S = 10.0
+END_S = 20.0
 _SERVING = "serving "
 _SERVICE = "from hil.cli.dashboard import serve_for_window; serve_for_window()"
 

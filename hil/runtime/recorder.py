@@ -21,7 +21,7 @@ from hil.runtime.journal import EndKind, JournalWriter, SessionRecord, pack, par
 from hil.runtime.processes import process_alive
 from hil.runtime.ring import RECORDER_SLOT, RingReader
 from hil.runtime.rtprio import leave_the_loops_core
-from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner
+from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner
 from hil.types import TickRecord
 
 DRAIN_S = 0.05
@@ -32,9 +32,6 @@ QUIET_S = 1.0
 
 SILENT_S = 600.0
 """A writer that gives nothing for this long is given up even if a process with its number exists."""
-
-TOLD_TO_END_S = 3.0
-"""A recorder that is told to end waits so long for the loop, which is told as well when a machine shuts down."""
 
 PART_BYTES = 64 << 20
 """Length at which a session of days goes on in another file: twenty minutes of an arm that rests."""
@@ -173,7 +170,7 @@ def record(
         ):
             while not recorder.finished:
                 recorder.step(running.now_s())
-                if told_s and not recorder.finished and running.now_s() - told_s[0] > TOLD_TO_END_S:
+                if told_s and not recorder.finished and running.now_s() - told_s[0] > SERVANTS_STAY_S:
                     recorder.abandon("the recorder was told to end", running.now_s())
                 if not recorder.finished:
                     running.sleep_until(running.now_s() + DRAIN_S)

@@ -28,6 +28,10 @@ ENDS = _of_this_system("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
 OF_THE_TERMINAL = _of_this_system("SIGINT", "SIGHUP", "SIGQUIT", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGBREAK")
 """What a terminal sends to all of its processes, and what no servant hears."""
 
+SERVANTS_STAY_S = 15.0
+"""Whoever shuts a machine down tells all processes at once. Those that the loop needs for a stop within limits stay for
+so long at most: longer than the slowest arm takes, shorter than a system waits before it kills."""
+
 _TOLD_TOGETHER = (*OF_THE_TERMINAL, signal.SIGTERM)
 """And what whoever shuts a machine down sends to all of them."""
 

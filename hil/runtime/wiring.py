@@ -47,7 +47,7 @@ from hil.runtime.journal import SessionRecord, Wiring
 from hil.runtime.processes import death_of
 from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
-from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner, start_unheard
+from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
 from hil.units import DEG
 from sim.arm import SimulatedArm
@@ -63,8 +63,6 @@ from sim.uart import FRAMINGS
 
 FAKE_READY_S = 20.0
 FAKE_LOOK_S = 0.05
-FAKE_STAYS_S = 3.0
-"""A fake that is told to end by the system stays so long, as the recorder does."""
 VIRTUAL_START_S = 0.1
 """First reading of a virtual clock: the board has started up by then."""
 MIDDLE_US = 1500
@@ -227,7 +225,7 @@ def _until_owner_ends_it(owner: Connection) -> Callable[[], bool]:
     told_s: list[float] = []
     leave_the_terminal_to_the_owner(lambda: told_s.append(time.monotonic()))
     owner_gone = death_of(owner)
-    return lambda: owner_gone() or (bool(told_s) and time.monotonic() - told_s[0] > FAKE_STAYS_S)
+    return lambda: owner_gone() or (bool(told_s) and time.monotonic() - told_s[0] > SERVANTS_STAY_S)
 
 
 def _ssc32_process(rig: Rig, folder: Path, owner: Connection) -> None:
