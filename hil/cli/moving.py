@@ -108,6 +108,7 @@ def park(
     from hil.errors import RefusedError
     from hil.motion.planning import plan_joint_move
     from hil.runtime.host import Host
+    from hil.runtime.preview import preview
     from hil.runtime.wiring import load_rig
     from hil.types import Mode
 
@@ -116,8 +117,13 @@ def park(
     with Host(set_up, url=url, journal=journal_file(set_up, journal), command=command_line()) as host:
         host.connect(voucher(set_up, url, confirmed_by))
         assert host.last is not None
-        motion = plan_joint_move(set_up, host.last.setpoint, set_up.park)
-        report = host.meanwhile(lambda: _preview(set_up, motion), "the preview took too long; nothing was sent")
+        here = host.last.setpoint
+
+        def planned() -> tuple[Motion, PreviewReport]:
+            motion = plan_joint_move(set_up, here, set_up.park)
+            return motion, preview(set_up, motion)
+
+        motion, report = host.meanwhile(planned, "the preview took too long; nothing was sent")
         if report.certificate is None:
             raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
         mode = host.run(motion, report.certificate)
