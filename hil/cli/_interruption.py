@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Interruption:
         self._raised_s = -TWICE_S
         self._otherwise = sys.unraisablehook
         self.number: int | None = None
+        # First come, last called. Python then gives back what it has handled: a signal would change the exit code.
+        atexit.register(self._ignore)
 
     # -- the life of a command ---------------------------------------------------------------------------
 
@@ -63,15 +66,19 @@ class Interruption:
         self._handle(self.interrupt)
         sys.unraisablehook = self._swallowed
 
-    def when_nothing_is_left(self) -> None:
-        """All is done and said, and the interpreter takes itself apart: leave on the spot, without a word."""
+    def when_nothing_is_left(self, code: int) -> None:
+        """All is done and said, and the interpreter takes itself apart: a signal makes that quicker, no more."""
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except (OSError, ValueError):
                 continue  # its reader is gone, or it is closed
-        self._handle(self._leave)
+        self._handle(lambda number, frame: os._exit(code))
         sys.unraisablehook = self._otherwise
+
+    def _ignore(self) -> None:
+        for number in self._numbers:
+            signal.signal(number, signal.SIG_IGN)
 
     def _handle(self, handler: Callable[[int, FrameType | None], None]) -> None:
         for number in self._numbers:
@@ -85,6 +92,9 @@ class Interruption:
         Raises:
             KeyboardInterrupt: with the reason in words.
         """
+        if _is_within(frame, Interruption._swallowed.__code__):
+            self._again(number)
+            return
         now_s = time.monotonic()
         if now_s - self._raised_s < TWICE_S:
             return
@@ -98,10 +108,16 @@ class Interruption:
             self._otherwise(what)
             return
         self._raised_s = -TWICE_S
-        # A moment later, from outside: raised here it would be dropped again.
-        again = threading.Timer(_AGAIN_S, signal.raise_signal, [number])
-        again.daemon = True
-        again.start()
+        self._again(number)
+
+    def _again(self, number: int) -> None:
+        """Send it once more a moment later, from outside: raised here it would be dropped again."""
+
+        def later() -> None:
+            time.sleep(_AGAIN_S)
+            signal.raise_signal(number)
+
+        _thread.start_new_thread(later, ())
 
     def _leave_with_words(self, number: int, frame: FrameType | None) -> NoReturn:
         self.number = number
@@ -109,9 +125,6 @@ class Interruption:
             os.write(2, f"{self.words}\n".encode())
         finally:
             os._exit(self.code)
-
-    def _leave(self, number: int, frame: FrameType | None) -> NoReturn:
-        os._exit(128 + number)
 
     # -- afterwards --------------------------------------------------------------------------------------
 
@@ -124,3 +137,11 @@ class Interruption:
     def words(self) -> str:
         """What happened, for a person."""
         return _WORDS["SIGINT" if self.number is None else signal.Signals(self.number).name][0]
+
+
+def _is_within(frame: FrameType | None, code: CodeType) -> bool:
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False

@@ -14,23 +14,29 @@ from hil.cli._interruption import INTERRUPTED, Interruption
 def main() -> NoReturn:
     """Run one command and turn every expected failure into one explaining line and an exit code."""
     interruption = Interruption()
-    code: int | str | None
     try:
-        interruption.before_anything_is_started()
-        try:
-            code = _run(interruption)
-        finally:
-            interruption.when_nothing_is_left()
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-        interruption.when_nothing_is_left()
-    if code == INTERRUPTED:  # typer ends so, without a word
-        print(interruption.words, file=sys.stderr)
+        code = _to_its_end(interruption)
+        interruption.when_nothing_is_left(code)
+    except KeyboardInterrupt:  # it came just when all was done
         code = interruption.code
+        interruption.when_nothing_is_left(code)
     sys.exit(code)
 
 
-def _run(interruption: Interruption) -> int | str | None:
+def _to_its_end(interruption: Interruption) -> int:
+    """Run the command, and say so if it was interrupted; its exit code."""
+    try:
+        interruption.before_anything_is_started()
+        code = _run(interruption)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    if code != INTERRUPTED:  # typer ends so, without a word
+        return code
+    print(interruption.words, file=sys.stderr)
+    return interruption.code
+
+
+def _run(interruption: Interruption) -> int:
     """Run it; its exit code."""
     from hil.cli import app
     from hil.cli._closed_terminal import write_without_a_terminal
@@ -45,7 +51,9 @@ def _run(interruption: Interruption) -> int | str | None:
         complain(str(error))
         return 1
     except SystemExit as end:
-        return end.code
+        if isinstance(end.code, str):
+            complain(end.code)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BrokenPipeError:
         # The reader of our output went away (`hil robots | head`); nothing is left to say.
         sys.stderr.close()

@@ -18,7 +18,7 @@ from hil.model.files import state_dir, user_dir
 
 LOOK_FOR_SIGNALS_MS = 200
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
-"""What closes the window, as its own button does; nothing may be raised in Qt's middle."""
+"""What closes the window, as its own button does."""
 
 
 def make_application() -> QApplication:
@@ -46,6 +46,7 @@ def settings() -> QSettings:
 
 def run(link: Link, *, opengl: bool) -> int:
     """Show the window until it is closed."""
+    told = _told_to_close()
     app = make_application()
     session, troubles = Session(link), Troubles(state_dir() / "dashboard.log")
     troubles.failed.connect(session.fail, Qt.ConnectionType.QueuedConnection)
@@ -57,10 +58,16 @@ def run(link: Link, *, opengl: bool) -> int:
             window.tour.begin()
         link.begin()
         # Python sees signals only while it runs.
-        for name in ENDING:
-            if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
-                signal.signal(getattr(signal, name), lambda *_: window.close())
         awake = QTimer()
-        awake.timeout.connect(lambda: None)
+        awake.timeout.connect(lambda: told and window.close())
         awake.start(LOOK_FOR_SIGNALS_MS)
         return app.exec()
+
+
+def _told_to_close() -> list[int]:
+    """Signals that have come: nothing may be raised in the middle of Qt. What is ignored, as by `nohup`, stays so."""
+    told: list[int] = []
+    for name in ENDING:
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
+            signal.signal(getattr(signal, name), lambda number, frame: told.append(number))
+    return told
