@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import random
@@ -228,6 +229,11 @@ def _until_owner_ends_it(owner: Connection) -> Callable[[], bool]:
     return lambda: owner_gone() or (bool(told_s) and time.monotonic() - told_s[0] > SERVANTS_STAY_S)
 
 
+def _tell(owner: Connection, word: str | HilError) -> None:
+    with contextlib.suppress(OSError):  # it has changed its mind meanwhile
+        owner.send(word)
+
+
 def _ssc32_process(rig: Rig, folder: Path, owner: Connection) -> None:
     """Serve a fake board that stands in the park pose, until its owner ends it or is gone."""
     owned = _until_owner_ends_it(owner)
@@ -243,9 +249,9 @@ def _ssc32_process(rig: Rig, folder: Path, owner: Connection) -> None:
     go_before_others()
     leave_the_loops_core()
     try:
-        run_fake_ssc32(options, owner.send, owned)
+        run_fake_ssc32(options, partial(_tell, owner), owned)
     except HilError as error:
-        owner.send(error)
+        _tell(owner, error)
 
 
 def _ssc32_crooked(settings: ssc32.Ssc32Settings, rng: random.Random) -> ssc32.Ssc32Settings:
@@ -312,9 +318,9 @@ def _cr1_process(rig: Rig, folder: Path, owner: Connection) -> None:
     go_before_others()
     leave_the_loops_core()
     try:
-        run_fake_cr1(options, owner.send, owned=owned)
+        run_fake_cr1(options, partial(_tell, owner), owned=owned)
     except HilError as error:
-        owner.send(error)
+        _tell(owner, error)
 
 
 KINDS: Mapping[str, Kind] = {

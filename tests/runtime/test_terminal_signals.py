@@ -181,12 +181,16 @@ def test_a_fake_of_ones_own_ends_when_it_is_let_go_of(rig: str, tmp_path: Path) 
 
 
 @pytest.mark.processes
-def test_the_start_of_a_fake_that_is_broken_off_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rig", ["lynx6", "rv2aj"])
+def test_the_start_of_a_fake_that_is_broken_off_leaves_nothing_behind_and_says_nothing(
+    rig: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     before = multiprocessing.active_children()
 
     def interrupt() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        wiring.start_fake(wiring.load_rig("lynx6", calibrated=False), tmp_path, interrupt)
+        wiring.start_fake(wiring.load_rig(rig, calibrated=False), tmp_path, interrupt)
     assert multiprocessing.active_children() == before
+    assert capfd.readouterr().err == ""
