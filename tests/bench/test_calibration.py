@@ -221,6 +221,31 @@ def test_ctrl_c_in_the_middle_of_a_move_freezes_it_and_the_next_run_goes_on(
     assert_small_moves(table)
 
 
+@pytest.mark.parametrize(("still_s", "goes_on"), [(0.9, True), (1.1, False)])
+def test_a_move_in_whose_middle_it_stood_still_does_not_go_on_by_itself(
+    still_s: float, goes_on: bool, lynx6: Rig, crooked: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(lynx6, crooked)
+    channel = table.channels[0]
+    table.line.drive(channel, 1500)
+    step = table.line._link.step
+    steps = itertools.count()
+
+    def suspended(channel: int, pulse_us: int, now_s: float) -> float:
+        arrives_s = step(channel, pulse_us, now_s)
+        if next(steps) == 2:
+            table.clock.sleep_until(arrives_s + still_s)
+        return arrives_s
+
+    monkeypatch.setattr(table.line._link, "step", suspended)
+    if goes_on:
+        table.line.move(channel, 1600)
+    else:
+        with pytest.raises(InterlockError, match=r"was suspended for 1\.1 s in the middle of a move"):
+            table.line.move(channel, 1600)
+    assert next(steps) == (5 if goes_on else 3)
+
+
 def test_a_draft_is_read_back_for_the_same_arm_only(home: Path, plan: Plan) -> None:
     progress = Progress(
         held={1: 1512}, channels={"base": 3}, directions={"base": "rising"}, points={"base": ((1.5, 3),)}
