@@ -168,7 +168,9 @@ class Echo:
         self._doubt = None
 
     def take(self, reading: Reading, now_s: float) -> bool:
-        """Judge a complete report before it is sure; False if it is in doubt and has to be asked for again at once.
+        """Judge a complete report before it is sure; False if it does not fit what was sent.
+
+        The newest is then in doubt, and has to be asked for again at once.
 
         Raises:
             ControllerError: the board has restarted, stood still, or did not take commands as they were sent.
@@ -190,7 +192,7 @@ class Echo:
         if off and (canary_off if self._has_canary else len(off) == judged > 1):
             raise self._restarted(reading, off, canary_off)
         if not reading.newest:
-            return True
+            return not (odd or off or canary_off)
         if not (odd or off or canary_off):
             self._doubt, self.delayed_s = None, 0.0
             return True

@@ -32,7 +32,7 @@ class Reading(NamedTuple):
 
     Attributes:
         sure: the look after it has found nothing behind it.
-        newest: it answers the question that was asked last; else one before that, and only that it was given counts.
+        newest: it answers the question that was asked last; else one before that, as far as can be told.
         clean: it came as asked; else among bytes of which some were lost or are noise.
     """
 
@@ -274,8 +274,7 @@ class Line:
         if data:
             sync.hear(data, now_s, self._before_s)
             if sync.total == sync.waiting and (pulses_us := self._plausible(bytes(sync.heard))) is not None:
-                # The answer that was overdue, in its place before the others: as good as it would have been then.
-                self.overdue_s = None
+                # The answer that was overdue, in its place before the others; or a newer one, without its ``VER``.
                 return Reading(pulses_us, self._asked_s, sure=False, newest=False, clean=False)
             raw = sync.answer(version, self._width)
             sync.found = None if raw is None else self._plausible(raw)

@@ -435,8 +435,12 @@ class Ssc32Driver:
                 if line.overdue_s is not None:
                     self._echo.unanswered()
             elif not reading.sure:
-                if not self._echo.take(reading, now_s):
+                fits = self._echo.take(reading, now_s)
+                if reading.newest and not fits:
                     line.ask_again(now_s)
+                elif fits:
+                    # Also an older answer shows that the board is there and as it was left.
+                    line.overdue_s = None
             elif self._echo.doubtful_s is None:
                 self._believe(reading)
                 if self._echo.learns and (words := self._echo.learn(reading)):

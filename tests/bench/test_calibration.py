@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -29,7 +30,7 @@ from hil.bench.calibration import (
     residuals,
 )
 from hil.bench.drafts import Draft, read_draft, write_calibration, write_draft
-from hil.errors import ConfigError, ControllerError, InterlockError
+from hil.errors import ConfigError, ControllerError, InterlockError, LinkTimeout
 from hil.model._calibration_file import AxisCalibration
 from hil.model.files import bundled_dir
 from hil.model.rig import AdapterIdentity, Rig
@@ -380,6 +381,21 @@ def test_another_program_that_moves_the_arm_meanwhile_is_noticed(plan: Plan, lyn
 
     with pytest.raises(ControllerError, match=r"channel 1 .* the board makes 1900 us.*another program"):
         go_through(calibrate(plan, Progress()), table, Operator(table, meddle))
+
+
+def test_a_board_that_falls_silent_between_two_steps_gets_no_further_one(plan: Plan, lynx6: Rig, crooked: Rig) -> None:
+    table = Table(lynx6, crooked)
+    receive, timed = table.board.receive, itertools.count(1)
+
+    def hang_after_three(data: bytes, start_s: float, byte_s: float, *framing: Any) -> None:
+        receive(data, start_s, byte_s, *framing)
+        if b"T" in data and next(timed) == 3:
+            table.board.hang(start_s + len(data) * byte_s)
+
+    table.board.receive = hang_after_three  # type: ignore[method-assign]
+    with pytest.raises(LinkTimeout, match="does not answer any more; nothing more was sent"):
+        go_through(calibrate(plan, Progress()), table, Operator(table))
+    assert next(timed) == 4
 
 
 # -- one joint -------------------------------------------------------------------------------------------

@@ -153,7 +153,9 @@ def test_without_a_canary_all_channels_off_are_a_restart_and_one_is_damage() -> 
 
 def test_an_older_answer_can_show_a_restart_and_nothing_else() -> None:
     judge = echo()
-    assert judge.take(reading(1500, 1900, 1500, newest=False), 10.01)
+    assert not judge.take(reading(1500, 1900, 1500, newest=False), 10.01)
+    assert judge.doubtful_s is None
+    assert judge.take(reading(1500, 1500, 1500, newest=False), 10.01)
     with pytest.raises(ControllerError, match="restarted"):
         judge.take(reading(0, 0, 0, canary=0, newest=False), 10.01)
 
