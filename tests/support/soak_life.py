@@ -707,9 +707,7 @@ class _Session:
             tally.peak(f"notice of {kind}, s", notice_s)
 
     def _judge_journal(self) -> None:
-        judge_journal(
-            self._journal, len(self._wire_bytes), complete=not self._recorder_dead, at_least=self._drained
-        )
+        judge_journal(self._journal, len(self._wire_bytes), complete=not self._recorder_dead, at_least=self._drained)
         verdict = verify(self._journal)
         expected = Completeness.UNFINISHED if self._recorder_dead else Completeness.COMPLETE
         if verdict.completeness is not expected or verdict.lost or verdict.ticks < self._drained:

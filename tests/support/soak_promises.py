@@ -89,7 +89,8 @@ class StopJudge:
         gap_s = record.t_s - self._last_s
         noticed = gap_s <= GAP_S or before is not Mode.STREAMING or after is not Mode.STREAMING
         _hold(noticed, f"no tick for {gap_s:.3f} s, and it goes on streaming")
-        if self._freezes is not None and before in WRITING and after in _LATCHED and not record.failures:
+        moved = before in (Mode.STREAMING, Mode.STOPPING)  # a first move is over when its line has left
+        if self._freezes is not None and moved and after in _LATCHED and not record.failures:
             _hold(self._freezes(record.written), f"{after.value}, and nothing told the controller: {record.written!r}")
         self._mode, self._last_s = after, record.t_s
 
@@ -184,7 +185,8 @@ class ConfirmJudge:
         before, self._mode = self._mode, record.mode
         for request in record.requests:
             # Anywhere else it is refused.
-            if isinstance(request, Confirm) and before is Mode.UNKNOWN_POSE:
+            whole = isinstance(request, Confirm) and len(request.positions) == len(self._rig.axes)
+            if isinstance(request, Confirm) and whole and before is Mode.UNKNOWN_POSE:
                 self._said = request
         if not isinstance(record.wanted, EnergiseCommand) or record.sent is None:
             return
