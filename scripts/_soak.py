@@ -19,7 +19,6 @@ from planted_faults import LIVES, PLANTED, Planted, found
 from soak_excuses import Excuse
 from soak_life import WORLDS, Tally, live, lives, together
 
-
 NOT_JUDGED = 0.1
 """The share of lives in which nothing moved: more of them, and the run says too little to pass."""
 
@@ -51,7 +50,8 @@ def main() -> int:
     broken = [tally for tally in tallies if tally.violation]
     idle = sum(not tally.judged for tally in tallies)
     print(
-        f"{len(tallies)} lives: {len(tallies) - idle - len(broken)} kept all, {len(broken)} broke one, {idle} not judged"
+        f"{len(tallies)} lives: {len(tallies) - idle - len(broken)} kept all, {len(broken)} broke a guarantee, "
+        f"{idle} not judged"
     )
     if idle > NOT_JUDGED * len(tallies):
         print(f"nothing moved in {idle} of {len(tallies)} lives: longer ones, please (--each)", file=sys.stderr)
