@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ from typing import Any
 from unittest import mock
 
 import msgspec
+import serial
 from soak_life import live
 
-from drivers import _ssc32_line, rv2aj
+from drivers import _ports, _ssc32_line, rv2aj
 from drivers.rv2aj import Rv2ajDriver
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
+from hil.clock import RealClock
 from hil.errors import ControllerError, HilError, LinkClosed
 from hil.runtime import bridge as bridge_module
 from hil.runtime import journal as journal_module
@@ -102,11 +105,11 @@ def _nothing(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _watch_without(**blind: Callable[..., Any]) -> Plant:
     """The loop's watch over owner and recorder does not see some of it."""
-    places = ("owner_dead", "recorder_dead", "owner_age_s", "recorder_age_s")
+    places = ("owner_dead", "recorder_dead", "owner_silent", "recorder_silent")
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def init(self: Watch, *seen: Callable[..., Any]) -> None:
-            original(self, *(blind.get(place, sees) for place, sees in zip(places, seen, strict=True)))
+            original(self, *(blind.get(place, sees) for place, sees in zip(places, seen, strict=False)), *seen[4:])
 
         return init
 
@@ -188,10 +191,10 @@ def _always_well(driver: type[Any], *errors: type[Exception]) -> Plant:
 
 # -- deaths, silences ------------------------------------------------------------------------------------
 
-_OWNER_IGNORED = _watch_without(owner_dead=lambda: False)
-_RECORDER_IGNORED = _watch_without(recorder_dead=lambda: False)
-_OWNER_SILENT = _watch_without(owner_age_s=lambda now_s: 0.0)
-_RECORDER_SILENT = _watch_without(recorder_age_s=lambda now_s: 0.0)
+OWNER_IGNORED = _watch_without(owner_dead=lambda: False)
+RECORDER_IGNORED = _watch_without(recorder_dead=lambda: False)
+OWNER_SILENT = _watch_without(owner_silent=lambda *now_s: 0.0)
+RECORDER_SILENT = _watch_without(recorder_silent=lambda *now_s: 0.0)
 
 
 # -- numbers on the wire ---------------------------------------------------------------------------------
@@ -211,7 +214,7 @@ class _LooksTwiceAsFar:
         return getattr(self._rig, name)
 
 
-def _doubled_look_ahead() -> AbstractContextManager[object]:
+def doubled_look_ahead() -> AbstractContextManager[object]:
     """Only where samples are sent: a certificate for another look-ahead is void."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -228,7 +231,7 @@ def _doubled_look_ahead() -> AbstractContextManager[object]:
     return _over(Bridge, "_write_sample", make)
 
 
-def _beyond_pulse_limit() -> AbstractContextManager[object]:
+def beyond_pulse_limit() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def pulse_us(self: Ssc32Settings, axis: int, position: float) -> int:
             width_us = int(original(self, axis, position))
@@ -316,7 +319,7 @@ def _long_gap_unseen() -> AbstractContextManager[object]:
     return _over(Bridge, "_stop", make)
 
 
-def _sent_again_while_holding() -> AbstractContextManager[object]:
+def sent_again_while_holding() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def write(self: Bridge, tick: Any) -> None:
             original(self, tick)
@@ -415,7 +418,7 @@ def _tick_left_out(bridge: Bridge, now_s: float) -> None:
 # -- journals --------------------------------------------------------------------------------------------
 
 
-def _record_lost() -> AbstractContextManager[object]:
+def record_lost() -> AbstractContextManager[object]:
     """The writer drops one, and whoever checks the journal believes it."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -431,7 +434,7 @@ def _record_lost() -> AbstractContextManager[object]:
     return _all(_over(JournalWriter, "tick", make), blind)
 
 
-def _never_ended() -> AbstractContextManager[object]:
+def never_ended() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def end(self: Recorder, *arguments: Any) -> None:
             self._journal.close()
@@ -454,17 +457,53 @@ def _written_otherwise() -> AbstractContextManager[object]:
     return _over(JournalWriter, "tick", make)
 
 
+# -- for whole processes ---------------------------------------------------------------------------------
+
+
+def wall_clock() -> AbstractContextManager[object]:
+    """The loop lives by the clock on the wall."""
+    return mock.patch.object(RealClock, "now_s", lambda self: time.time())
+
+
+def port_for_all() -> AbstractContextManager[object]:
+    """A line is opened without asking whether somebody has it."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def serial_for_url(*arguments: Any, **named: Any) -> Any:
+            line = original(*arguments, **named)
+            type(line).exclusive = property(lambda self: None, lambda self, wanted: None)
+            return line
+
+        return serial_for_url
+
+    return _all(_over(serial, "serial_for_url", make), mock.patch.object(_ports.fcntl, "ioctl", lambda *a: 0))
+
+
+def _no_stop() -> AbstractContextManager[object]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda self, now_s, reason: None if self.mode is Mode.STREAMING else original(self, now_s, reason)
+
+    return _over(Bridge, "_stop", make)
+
+
+RAMP_CUT = _ramp(_no_ramp)
+NO_STOP = _no_stop
+CONFIRMS_ITSELF = _before_tick(_confirms_itself)
+RESTART_KEPT_QUIET = _swallowing(Ssc32Driver, ControllerError)
+ALWAYS_WELL = _always_well(Ssc32Driver)
+
+
 PLANTED: tuple[Planted, ...] = (
     *(
         Planted(promise, fault, "DeathJudge", words, plant, rig)
         for rig in ("lynx6", "rv2aj")
         for promise, fault, words, plant in (
-            ("a dead owner ends stream and session", "an owner's death ignored", "the owner is dead", _OWNER_IGNORED),
+            ("a dead owner ends stream and session", "an owner's death ignored", "the owner is dead", OWNER_IGNORED),
             (
                 "a dead recorder ends the stream",
                 "a recorder's death ignored",
                 "the recorder is dead",
-                _RECORDER_IGNORED,
+                RECORDER_IGNORED,
             ),
         )
     ),
@@ -473,7 +512,7 @@ PLANTED: tuple[Planted, ...] = (
         "an owner's silence ignored",
         "NoticeJudge",
         "owner silent: still streaming",
-        _OWNER_SILENT,
+        OWNER_SILENT,
         seed=4,
     ),
     Planted(
@@ -481,7 +520,7 @@ PLANTED: tuple[Planted, ...] = (
         "a recorder's silence ignored",
         "NoticeJudge",
         "recorder silent: still streaming",
-        _RECORDER_SILENT,
+        RECORDER_SILENT,
         seed=2,
     ),
     Planted(
@@ -489,14 +528,14 @@ PLANTED: tuple[Planted, ...] = (
         "the look-ahead doubled",
         "WireJudge",
         "another time than the look-ahead",
-        _doubled_look_ahead,
+        doubled_look_ahead,
     ),
     Planted(
         "a stop ends within its time",
         "the look-ahead doubled",
         "ArmJudge",
         "still stopping",
-        _doubled_look_ahead,
+        doubled_look_ahead,
         "rv2aj",
     ),
     Planted(
@@ -504,7 +543,7 @@ PLANTED: tuple[Planted, ...] = (
         "a limit in the driver's encoding moved by 1 us",
         "WireJudge",
         "outside its pulse limits",
-        _beyond_pulse_limit,
+        beyond_pulse_limit,
     ),
     Planted(
         "no target beyond its limit",
@@ -669,7 +708,7 @@ PLANTED: tuple[Planted, ...] = (
             "a target sent again while it holds",
             judge,
             "left in mode holding",
-            _sent_again_while_holding,
+            sent_again_while_holding,
             rig,
         )
         for rig, judge in (("lynx6", "WireJudge"), ("rv2aj", "Cr1Judge"))
@@ -704,14 +743,14 @@ PLANTED: tuple[Planted, ...] = (
         "a journal that lost one and says complete",
         "judge_journal",
         "the journal holds no tick 97",
-        _record_lost,
+        record_lost,
     ),
     Planted(
         "a session that ended has a journal that ends",
         "a journal never closed",
         "judge_journal",
         "does not end, and should",
-        _never_ended,
+        never_ended,
     ),
     Planted(
         "a replay gives the same bytes",

@@ -202,6 +202,12 @@ _TICK = re.compile(rb'"data":\{"type":"tick","tick":(\d+),')
 _END = re.compile(rb'"data":\{"type":"end",')
 
 
+def ticks_in(path: Path) -> tuple[list[int], bool]:
+    """The numbers of the ticks in the bytes of a journal's file, and whether it ends; with nothing that wrote it."""
+    data = path.read_bytes()
+    return [int(number) for number in _TICK.findall(data)], _END.search(data) is not None
+
+
 def judge_journal(path: Path, published: int, *, complete: bool, at_least: int) -> None:
     """Count a journal's ticks in the bytes of its file, with nothing that wrote or reads it.
 
@@ -211,12 +217,10 @@ def judge_journal(path: Path, published: int, *, complete: bool, at_least: int) 
         complete: it has to hold all of them, and say that it ends.
         at_least: so many it has to hold in any case.
     """
-    data = path.read_bytes()
-    ticks = [int(number) for number in _TICK.findall(data)]
+    ticks, ends = ticks_in(path)
     missing = next((n for n, tick in enumerate(ticks) if n != tick), None)
     _hold(missing is None, f"the journal holds no tick {missing}, and goes on")
     _hold(len(ticks) >= at_least, f"the journal holds {len(ticks)} ticks; its recorder had seen {at_least}")
-    ends = _END.search(data) is not None
     _hold(ends == complete, f"the journal {'ends' if ends else 'does not end'}, and should{'' if complete else ' not'}")
     _hold(not complete or len(ticks) == published, f"{len(ticks)} of {published} ticks in a journal that ends")
 
