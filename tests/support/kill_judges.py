@@ -193,7 +193,7 @@ def judge_exit(outcome: Round, program: Program, allowed: Sequence[int], words: 
     # A blow between the word "streaming" and the first sample is refused as a start, in other words.
     told = words in said or "refused: " in said
     outcome.hold(told, f"{words!r} was not said, but {said[-400:]!r}")
-    outcome.hold(code < 0 or said.strip() != "", "nothing was said on standard error")
+    outcome.hold(code <= 0 or said.strip() != "", "nothing was said on standard error")
     outcome.hold(TRACEBACK not in said, f"a traceback was printed: {said[-600:]}")
 
 

@@ -1,4 +1,4 @@
-"""Every kind of blow, what is promised for it, and how it is played: one list for the tests and for scripts/kill-test."""
+"""Every kind of blow, what is promised for it, and how it is played: one list for tests and scripts/kill-test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -189,22 +190,28 @@ def _terminal_closed(bench: Bench, rng: random.Random, outcome: Round, plant: st
         os.close(slave)
         printed = stage.folder / "terminal.txt"
         printed.touch()
-        reader = threading.Thread(target=_copy, args=(master, printed), daemon=True)
+        looked = threading.Event()
+        reader = threading.Thread(target=_copy, args=(master, printed, looked), daemon=True)
         reader.start()
-        _stream(stage, rng, printed)
-        at_s = time.monotonic()
-        os.close(master)
+        try:
+            _stream(stage, rng, printed)
+        finally:
+            # As long as somebody waits for its output, a terminal is not closed.
+            looked.set()
+            reader.join(1.0)
+            at_s = time.monotonic()
+            os.close(master)
         code = stage.owner.ends()
         outcome.hold(code in (1, 130), f"exit code {code}, expected 1 or 130")
         outcome.hold(TRACEBACK not in printed.read_text(errors="replace"), "a traceback was printed")
         _judge_polite(outcome, stage, at_s)
-        reader.join(1.0)
 
 
-def _copy(end: int, to: Path) -> None:
+def _copy(end: int, to: Path, over: threading.Event) -> None:
     with contextlib.suppress(OSError), to.open("ab", buffering=0) as file:
-        while data := os.read(end, 4096):
-            file.write(data)
+        while not over.is_set():
+            if select.select([end], [], [], 0.02)[0]:
+                file.write(os.read(end, 4096))
 
 
 # -- SIGSTOP and SIGCONT -----------------------------------------------------------------------------------
@@ -359,7 +366,8 @@ def _line(
         if stage.owner.code is None:
             os.kill(blow.pids["owner"], signal.SIGINT)
         ended_s = time.monotonic()
-        judge_exit(outcome, stage.owner, (0, 1, 130))
+        # Asked to end while it ends by itself, it may be the signal that ends it.
+        judge_exit(outcome, stage.owner, (0, 1, 130, -signal.SIGINT))
         trace = stage.rest()
         judge_bytes(outcome, stage, stage.cable.record())
         spare_s = 1.0 if stage.arm.kind == "ssc32" else 3.0

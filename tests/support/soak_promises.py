@@ -199,11 +199,12 @@ class ConfirmJudge:
 
 
 _TICK = re.compile(rb'"data":\{"type":"tick","tick":(\d+),')
-_END = re.compile(rb'"data":\{"type":"end",')
+_END = re.compile(rb'"data":\{"type":"end","t_s":[^,]+,"kind":"closed"')
 
 
 def ticks_in(path: Path) -> tuple[list[int], bool]:
-    """The numbers of the ticks in the bytes of a journal's file, and whether it ends; with nothing that wrote it."""
+    """The numbers of the ticks in the bytes of a journal's file, and whether it says that all of them are there; with nothing that
+    wrote it."""
     data = path.read_bytes()
     return [int(number) for number in _TICK.findall(data)], _END.search(data) is not None
 
