@@ -64,7 +64,7 @@ def _judge_the_judges(jobs: int) -> int:
         said = list(pool.map(_said, range(len(PLANTED))))
     rows = [[p.promise, p.title, p.judge, words] for p, words in zip(PLANTED, said, strict=True)]
     print_table("judges", ["promise", "planted fault", "judge", "found"], rows)
-    missed = [p for p, words in zip(PLANTED, said, strict=True) if words[:4] != "seed"]
+    missed = [p for p, words in zip(PLANTED, said, strict=True) if not words or words.startswith("NOT FOUND")]
     print(f"{len(PLANTED) - len(missed)} of {len(PLANTED)} planted faults found")
     return 1 if missed else 0
 

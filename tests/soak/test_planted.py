@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
-from planted_faults import PLANTED, Planted, found
+from planted_faults import PLANTED, Planted, another_arm, found
 from soak_excuses import Excuse, Excused, markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults-and-kills.md"
@@ -15,6 +16,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "faults-and-kills.md"
 def test_a_planted_fault_is_found_by_the_judge_of_the_promise_that_it_breaks(planted: Planted) -> None:
     """Without the fault the same lives pass: test_soak.py has them."""
     assert found(planted), f"{planted.title}: nobody found it, not in any of its lives"
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("hil.runtime.adapters") is None, reason="nobody looks at an adapter at a reopen yet"
+)
+def test_another_arm_that_came_under_the_port_s_name_gets_no_byte() -> None:
+    assert another_arm() == ""
 
 
 def test_what_is_excused_stands_in_the_page_with_its_reason() -> None:

@@ -7,6 +7,8 @@ They are put over the product from outside and taken away again; the product kno
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ from unittest import mock
 
 import msgspec
 import serial
+from foreign_arm import bytes_to_another_arm
 from soak_life import live
 
 from drivers import _ports, _ssc32_line, rv2aj
@@ -52,6 +55,7 @@ class Planted:
         plant: puts it there, and takes it away.
         rig: whose life it spoils.
         seed: of a life in which it was found before; others are tried after it.
+        play: something else than lives to find it in; says what was found, or nothing.
     """
 
     promise: str
@@ -61,6 +65,7 @@ class Planted:
     plant: Plant
     rig: str = "lynx6"
     seed: int = 1
+    play: Callable[[], str] | None = None
 
     @property
     def title(self) -> str:
@@ -74,6 +79,9 @@ def found(planted: Planted) -> str:
     Raises:
         AssertionError: another judge spoke first, who was not meant.
     """
+    if planted.play is not None:
+        with planted.plant():
+            return planted.play()
     for seed in dict.fromkeys((planted.seed, *range(1, LIVES))):
         with planted.plant():
             said = live(seed, TICKS[planted.rig], planted.rig).violation
@@ -486,6 +494,20 @@ def _no_stop() -> AbstractContextManager[object]:
     return _over(Bridge, "_stop", make)
 
 
+def _adapter_not_looked_at() -> AbstractContextManager[object]:
+    """A port is opened again without a look at who is there now."""
+    if importlib.util.find_spec("hil.runtime.adapters") is None:
+        return contextlib.nullcontext()
+    adapters = importlib.import_module("hil.runtime.adapters")
+    return mock.patch.object(adapters, "looked_at", lambda open_line, look: open_line)
+
+
+def another_arm() -> str:
+    """What another arm got that came under the name of ours; empty if it was nothing."""
+    count = bytes_to_another_arm()
+    return f"another arm got {count} bytes" if count else ""
+
+
 RAMP_CUT = _ramp(_no_ramp)
 NO_STOP = _no_stop
 CONFIRMS_ITSELF = _before_tick(_confirms_itself)
@@ -758,5 +780,14 @@ PLANTED: tuple[Planted, ...] = (
         "replay",
         "does not replay",
         _written_otherwise,
+    ),
+    Planted(
+        "no byte to another arm that came under the port's name",
+        "an adapter not checked at a reopen",
+        "another_arm",
+        "another arm got",
+        _adapter_not_looked_at,
+        "rv2aj",
+        play=another_arm,
     ),
 )

@@ -203,8 +203,7 @@ _END = re.compile(rb'"data":\{"type":"end","t_s":[^,]+,"kind":"closed"')
 
 
 def ticks_in(path: Path) -> tuple[list[int], bool]:
-    """The numbers of the ticks in the bytes of a journal's file, and whether it says that all of them are there; with nothing that
-    wrote it."""
+    """A journal, read with nothing that wrote it: numbers of its ticks, and whether it says that these are all."""
     data = path.read_bytes()
     return [int(number) for number in _TICK.findall(data)], _END.search(data) is not None
 
