@@ -246,6 +246,14 @@ def judge_wrong_pulses(outcome: Round, stage: Scene, trace: Trace, since_s: floa
             return
 
 
+def judge_asked_for(outcome: Round, stage: Scene, trace: Trace) -> None:
+    """On a cable that does no harm no pulse is anywhere but where it was sent."""
+    if trace.pulses_us:
+        corridor = _Corridor(stage.cable.record(), stage, 0.06 + stage.slack_s(0.0))
+        wrong = [f.time_s for f in trace.frames if corridor.wrong(f.time_s, f.pulses_us)]
+        outcome.hold(not wrong, f"{len(wrong)} refreshes with a pulse that nobody has asked for, from {wrong[:1]}")
+
+
 class _Corridor:
     """Between which widths each axis has to be, by what was sent in the last moments."""
 

@@ -23,6 +23,7 @@ from kill_judges import (
     SIGNAL_S,
     TRACEBACK,
     Round,
+    judge_asked_for,
     judge_astray,
     judge_bytes,
     judge_end_noticed,
@@ -91,6 +92,9 @@ def play(kind: Kind, bench: Bench, seed: int, plant: str | None = None) -> Round
         outcome.skipped = str(error)
     except AssertionError as error:
         outcome.hold(False, str(error))
+    except Exception as error:
+        # What a process left may be anything; one round that chokes on it must not end all others.
+        outcome.hold(False, f"the round itself failed: {error!r}")
     return outcome
 
 
@@ -100,6 +104,7 @@ def _stream(stage: Scene, rng: random.Random, printed: Path | None = None) -> Bl
 
 def _judge_always(outcome: Round, stage: Scene, trace: Trace, blow_s: float) -> None:
     judge_bytes(outcome, stage, stage.cable.record())
+    judge_asked_for(outcome, stage, trace)
     judge_steps(outcome, stage, trace, blow_s)
 
 
@@ -112,11 +117,12 @@ def _kill(target: str, bench: Bench, rng: random.Random, outcome: Round, plant: 
     with scene(bench, plant=plant) as stage:
         blow = _stream(stage, rng)
         at_s = time.monotonic()
-        victims = ("owner", "loop", "recorder") if target == "group" else (target,)
-        for name in victims:
-            os.kill(blow.pids[name], signal.SIGKILL)
-        killed = -signal.SIGKILL
-        judge_exit(outcome, stage.owner, (killed if "owner" in victims else 1,), _SAYS.get(target, ""))
+        if target == "group":
+            os.killpg(blow.pids["owner"], signal.SIGKILL)
+        else:
+            os.kill(blow.pids[target], signal.SIGKILL)
+        code = -signal.SIGKILL if target in ("owner", "group") else 1
+        judge_exit(outcome, stage.owner, (code,), _SAYS.get(target, ""))
         trace = stage.rest()
         judge_end_of_stream(outcome, stage, trace, at_s)
         judge_quiet(outcome, stage, stage.cable.record(), at_s, stage.facts.period_s)
