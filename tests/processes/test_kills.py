@@ -37,7 +37,7 @@ FOUND = ("look_ahead_doubled", "record_lost")
 
 
 def test_every_promise_of_the_short_form_is_kept_and_what_is_planted_is_found() -> None:
-    """All in one go, some rounds at a time. A failure names kind and seed; `scripts/kill-test --only KIND` plays more."""
+    """Some rounds at a time. A failure names kind and seed; `scripts/kill-test --only KIND` plays more."""
     seed = random.SystemRandom().randrange(1 << 32)
     sys.stdout.write(f"seed {seed}\n")
     rng = random.Random(seed)

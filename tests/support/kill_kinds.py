@@ -43,6 +43,7 @@ from kill_stand import Bench, Blow, NeverBeganError, Scene, Trace, scene
 from soak_promises import OWNER_SILENT_S, RECORDER_SILENT_S
 from wire_record import lines
 
+from hil.errors import HilError
 from hil.types import Mode
 
 SUPPORT = Path(__file__).parent
@@ -51,10 +52,12 @@ SILENT_S = {"ssc32": 0.7, "rv2aj": 5.0}
 """From a controller's silence to the stop."""
 RESTART_S = {"ssc32": 0.6, "rv2aj": 5.0}
 """From a restart to the fault."""
+FAKE_ENDS_S = 3.0
+"""A fake that is asked to end may take so long."""
 JOURNAL_GONE_S = 1.0
 """From a journal that went away to the stop."""
-WITHIN_S = {"ssc32": 1.0, "rv2aj": 2.0}
-"""The blow comes at a random moment so long after streaming began."""
+WITHIN_S = {"ssc32": (0.08, 1.0), "rv2aj": (1.3, 3.3)}
+"""The blow comes at a random moment in that time after streaming began; an RV-2AJ needs a second to set out."""
 NOISE_S = {"ssc32": 2.5, "rv2aj": 5.0}
 PAUSE_S = {"owner": 0.6, "loop": 0.4, "recorder": 1.5, "group": 0.5}
 FULL_BYTES = "4m"
@@ -102,6 +105,20 @@ def _stream(stage: Scene, rng: random.Random, printed: Path | None = None) -> Bl
     return stage.stream(rng, WITHIN_S[stage.arm.kind], printed)
 
 
+def _ended(stage: Scene, at_s: float) -> None:
+    """Wait for the end of the run.
+
+    Raises:
+        NeverBeganError: by its own record it was not streaming any more, or not yet, when it was struck.
+    """
+    stage.owner.ends()
+    mode = None
+    with contextlib.suppress(HilError):
+        mode = next((r.mode for r in reversed(list(ticks(stage.journal))) if r.t_s <= at_s), None)
+    if mode not in (None, Mode.STREAMING):
+        raise NeverBeganError(f"it was {mode.value} when it was struck: {stage.owner.said[-300:]}")
+
+
 def _judge_always(outcome: Round, stage: Scene, trace: Trace, blow_s: float) -> None:
     judge_bytes(outcome, stage, stage.cable.record())
     judge_asked_for(outcome, stage, trace)
@@ -121,6 +138,7 @@ def _kill(target: str, bench: Bench, rng: random.Random, outcome: Round, plant: 
             os.killpg(blow.pids["owner"], signal.SIGKILL)
         else:
             os.kill(blow.pids[target], signal.SIGKILL)
+        _ended(stage, at_s)
         code = -signal.SIGKILL if target in ("owner", "group") else 1
         judge_exit(outcome, stage.owner, (code,), _SAYS.get(target, ""))
         trace = stage.rest()
@@ -138,17 +156,21 @@ def _fake_ends(number: signal.Signals, bench: Bench, rng: random.Random, outcome
     """The controller loses its power, and its adapter with it."""
     with scene(bench, plant=plant) as stage:
         blow = _stream(stage, rng)
-        at_s = time.monotonic()
+        struck_s = time.monotonic()
         os.kill(blow.pids["fake"], number)
-        # Asked politely it clears up first, and goes a moment later.
-        gone_s = 0.0 if number is signal.SIGKILL else 0.3
-        judge_exit(outcome, stage.owner, (1,), "the port is gone")
+        _ended(stage, struck_s)
+        gone = [t_s for t_s, what in stage.cable.record().events if what == "the controller is gone"]
+        if not gone:
+            outcome.hold(False, "the fake has not ended")
+            return
+        # Asked politely it clears up first: what counts is when it has gone.
+        at_s = gone[0]
+        outcome.within("fake gone, s", at_s - struck_s, FAKE_ENDS_S)
+        judge_exit(outcome, stage.owner, (1,), "fault")
         judge_bytes(outcome, stage, stage.cable.record())
         judge_journal(outcome, stage, at_s, complete=True)
-        judge_notice(outcome, stage, at_s, 2 * stage.facts.period_s + gone_s)
-        gone = [t_s for t_s, what in stage.cable.record().events if what == "the controller is gone"]
-        outcome.hold(bool(gone), "the fake has not ended")
-        judge_quiet(outcome, stage, stage.cable.record(), at_s, 2 * stage.facts.period_s + gone_s)
+        judge_notice(outcome, stage, at_s, 2 * stage.facts.period_s)
+        judge_quiet(outcome, stage, stage.cable.record(), at_s, 2 * stage.facts.period_s)
 
 
 # -- signals that can be caught ----------------------------------------------------------------------------
@@ -162,6 +184,7 @@ def _polite(target: str, name: str, bench: Bench, rng: random.Random, outcome: R
             os.killpg(blow.pids["owner"], POLITE[name])
         else:
             os.kill(blow.pids[target], POLITE[name])
+        _ended(stage, at_s)
         judge_exit(outcome, stage.owner, (1, 130))
         _judge_polite(outcome, stage, at_s)
 
@@ -181,6 +204,7 @@ def _own_fake(name: str, bench: Bench, rng: random.Random, outcome: Round, plant
         blow = _stream(stage, rng)
         at_s = time.monotonic()
         os.killpg(blow.pids["owner"], POLITE[name])
+        _ended(stage, at_s)
         judge_exit(outcome, stage.owner, (1, 130))
         records = list(ticks(stage.journal))
         outcome.hold(all(r.mode is not Mode.FAULT for r in records), "it ended in a fault: its own fake went first")
@@ -235,10 +259,14 @@ def _pause(target: str, bench: Bench, rng: random.Random, outcome: Round, plant:
         time.sleep(pause_s)
         for name in reversed(names):
             os.kill(blow.pids[name], signal.SIGCONT)
+        _ended(stage, at_s)
         judge_exit(outcome, stage.owner, (1,))
         trace = stage.rest()
         judge_bytes(outcome, stage, stage.cable.record())
-        if target in ("loop", "group"):
+        if target in ("loop", "group") and stage.arm.moves_by_itself:
+            # It ends the move that it has; going on, the loop stops within its limits, by samples.
+            judge_stop(outcome, stage, trace, at_s, pause_s + stage.facts.period_s)
+        elif target in ("loop", "group"):
             # Held up, the loop sends nothing; going on, it finds the gap. A line half written may still leave.
             quiet_s = trace.last_pulse_change_s(at_s) - at_s if trace.pulses_us else 0.0
             late_s = quiet_s - pause_s if quiet_s > pause_s else quiet_s
@@ -265,6 +293,7 @@ def _cable(bench: Bench, rng: random.Random, outcome: Round, plant: str | None) 
         at_s = stage.cable.do("pull")
         time.sleep(rng.uniform(0.05, 0.5))
         stage.cable.do("plug")
+        _ended(stage, at_s)
         judge_exit(outcome, stage.owner, (1,), "the port is gone")
         judge_notice(outcome, stage, at_s, stage.facts.period_s)
         judge_quiet(outcome, stage, stage.cable.record(), at_s, stage.facts.period_s)
@@ -282,6 +311,7 @@ def _restart(bench: Bench, rng: random.Random, outcome: Round, plant: str | None
         if not done.exists():
             raise NeverBeganError("the fake has not restarted")
         at_s = float(done.read_text())
+        _ended(stage, at_s)
         judge_notice(outcome, stage, at_s, RESTART_S[stage.arm.kind])
         judge_quiet(outcome, stage, stage.cable.record(), at_s, RESTART_S[stage.arm.kind])
         judge_bytes(outcome, stage, stage.cable.record())
@@ -507,7 +537,7 @@ KINDS: tuple[Kind, ...] = (
         for name in POLITE
     ),
     Kind("stop owner", "a stop within limits, begun within 0.25 s", partial(_pause, "owner")),
-    Kind("stop loop", "the pulses end by themselves; going on, it holds", partial(_pause, "loop"), ("last pulse, s",)),
+    Kind("stop loop", "the pulses end by themselves; going on, it holds", partial(_pause, "loop")),
     Kind("stop recorder", "a stop within limits, begun within 1 s", partial(_pause, "recorder")),
     Kind(
         "stop fake",

@@ -468,7 +468,7 @@ class Scene:
         self._programs.append(program)
         return program
 
-    def stream(self, rng: random.Random, within_s: float, printed: Path | None = None) -> Blow:
+    def stream(self, rng: random.Random, within_s: tuple[float, float], printed: Path | None = None) -> Blow:
         """Wait for a random moment of the motion.
 
         Raises:
@@ -479,7 +479,7 @@ class Scene:
         else:
             with _never_began("'streaming ' was not said"):
                 await_that(lambda: "streaming " in printed.read_text(errors="replace"), BEGINS_S, "streaming")
-        moment_s = time.monotonic() + rng.uniform(0.06, within_s)
+        moment_s = time.monotonic() + rng.uniform(*within_s)
         pids = self._processes()
         time.sleep(max(moment_s - time.monotonic(), 0.0))
         if self.owner.code is not None:
