@@ -336,6 +336,7 @@ def _journal(
         blow = _stream(stage, rng)
         at_s = time.monotonic()
         strike(stage.journal, blow.pids["recorder"])
+        _ended(stage, at_s)
         judge_exit(outcome, stage.owner, (1,))
         trace = stage.rest()
         judge_stop(outcome, stage, trace, at_s, JOURNAL_GONE_S + stage.facts.period_s)
@@ -402,6 +403,7 @@ def _line(
         if stage.owner.code is None:
             os.kill(blow.pids["owner"], signal.SIGINT)
         ended_s = time.monotonic()
+        _ended(stage, at_s)
         # Asked to end while it ends by itself, it may be the signal that ends it.
         judge_exit(outcome, stage.owner, (0, 1, 130, -signal.SIGINT))
         trace = stage.rest()
@@ -545,9 +547,7 @@ KINDS: tuple[Kind, ...] = (
         partial(_pause, "fake"),
         ("noticed, s", "last line that moves, s"),
     ),
-    Kind(
-        "stop group", "the pulses end by themselves; going on, it holds", partial(_pause, "group"), ("last pulse, s",)
-    ),
+    Kind("stop group", "the pulses end by themselves; going on, it holds", partial(_pause, "group")),
     Kind("terminal closed", _STOPS, _terminal_closed),
     Kind(
         "cable pulled and put back",
