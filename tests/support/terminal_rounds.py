@@ -33,6 +33,8 @@ HERE = Path(__file__).parents[1] / "processes"
 LOOK_S = 0.3
 """Until whoever was told begins to stop the arm, on a machine with other work."""
 SUSPENDED_S = 1.2
+RESUMED_S = 5.0
+"""Whoever goes on for so long after it was suspended is sound."""
 RIGS = {"ssc32": str(HERE / "quick-rig.toml"), "cr1": "rv2aj"}
 TASKS = {"ssc32": str(HERE / "there-and-back.toml"), "cr1": str(HERE / "rv2aj-swing.toml")}
 PROGRAM = str(HERE / "rv2aj-swing.mb4")
@@ -499,8 +501,9 @@ def _happens(outcome: Outcome, command: Command, event: Event, terminal: Termina
     else:
         event.do(terminal)
         codes = _codes(command, event)
-    outcome.code = terminal.ends(60.0)
-    if outcome.code is None and event.name in ("Ctrl-Z, fg", "SIGSTOP for all, fg") and _goes_on(command):
+    resumed = event.name in ("Ctrl-Z, fg", "SIGSTOP for all, fg") and _goes_on(command)
+    outcome.code = terminal.ends(RESUMED_S if resumed else 60.0)
+    if outcome.code is None and resumed:
         terminal.type(CTRL_C)
         outcome.code = terminal.ends(30.0)
         codes = {0 if command.ends_well else 130}
@@ -541,7 +544,8 @@ def _judge(
         outcome.hold(hidden < 0 or shown >= 0, "the cursor was not put back")
     if command.journal:
         _judge_journals(outcome, command, event, here)
-    if here.port:
+    unwatched = event.abrupt and not command.suspends  # the controller runs its program by itself, as is said
+    if here.port and not unwatched:
         _judge_trace(outcome, event, here, event_s)
 
 
