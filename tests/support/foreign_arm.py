@@ -11,7 +11,7 @@ import msgspec
 
 from hil.link import BytePort, SerialAdapter
 from hil.runtime import wiring
-from hil.types import Mode, Reset
+from hil.types import Mode, Request, Reset
 from sim.cr1 import Cr1, Cr1Settings
 from sim.ports import MemoryPort
 from sim.uart import EIGHT_E_TWO
@@ -51,7 +51,7 @@ def bytes_to_another_arm() -> int:
         now_s, foreign = 1.0, 0
         for tick in range(400):
             now_s += PERIOD_S
-            requests = ()
+            requests: tuple[Request, ...] = ()
             if tick == 150:
                 assert bridge.mode is Mode.UNKNOWN_POSE, "the first arm was not connected"
                 desk.here = OTHER

@@ -517,6 +517,13 @@ _GONE = "FAULT in the next ticks, nothing is sent, complete journal"
 _LINE = "no byte beyond a limit, and the arm stands when the run has ended"
 _REFUSED = "the second is refused and sends no byte; the first goes on"
 
+_NOISY = (
+    "wrong refreshes",
+    "wrong refreshes after the first wrong echo",
+    "called back after it went astray, s",
+    "arm at rest after the run, s",
+)
+
 KINDS: tuple[Kind, ...] = (
     Kind("kill owner", f"{_ENDS}; line released, journal complete", partial(_kill, "owner")),
     Kind("kill loop", f"{_ENDS}; the next start moves nothing unasked", partial(_kill, "loop")),
@@ -578,7 +585,7 @@ KINDS: tuple[Kind, ...] = (
             f"noise 1 in {one_in}",
             f"{_LINE}; after the first wrong echo two refreshes of wrong pulses at most",
             partial(_line, _noise(one_in), True, None),
-            ("wrong refreshes", "wrong refreshes after the first wrong echo", "called back after it went astray, s"),
+            _NOISY,
         )
         for one_in in (200, 2000)
     ),
@@ -586,7 +593,7 @@ KINDS: tuple[Kind, ...] = (
         "commands lost",
         f"{_LINE}; after the first wrong echo two refreshes of wrong pulses at most",
         partial(_line, _do("lose", way="commands", one_in=60), True, None),
-        ("wrong refreshes", "wrong refreshes after the first wrong echo", "called back after it went astray, s"),
+        _NOISY,
     ),
     Kind(
         "replies lost",
