@@ -49,10 +49,10 @@ def bytes_to_another_arm() -> int:
     with _desk_is_there(desk):
         bridge = wiring.serial_bridge(wiring.session_record(rig, url=DEVICE, fake=False), rig)
         now_s, foreign = 1.0, 0
-        for tick in range(400):
+        for tick in range(550):
             now_s += PERIOD_S
             requests: tuple[Request, ...] = ()
-            if tick == 150:
+            if tick == 300:
                 assert bridge.mode is Mode.UNKNOWN_POSE, "the first arm was not connected"
                 desk.here = OTHER
                 for _, port in desk.ports:

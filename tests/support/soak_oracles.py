@@ -31,6 +31,8 @@ LINE_S = 48 * 10 / 115200
 """The longest move of a Lynx6 on its line."""
 GAP_S = 0.03
 """Ticks further apart than this: the loop was held up."""
+ANSWER_S = 0.12
+"""A report on a line that is well is never older: asked for every 50 ms, and told a tick or two later."""
 
 
 class Violation(AssertionError):  # noqa: N818 - it is what the judges say, not a fault of theirs
@@ -246,11 +248,16 @@ class WireJudge:
         self.excused[Excuse.OLD_FIRMWARE] += 1
 
 
+def _owes_an_answer(record: TickRecord) -> bool:
+    return record.reported is None or record.t_s - record.reported.t_s > ANSWER_S
+
+
 class SampleJudge:
     """Samples before rounding: speed, acceleration and jerk of what followed one another, and that they end at rest.
 
     A stop that was cut sends no sample that is too hard: it sends none. So a motion that ended, and not because
-    somebody is dead or the arm had come to rest by itself, counts as standing still from its last sample on.
+    somebody is dead or the arm had come to rest by itself, counts as standing still from its last sample on. A ramp
+    may come to rest by itself, too, where nothing is sent because the board owes an answer.
     """
 
     def __init__(self, rig: RigFacts) -> None:
@@ -269,7 +276,9 @@ class SampleJudge:
             self._take(record.wanted.positions, "a sample")
             self._sent_s = record.t_s
         moved = self._mode in (Mode.STREAMING, Mode.STOPPING)
-        rested = record.t_s - self._sent_s >= self._rig.look_ahead_s - 1e-9 and self._mode is Mode.STREAMING
+        rested = record.t_s - self._sent_s >= self._rig.look_ahead_s - 1e-9 and (
+            self._mode is Mode.STREAMING or _owes_an_answer(record)
+        )
         if moved and record.mode in (Mode.HOLDING, Mode.IDLE) and self._passed and not (self._ended or rested):
             self._take(self._passed[-1], "the end of a motion")
         self._mode = record.mode
