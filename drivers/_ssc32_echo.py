@@ -103,9 +103,20 @@ class Channel:
             start_s, end_s, start_us, target_us = past[index]
 
     def fits(self, echo_us: int, at_s: float) -> bool:
-        """Whether the board can have made this, had it taken what was sent until then."""
+        """Whether the board can have made this, had it taken what was sent until then; yes while its offset is open."""
+        if self.trim_us is None:
+            return True
+        past = self._past
+        start_s, end_s, start_us, target_us = past[-1] if past[-1][0] <= at_s or len(past) == 1 else past[-2]
+        if start_s <= at_s < end_s:
+            # By the newest line alone, as nearly always.
+            pace = (target_us - start_us) / (end_s - start_s)
+            beside_us = echo_us - self.trim_us - start_us - (at_s - start_s) * pace
+            reach_us = pace * PHASE_S if pace > 0.0 else -pace * PHASE_S
+            if -reach_us - BELOW_US <= beside_us <= reach_us + ABOVE_US:
+                return True
         width_us, reach_us = self.expected_us(at_s)
-        return -reach_us - BELOW_US <= echo_us - (self.trim_us or 0) - width_us <= reach_us + ABOVE_US
+        return -reach_us - BELOW_US <= echo_us - self.trim_us - width_us <= reach_us + ABOVE_US
 
 
 @dataclass
@@ -181,13 +192,14 @@ class Echo:
         off: list[int] = []
         judged = 0
         for index, channel in enumerate(self.channels):
-            if channel.driven_s is None or at_s <= channel.driven_s:
+            driven_s = channel.driven_s
+            if driven_s is None or at_s <= driven_s:
                 continue
             judged += 1
             echo_us = pulses_us[index]
             if not echo_us:
                 off.append(index)
-            elif channel.trusted and channel.trim_us is not None and not channel.fits(echo_us, at_s):
+            elif channel.trusted and not channel.fits(echo_us, at_s):
                 odd.append(index)
         if off and (canary_off if self._has_canary else len(off) == judged > 1):
             raise self._restarted(reading, off, canary_off)

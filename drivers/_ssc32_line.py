@@ -67,6 +67,9 @@ class Line:
         if settings.canary_channel is not None:
             self._limits_us[settings.canary_channel] = (CANARY_US, CANARY_US)
         self._pulses = query_pulses(settings.channels)
+        check_bytes(self._pulses.line, {})
+        self._pulses_s = settings.reply_s(len(settings.channels))
+        self._period_s = settings.report_period_s
         self._version = b""
         self._width = len(settings.channels)
         self._torn = False
@@ -79,20 +82,36 @@ class Line:
         self._usual_s = 0.0
         self._before_s = self._look_s = float("-inf")
         self._questions = self._late = self._lost = self._noise = 0
+        self._counted: tuple[float | None, ...] = ()
+        self._account = LineAccount()
 
     def account(self, believed_s: float | None, wrong: int, doubtful_s: float | None, delayed_s: float) -> LineAccount:
-        """What was counted here, and what its owner knows of the reports."""
-        return LineAccount(
-            believed_s=believed_s,
-            overdue_s=self.overdue_s,
-            questions=self._questions,
-            late=self._late,
-            lost=self._lost,
-            noise_bytes=self._noise,
-            wrong_echoes=wrong,
-            doubtful_s=doubtful_s,
-            delayed_s=delayed_s,
+        """What was counted here, and what its owner knows of the reports; the same record while nothing is new."""
+        counted = (
+            believed_s,
+            self.overdue_s,
+            self._questions,
+            self._late,
+            self._lost,
+            self._noise,
+            wrong,
+            doubtful_s,
+            delayed_s,
         )
+        if counted != self._counted:
+            self._counted = counted
+            self._account = LineAccount(
+                believed_s=believed_s,
+                overdue_s=self.overdue_s,
+                questions=self._questions,
+                late=self._late,
+                lost=self._lost,
+                noise_bytes=self._noise,
+                wrong_echoes=wrong,
+                doubtful_s=doubtful_s,
+                delayed_s=delayed_s,
+            )
+        return self._account
 
     def send(self, data: bytes, now_s: float) -> None:
         """Write whole lines; the only place from which bytes leave.
@@ -102,7 +121,8 @@ class Line:
             LinkOverrun: the port did not take them all.
             LinkClosed: the port is gone.
         """
-        check_bytes(data, self._limits_us)
+        if data is not self._pulses.line:
+            check_bytes(data, self._limits_us)
         if self._torn or self._sync is not None:
             # Bytes were lost: half a move may wait in the board, and must not be ended by what comes now.
             data = CANCEL + data
@@ -143,7 +163,9 @@ class Line:
         self._questions += 1
         self._asking, self._complete = True, None
         self._asked_s = self.free_s
-        self._due_s = self.free_s + self._settings.reply_s(query.length or 1)
+        self._due_s = self.free_s + (
+            self._pulses_s if query is self._pulses else self._settings.reply_s(query.length or 1)
+        )
         self._deadline_s = self._due_s + patience_s
 
     def text(self, data: bytes, now_s: float) -> bytes | None:
@@ -191,7 +213,7 @@ class Line:
         if self._sync is not None:
             self._ask_for_track(self._sync, now_s)
         elif not self._asking and now_s >= max(self._next_query_s, self.free_s):
-            self._next_query_s = now_s + self._settings.report_period_s
+            self._next_query_s = now_s + self._period_s
             self.ask(self._pulses, now_s, self._patience_s)
 
     def ask_again(self, now_s: float) -> None:
@@ -201,7 +223,7 @@ class Line:
         """
         if self._sync is not None:
             self._settle(self._sync)
-        self._next_query_s = now_s + self._settings.report_period_s
+        self._next_query_s = now_s + self._period_s
         self.ask(self._pulses, now_s, self._usual_s)
 
     @property

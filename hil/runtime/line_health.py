@@ -133,22 +133,20 @@ class LineHealth:
 
     def look(self, line: LineAccount, now_s: float) -> str:
         """Take the account of one tick; words for the user if there is something new to say, else empty."""
-        self._note_gap(now_s)
+        last_s, self._last_s = self._last_s, now_s
+        if last_s is not None and now_s - last_s > GAP_PERIODS * self._period_s:
+            self._gaps.append((now_s, now_s - last_s - self._period_s))
         before, self._line = self._line, line
         if line.believed_s is None:
             if before.believed_s is not None:
                 self.forget()
             return ""
-        if before.believed_s != line.believed_s:
-            while self._gaps and self._gaps[0][0] <= line.believed_s:
-                self._gaps.popleft()
-            if line.overdue_s is None and line.doubtful_s is None:
-                self._clean_bytes = line.noise_bytes
-        self._note_noise(before, line, now_s)
         troubled = line.overdue_s is not None or line.doubtful_s is not None
+        if line is not before:
+            self._note(before, line, troubled, now_s)
         self.may_move = not (troubled and self._at_once)
-        self.level = self._judge(troubled, now_s)
-        return self._news(before, line, now_s)
+        self.level = self._judge(line.believed_s, troubled, now_s)
+        return self._news(before, line, now_s) if line is not before else ""
 
     def age_s(self, now_s: float) -> float:
         """How old the newest believed report is, gaps of the loop included; infinity without one."""
@@ -162,8 +160,23 @@ class LineHealth:
 
     # -- judging -------------------------------------------------------------------------------------------
 
-    def _judge(self, troubled: bool, now_s: float) -> Level:
-        age_s = self._line_age_s(now_s)
+    def _note(self, before: LineAccount, line: LineAccount, troubled: bool, now_s: float) -> None:
+        """What is new in the account: since when a byte of noise counts, and which gaps are over."""
+        assert line.believed_s is not None
+        if before.believed_s != line.believed_s:
+            while self._gaps and self._gaps[0][0] <= line.believed_s:
+                self._gaps.popleft()
+            if not troubled:
+                self._clean_bytes = line.noise_bytes
+        if line.noise_bytes > before.noise_bytes:
+            if not self._noisy(now_s):
+                self._noise_from_s = now_s
+            self._noise_last_s = now_s
+
+    def _judge(self, believed_s: float, troubled: bool, now_s: float) -> Level:
+        age_s = now_s - believed_s
+        if self._gaps:
+            age_s -= sum([lost_s for _, lost_s in self._gaps])
         noisy_s = now_s - self._noise_from_s if self._noisy(now_s) else 0.0
         if age_s > self.fault_s or noisy_s > NOISE_FAULT_S:
             return Level.FAULT
@@ -171,25 +184,8 @@ class LineHealth:
             return Level.HOLD
         return Level.WATCH if troubled else Level.FINE
 
-    def _line_age_s(self, now_s: float) -> float:
-        return self.age_s(now_s) - sum([lost_s for _, lost_s in self._gaps])
-
-    def _note_gap(self, now_s: float) -> None:
-        if self._last_s is not None:
-            since_s = now_s - self._last_s
-            if since_s > GAP_PERIODS * self._period_s:
-                self._gaps.append((now_s, since_s - self._period_s))
-        self._last_s = now_s
-
     def _noisy(self, now_s: float) -> bool:
         return now_s - self._noise_last_s <= QUIET_S
-
-    def _note_noise(self, before: LineAccount, line: LineAccount, now_s: float) -> None:
-        if line.noise_bytes <= before.noise_bytes:
-            return
-        if not self._noisy(now_s):
-            self._noise_from_s = now_s
-        self._noise_last_s = now_s
 
     # -- words ---------------------------------------------------------------------------------------------
 
@@ -254,6 +250,8 @@ class AccountLog:
     def entry(self, line: LineAccount, mode: Mode) -> LineAccount | None:
         """The account for this tick's record; None where it says nothing new."""
         before = self._logged
+        if line is before and mode is self._mode:
+            return None
         same = (
             mode is self._mode
             and line.late == before.late
@@ -262,6 +260,7 @@ class AccountLog:
             and line.wrong_echoes == before.wrong_echoes
         )
         if same or line.questions == 0:
+            self._logged = line
             return None
         self._logged, self._mode = line, mode
         return line

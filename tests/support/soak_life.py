@@ -83,7 +83,7 @@ FIRST_TICK_S = 0.1
 AFTERMATH_S = 1.5
 """What a damaged time in a command, a freed joint or a returned servo supply can go on moving."""
 
-NOTICE_S = {"unplugged": 0.05, "reset": 0.6, "hung": 0.7}
+NOTICE_S = {"unplugged": 0.05, "reset": 0.4, "hung": 0.4}
 """From trouble to the end of streaming, gaps of the loop not counted; docs/faults-and-kills.md says why."""
 
 
