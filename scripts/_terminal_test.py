@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -25,7 +26,9 @@ def main() -> int:
     """Run the rounds; 1 if a promise was broken in one of them."""
     parser = argparse.ArgumentParser(prog="scripts/terminal-test", description=__doc__)
     parser.add_argument("--rounds", type=int, default=1, help="of each kind (1)")
-    parser.add_argument("--only", action="append", default=[], help="rounds whose name contains this; again: and this")
+    parser.add_argument(
+        "--only", action="append", default=[], help="rounds whose name has this pattern; again: and this"
+    )
     parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
     parser.add_argument("--for", type=float, dest="for_s", help="begin no round after so many seconds")
     parser.add_argument("--skip", type=int, default=0, help="rounds to leave out at the beginning (0)")
@@ -33,7 +36,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="name the rounds, and run none")
     parser.add_argument("--keep", type=Path, help="folder for what rounds that broke a promise have left")
     wanted = parser.parse_args()
-    chosen = [each for each in _all() if all(word in each[0] for word in wanted.only)][wanted.skip :]
+    chosen = [each for each in _all() if all(re.search(found, each[0]) for found in wanted.only)][wanted.skip :]
     if wanted.list:
         print("\n".join(name for name, _ in chosen))
         return 0

@@ -302,9 +302,8 @@ with hil.connect(sys.argv[1]) as arm:
     if arm.mode is Mode.UNKNOWN_POSE:
         arm.confirm()
     print("driving", flush=True)
-    while True:
-        arm.home(speed_percent=100.0)
-        arm.park(speed_percent=100.0)
+    while arm.home(speed_percent=100.0) is Mode.IDLE and arm.park(speed_percent=100.0) is Mode.IDLE:
+        pass
 """
 
 
