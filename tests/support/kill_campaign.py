@@ -241,8 +241,8 @@ PLANTED: tuple[PlantedRound, ...] = (
     ),
     PlantedRound(
         "nothing moves before a confirmed pose",
-        "the loop confirms by itself",
-        "confirms_itself",
+        "the command confirms a pose that nobody has seen",
+        "vouches_for_anything",
         "cable pulled and put back",
         "nobody has confirmed|did not ask|before a confirmed",
     ),
