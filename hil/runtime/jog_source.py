@@ -10,7 +10,7 @@ from hil.model.rig import Rig
 from hil.motion.jogging import Jogging
 from hil.robot import Robot
 from hil.runtime.sources import Positions
-from hil.safety.body import LiveBody
+from hil.space.body import LiveBody
 from hil.types import JogHold, JogStep
 
 HOLD_S = 0.1

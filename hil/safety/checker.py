@@ -15,11 +15,11 @@ from hil.link import FloatArray
 from hil.model.rig import Axis, Rig
 from hil.motion.motion import Mark, Motion
 from hil.robot import Robot
-from hil.safety.body import Body
+from hil.space.body import Body
 from hil.safety.chords import check_chords
 from hil.safety.clearance import JUMP, clearances, stop_clearances, stop_limits
 from hil.safety.findings import ABSOLUTE_SLACK, MILLIMETRES, RELATIVE_SLACK, Findings, Notes, Unit, unit_of
-from hil.safety.geometry import point_segment_distance
+from hil.space.geometry import point_segment_distance
 from hil.safety.over_time import OverTime
 from hil.types import Margin
 

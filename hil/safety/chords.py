@@ -13,10 +13,10 @@ from hil.link import FloatArray, Pace
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.robot import Robot
-from hil.safety.body import Body
+from hil.space.body import Body
 from hil.safety.clearance import along, evasion
 from hil.safety.findings import DISTANCE_SLACK_M, MILLIMETRES, RELATIVE_SLACK, Notes
-from hil.safety.geometry import point_segment_distance
+from hil.space.geometry import point_segment_distance
 
 Ends = npt.NDArray[np.intp]
 

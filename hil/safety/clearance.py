@@ -9,7 +9,7 @@ from hil.link import FloatArray
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.stopping import stop_positions, stop_ramp
-from hil.safety.body import Body, Constraint
+from hil.space.body import Body, Constraint
 from hil.safety.findings import (
     ABSOLUTE_SLACK,
     DISTANCE_SLACK_M,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hil.errors import CommandError
 from hil.model.rig import Axis, Rig
 from hil.robot import Robot
-from hil.safety.body import LiveBody
+from hil.space.body import LiveBody
 from hil.safety.findings import ABSOLUTE_SLACK, DISTANCE_SLACK_M, RELATIVE_SLACK
 from hil.types import JointCommand, LimitHit, Record
 

@@ -9,7 +9,7 @@ from hil.model.rig import AxisKind, Rig
 from hil.motion.stopping import stop_time_s
 from hil.robot import Robot
 from hil.runtime.jog_source import HOLD_S
-from hil.safety.body import LiveBody
+from hil.space.body import LiveBody
 from hil.service.arm_channel import ArmReport
 from hil.service.grants import Point
 from hil.service.stop_budget import Live, budget, stop_figures

@@ -24,7 +24,7 @@ from hil.motion.profiles import differences, usage
 from hil.motion.stopping import stop_ramp
 from hil.robot import Robot
 from hil.runtime import wiring
-from hil.safety.body import LiveBody
+from hil.space.body import LiveBody
 from hil.types import AxisJog, JogFrame, ToolJog
 from hil.units import DEG, MM
 

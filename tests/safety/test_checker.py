@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from hil.motion.motion import Mark, Motion
 from hil.motion.stopping import stop_ramp
 from hil.robot import Robot
-from hil.safety.body import Body
+from hil.space.body import Body
 from hil.safety.checker import SLOW_DOWN, check_motion
 from hil.units import DEG, MM
 
