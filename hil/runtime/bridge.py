@@ -416,6 +416,13 @@ class Bridge:
                     "preview again from the present pose",
                     ["start pose"],
                 )
+        # A motion may begin where a limit is not kept; an arm that stands better may not be brought there.
+        if worse := self._guard.worse(self._recent[-1], self._motion.start):
+            names = ", ".join(f"{hit.axis} [{hit.check}]" for hit in worse)
+            raise InterlockError(
+                f"the motion starts nearer than the arm stands: {names}. Preview again from the present pose",
+                ["start pose"],
+            )
 
     def _check_arm(self) -> None:
         """The pose is known and the controller answers."""

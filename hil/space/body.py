@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hil.kernels.chain import Frame, chain_of, link_frames
 from hil.kernels.scalar import FLOATS
@@ -64,7 +63,7 @@ class Body:
     Attributes:
         travel: how far each constraint can shrink per unit of each joint, shape (constraints, joints).
         rounding_m: how far the rounding of positions by the controller can change each, shape (constraints,).
-        fixed: which of them no joint changes, shape (constraints,).
+        unmoved_m: what is left of those that no joint changes, NaN for the others, shape (constraints,).
     """
 
     def __init__(self, rig: Rig, robot: Robot) -> None:
@@ -81,7 +80,7 @@ class Body:
         self._radii = np.array([shape.radius_m for shape in self.shapes])
         self.travel = travel_of(rig)
         self.rounding_m = rounding_of(rig, self.travel)
-        self.fixed = unmoved(self.margins(poses_all_over(rig)))
+        self.unmoved_m = unmoved_m(self.margins(poses_all_over(rig)))
 
     def margins(self, joints: FloatArray) -> FloatArray:
         """What is left of every constraint.
@@ -129,7 +128,7 @@ class LiveBody:
 
     Attributes:
         rounding_m: how far the rounding of positions by the controller can change each constraint.
-        fixed: those that no joint changes, by index: two shapes whose distance is the rig file's alone.
+        unmoved_m: what is left of those that no joint changes, NaN for the others: there the rig file alone decides.
     """
 
     def __init__(self, rig: Rig) -> None:
@@ -146,7 +145,7 @@ class LiveBody:
         self._keep_in = None if box is None else (unpack(box.lower_m), unpack(box.upper_m))
         self.rounding_m: tuple[float, ...] = tuple(rounding_of(rig, travel_of(rig)).tolist())
         everywhere = np.array([self.margins(joints) for joints in poses_all_over(rig).tolist()])
-        self.fixed = frozenset(np.flatnonzero(unmoved(everywhere)).tolist())
+        self.unmoved_m: tuple[float, ...] = tuple(unmoved_m(everywhere).tolist())
 
     def _pair(self, one: int, two: int, rig: Rig) -> tuple[int, int, float, float]:
         """Two shapes, how far apart they have to be, and how far apart their middles are surely far enough."""
@@ -299,9 +298,10 @@ def poses_all_over(rig: Rig) -> FloatArray:
     return poses
 
 
-def unmoved(margins: FloatArray) -> npt.NDArray[np.bool_]:
-    """Which constraints no joint changes, by their margins all over: what is wrong there is the rig file."""
-    return np.asarray(np.ptp(margins, axis=0) < UNMOVED_M)
+def unmoved_m(margins: FloatArray) -> FloatArray:
+    """By the margins all over: what is left of each constraint that no joint changes, NaN for the others."""
+    same: FloatArray = np.where(np.ptp(margins, axis=0) < UNMOVED_M, margins[0], np.nan)
+    return same
 
 
 def lever_arms(robot: RobotModel, shape: Capsule) -> list[float]:
