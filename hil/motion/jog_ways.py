@@ -277,14 +277,25 @@ def along(one: ToolJog, other: ToolJog) -> bool:
 
 def ways_out(robot: Robot, start: FloatArray, tried: ToolJog, fits: Callable[[FloatArray], Refusal | None]) -> str:
     """The directions of the tool, other than the one tried, that are open from a place, in words."""
-    names = [
-        f"{sign}{name}"
-        for name, move in _directions(robot, tried.frame)
-        for sign, turned in (("+", move), ("-", _reversed(move)))
-        if not along(turned, tried) and _is_open(robot, start, turned, fits)
-    ]
+    names = directions(robot, start, tried.frame, lambda there: fits(there) is None, tried)
     single = "jogging single joints works from any posture"
     return f"the tool can go {', '.join(names)} from here; {single}" if names else single
+
+
+def directions(
+    robot: Robot,
+    start: FloatArray,
+    frame: JogFrame,
+    leads: Callable[[FloatArray], bool],
+    tried: ToolJog | None = None,
+) -> list[str]:
+    """The directions of the tool, other than one tried, that can be gone from a place and lead where it is wanted."""
+    return [
+        f"{sign}{name}"
+        for name, move in _directions(robot, frame)
+        for sign, turned in (("+", move), ("-", _reversed(move)))
+        if not (tried is not None and along(turned, tried)) and _is_open(robot, start, turned, leads)
+    ]
 
 
 def _directions(robot: Robot, frame: JogFrame) -> list[tuple[str, ToolJog]]:
@@ -299,10 +310,10 @@ def _reversed(move: ToolJog) -> ToolJog:
     return ToolJog(frame=move.frame, linear=(-x, -y, -z), pitch=-move.pitch)
 
 
-def _is_open(robot: Robot, start: FloatArray, move: ToolJog, fits: Callable[[FloatArray], Refusal | None]) -> bool:
+def _is_open(robot: Robot, start: FloatArray, move: ToolJog, leads: Callable[[FloatArray], bool]) -> bool:
     way = ToolWay(robot, start, move, step=True)
     there = way.at(way.end, start)
-    return there is not None and float(np.abs(there - start).max()) <= OUT_CHANGE_RAD and fits(there) is None
+    return there is not None and float(np.abs(there - start).max()) <= OUT_CHANGE_RAD and leads(there)
 
 
 def _direction(move: ToolJog) -> FloatArray:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 from hil.errors import InterlockError
 from hil.model.rig import Rig
+from hil.motion.jog_room import JogRoom
 from hil.motion.jogging import Jogging
 from hil.robot import Robot
 from hil.runtime.sources import Positions
@@ -15,9 +15,6 @@ from hil.types import JogHold, JogStep
 
 HOLD_S = 0.1
 """A hold that is not renewed for longer than this counts as released."""
-
-ROUNDING_ROOM_M = 1e-3
-"""Kept on top of the rig's clearance: pulses are whole microseconds, and the guard judges those."""
 
 
 class JogSource:
@@ -35,7 +32,7 @@ class JogSource:
     """
 
     def __init__(self, rig: Rig, robot: Robot, body: LiveBody, start: Sequence[float], speed_share: float) -> None:
-        self._jogging = Jogging(rig, robot, start, speed_share, functools.partial(_near, body))
+        self._jogging = Jogging(rig, robot, start, speed_share, JogRoom(rig, body))
         self._held_until_s: float | None = None
 
     def hold(self, request: JogHold, now_s: float) -> None:
@@ -88,8 +85,3 @@ class JogSource:
     def take_words(self) -> tuple[str, ...]:
         """What the user should know since the last call."""
         return self._jogging.take_words()
-
-
-def _near(body: LiveBody, joints: Sequence[float]) -> dict[tuple[str, str], float]:
-    found = body.violations(joints, -ROUNDING_ROOM_M)
-    return {(body.constraints[i].check, body.constraints[i].subject): margin_m for i, margin_m in found}

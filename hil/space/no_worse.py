@@ -59,13 +59,13 @@ class Worse(NamedTuple):
     """One limit that would be made worse.
 
     Attributes:
-        index: of the constraint, or of the axis.
+        which: index of the constraint, or of the axis.
         of_axis: whether it is an axis' soft limit.
         value: what would be: metres left, or the position.
         floor: what it may not fall below, or for the axis not pass.
     """
 
-    index: int
+    which: int
     of_axis: bool
     value: float
     floor: float

@@ -18,6 +18,7 @@ from hil.errors import CommandError, InterlockError, RefusedError
 from hil.link import FloatArray
 from hil.model.loading import load_robot
 from hil.model.rig import Fences, Rig
+from hil.motion.jog_room import JogRoom
 from hil.motion.jog_run import speed_before
 from hil.motion.jogging import Jogging, Move
 from hil.motion.profiles import differences, usage
@@ -44,7 +45,7 @@ class Bench:
         return {(found[i].check, found[i].subject): left for i, left in self.body.violations(joints, -1 * MM)}
 
     def jog(self, start: Sequence[float], share: float = 0.25) -> Jogging:
-        return Jogging(self.rig, self.robot, start, share, self.near)
+        return Jogging(self.rig, self.robot, start, share, JogRoom(self.rig, self.body))
 
     def axes(self, **amounts: float) -> AxisJog:
         """Amounts by name, in degrees, or millimetres of the gripper."""

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 from hil.motion.motion import Mark, Motion
 from hil.motion.stopping import stop_ramp
 from hil.robot import Robot
-from hil.space.body import Body
 from hil.safety.checker import SLOW_DOWN, check_motion
+from hil.space.body import Body
 from hil.units import DEG, MM
 
 RIG = make_rig()

@@ -1,0 +1,103 @@
+"""What a jog may not come nearer to: the limits that its start keeps, with a little room, and those that it does not.
+
+A jog keeps a little more than the rig's clearance. Inside of that room too, and all the more beyond a limit, it goes
+no nearer than it has been (see `hil.space.no_worse`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from hil.model.rig import Rig
+from hil.space.body import UNMOVED_M, LiveBody
+from hil.space.no_worse import NO_FLOORS, SLACK, Floors, NoWorse
+
+ROUNDING_ROOM_M = 1e-3
+"""Kept on top of the rig's clearance: pulses are whole microseconds, and the guard judges those."""
+
+
+class Reached(NamedTuple):
+    """What a jog has come to.
+
+    Attributes:
+        floors: of the limits that are not kept.
+        near: by index of the constraint, metres left of those kept with less than the room.
+    """
+
+    floors: Floors
+    near: Mapping[int, float]
+
+
+class TooNear(NamedTuple):
+    """A distance that positions would bring down too far.
+
+    Attributes:
+        broken: whether it was not kept before either.
+        unmoved: whether no joint changes it at all.
+    """
+
+    check: str
+    subject: str
+    left_m: float
+    broken: bool
+    unmoved: bool
+
+
+NOTHING_NEAR = Reached(NO_FLOORS, {})
+
+
+class JogRoom:
+    """Judges positions of one rig's arm.
+
+    Args:
+        rig: soft limits and controller.
+        body: shapes and what they keep clear of.
+    """
+
+    def __init__(self, rig: Rig, body: LiveBody) -> None:
+        self._rig, self._body = rig, body
+        self._dof = rig.robot.dof
+        self.no_worse = NoWorse(rig, body)
+        self._reach_m = max(ROUNDING_ROOM_M, *body.rounding_m, 0.0)
+
+    def standing(self, positions: Sequence[float]) -> Reached:
+        """Where an arm that rests at `positions` (every axis, rad or m) begins."""
+        floors = self.no_worse.standing(positions)
+        return Reached(floors, self._near(floors, positions))
+
+    def passed(self, reached: Reached, positions: Sequence[float]) -> Reached:
+        """Once `positions` were sent."""
+        floors = self.no_worse.raised(reached.floors, positions)
+        near = self._near(floors, positions)
+        return Reached(floors, {i: max(left_m, reached.near.get(i, left_m)) for i, left_m in near.items()})
+
+    def within(self, reached: Reached, positions: Sequence[float]) -> Reached:
+        """For a stop from `positions` on: what is not kept gets no worse from there, what is near from where it was."""
+        return Reached(self.no_worse.raised(reached.floors, positions), reached.near)
+
+    def too_near(self, reached: Reached, positions: Sequence[float]) -> TooNear | None:
+        """A distance that may not be, or None."""
+        for worse in self.no_worse.worse(reached.floors, positions):
+            if not worse.of_axis:
+                return self._words(worse.which, worse.value, broken=True)
+        found = self._body.violations(positions[: self._dof], -self._reach_m)
+        kept = [(i, left_m) for i, left_m in found if i not in reached.floors.body]
+        for i, left_m in kept:
+            if left_m < min(reached.near.get(i, ROUNDING_ROOM_M), ROUNDING_ROOM_M) - SLACK:
+                return self._words(i, left_m, broken=False)
+        if kept:
+            sent = self._rig.controller.quantise_pose(tuple(positions))
+            for i, left_m in self._body.violations(sent[: self._dof], SLACK):
+                if i not in reached.floors.body:
+                    return self._words(i, left_m, broken=False)
+        return None
+
+    def _near(self, floors: Floors, positions: Sequence[float]) -> dict[int, float]:
+        found = self._body.violations(positions[: self._dof], -ROUNDING_ROOM_M)
+        return {i: left_m for i, left_m in found if i not in floors.body}
+
+    def _words(self, index: int, left_m: float, *, broken: bool) -> TooNear:
+        constraint = self._body.constraints[index]
+        unmoved = abs(left_m - self._body.unmoved_m[index]) <= UNMOVED_M
+        return TooNear(constraint.check, constraint.subject, left_m, broken, unmoved)
