@@ -79,6 +79,20 @@ def too_fast(axis: Axis, word: str, excess: float) -> Refusal:
     )
 
 
+def singular(axis: Axis) -> Refusal:
+    """The tool's way ends at or near a singular posture, where the axis would have to race or to jump."""
+    return Refusal(
+        check="E-07",
+        subject="tool",
+        limit="reach: at a singular posture (arm straight, or tool above the base axis), from which "
+        f"{axis.name} would have to turn far for no way of the tool,",
+        margin=-1.0,
+        unit="pose",
+        nearest_allowed="up to here",
+        advice="Another direction, or single joints.",
+    )
+
+
 def other_posture() -> Refusal:
     """The tool's way ends in this posture."""
     return Refusal(

@@ -27,7 +27,20 @@ from hil.model.rig import Axis, AxisKind, Rig
 from hil.motion import jog_refusals as no
 from hil.motion.jog_room import NOTHING_NEAR, JogRoom, Reached
 from hil.motion.jog_run import BRAKE_SHARE, Proposal, Run, RunLimits, speed_before
-from hil.motion.jog_ways import AxisWay, Place, ToolWay, Trail, Way, along, directions, size_of, ways_out
+from hil.motion.jog_ways import (
+    OUT_CHANGE_RAD,
+    OUT_LINE_M,
+    OUT_TURN_RAD,
+    AxisWay,
+    Place,
+    ToolWay,
+    Trail,
+    Way,
+    along,
+    directions,
+    size_of,
+    ways_out,
+)
 from hil.motion.profiles import HEADROOM, axis_limits
 from hil.motion.refusals import LIMIT_SLACK, in_unit, say, unit_of
 from hil.motion.stopping import stop_samples
@@ -55,6 +68,9 @@ STRAIGHT_SHARE = 0.95
 AT_LIMIT = {AxisKind.REVOLUTE: 0.01 * DEG, AxisKind.PRISMATIC: 0.01 * MM, AxisKind.GRIPPER: 0.01 * MM}
 STEP_CHANGE_RAD = 3.0 * DEG
 """How finely the way of a step is looked at before it begins."""
+
+JUMP_RAD = 2.0 * DEG
+"""A joint that would be so far beyond its limit at once has not come there by a way, but by another posture."""
 
 LOOK_GROWTH = 4.0
 MOST_LOOKS = 400
@@ -201,7 +217,7 @@ class Jogging:
 
     def _blocked(self, trail: Trail, ahead: Place, move: Move) -> Refusal:
         """Why a way ends before its end, and how far it goes."""
-        found = trail.refusal or no.other_posture()
+        found = self._of_the_tool(trail.refusal or no.other_posture(), ahead, move)
         share = ahead.length / trail.way.end if math.isfinite(trail.way.end) else 1.0
         if isinstance(move, AxisJog):
             index = int(np.argmax(np.abs(move.amounts)))
@@ -389,6 +405,8 @@ class Jogging:
                 self._say_about(run)
                 return _Next(found.place.positions, stop, found)
         found_refusal = refusal or run.trail.refusal or no.other_posture()
+        if run.move is not None:
+            found_refusal = self._of_the_tool(found_refusal, run.place, run.move)
         self._say_once(found_refusal.subject, lambda: f"the jog was broken off: {self._explained(found_refusal).text}")
         self._run, self._given_up = None, self._wanted
         return self._stopping()
@@ -410,6 +428,21 @@ class Jogging:
 
     def _ways_out(self, tried: ToolJog) -> str:
         return ways_out(self._robot, self._history[0], tried, self._fits)
+
+    def _of_the_tool(self, refusal: Refusal, ahead: Place, move: Move) -> Refusal:
+        """A refusal of a way of the tool that ends at a place ahead.
+
+        Near a singular posture a joint has to race, or to jump into another posture: there reach ends, and the limit
+        that the joint comes to is not what is in the way.
+        """
+        if isinstance(move, AxisJog) or refusal.check != "E-02":
+            return refusal
+        index = self._rig.index(refusal.subject)
+        axis, turned = self._rig.axes[index], abs(float(ahead.positions[index] - self._history[0][index]))
+        races = turned > OUT_CHANGE_RAD * max(ahead.length / (OUT_LINE_M if any(move.linear) else OUT_TURN_RAD), 1.0)
+        if axis.kind is AxisKind.REVOLUTE and (races or abs(refusal.margin) * DEG > JUMP_RAD):
+            return no.singular(axis)
+        return msgspec.structs.replace(refusal, advice="Another direction, or single joints.")
 
     def _explained(self, refusal: Refusal) -> Refusal:
         """With what leads out, where limits are not kept and joints can change that."""
