@@ -84,8 +84,8 @@ def singular(axis: Axis) -> Refusal:
     return Refusal(
         check="E-07",
         subject="tool",
-        limit="reach: at a singular posture (arm straight, or tool above the base axis), from which "
-        f"{axis.name} would have to turn far for no way of the tool,",
+        limit=f"reach: {axis.name} would have to turn far for next to no way of the tool; this singular posture (arm "
+        "straight, or tool above the base axis)",
         margin=-1.0,
         unit="pose",
         nearest_allowed="up to here",

@@ -17,9 +17,10 @@ import numpy as np
 from hil.link import FloatArray
 from hil.model.rig import Axis, Rig
 from hil.motion.motion import Mark, Motion
+from hil.motion.room_along import JUMP
 from hil.robot import Robot
 from hil.safety.chords import check_chords
-from hil.safety.clearance import JUMP, clearances, stop_clearances, stop_limits
+from hil.safety.clearance import clearances, stop_clearances, stop_limits
 from hil.safety.findings import ABSOLUTE_SLACK, MILLIMETRES, RELATIVE_SLACK, Findings, Notes, Unit, unit_of
 from hil.safety.over_time import OverTime
 from hil.space.body import Body

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from hil.link import FloatArray, Pace
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
+from hil.motion.room_along import along
 from hil.robot import Robot
-from hil.safety.clearance import along, evasion
+from hil.safety.clearance import evasion
 from hil.safety.findings import DISTANCE_SLACK_M, MILLIMETRES, RELATIVE_SLACK, Notes
 from hil.space.body import Body
 from hil.space.geometry import point_segment_distance
