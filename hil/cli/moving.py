@@ -119,7 +119,9 @@ def park(
         motion = plan_joint_move(set_up, host.last.setpoint, set_up.park)
         report = host.meanwhile(lambda: _preview(set_up, motion), "the preview took too long; nothing was sent")
         if report.certificate is None:
-            raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
+            raise RefusedError(
+                report.refusals, "the way to the park pose is refused; jog the arm out, or free it by hand"
+            )
         mode = host.run(motion, report.certificate)
     if mode is not Mode.IDLE:
         complain(f"{set_up.id}: not parked; {host.events[-1]}")

@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from hil.link import FloatArray
 from hil.model.rig import Rig
+from hil.motion.jog_ways import directions
+from hil.motion.refusals import LIMIT_SLACK
+from hil.robot import Robot
 from hil.space.body import UNMOVED_M, LiveBody
-from hil.space.no_worse import NO_FLOORS, SLACK, Floors, NoWorse
+from hil.space.no_worse import NO_FLOORS, SLACK, Floors, NoWorse, axes_out
+from hil.types import JogFrame
 
 ROUNDING_ROOM_M = 1e-3
 """Kept on top of the rig's clearance: pulses are whole microseconds, and the guard judges those."""
@@ -92,6 +99,32 @@ class JogRoom:
                 if i not in reached.floors.body:
                     return self._words(i, left_m, broken=False)
         return None
+
+    def ways_out(self, robot: Robot, reached: Reached, here: FloatArray) -> tuple[tuple[str, ...], list[str]]:
+        """Which single axes, as ``+shoulder``, and which directions of the tool, as ``+z``, lead out of broken limits.
+
+        Args:
+            robot: kinematics of the rig's robot.
+            reached: what an arm that rests at `here` has come to.
+            here: position of every axis, shape (n_axes,), rad or m.
+        """
+        lower, upper = np.minimum(self.no_worse.soft_lower, here), np.maximum(self.no_worse.soft_upper, here)
+
+        def fits(positions: Sequence[float]) -> bool:
+            inside = bool(
+                (np.asarray(positions) >= lower - LIMIT_SLACK).all()
+                and (np.asarray(positions) <= upper + LIMIT_SLACK).all()
+            )
+            return inside and self.too_near(reached, positions) is None
+
+        def lessens(positions: Sequence[float]) -> bool:
+            return self.no_worse.lessens(reached.floors, positions)
+
+        def leads(positions: FloatArray) -> bool:
+            return lessens(positions.tolist()) and fits(positions.tolist())
+
+        axes = axes_out(self._rig, here.tolist(), fits, lessens)
+        return axes, directions(robot, here, JogFrame.WORLD, leads)
 
     def _near(self, floors: Floors, positions: Sequence[float]) -> dict[int, float]:
         found = self._body.violations(positions[: self._dof], -ROUNDING_ROOM_M)

@@ -37,7 +37,6 @@ from hil.motion.jog_ways import (
     Trail,
     Way,
     along,
-    directions,
     size_of,
     ways_out,
 )
@@ -45,8 +44,7 @@ from hil.motion.profiles import HEADROOM, axis_limits
 from hil.motion.refusals import LIMIT_SLACK, in_unit, say, unit_of
 from hil.motion.stopping import stop_samples
 from hil.robot import Robot
-from hil.space.no_worse import axes_out
-from hil.types import AxisJog, JogFrame, Refusal, ToolJog
+from hil.types import AxisJog, Refusal, ToolJog
 from hil.units import DEG, MM
 
 Move = AxisJog | ToolJog
@@ -452,19 +450,8 @@ class Jogging:
 
     def _ways_out_of_limits(self) -> str:
         """What leads out of the limits that are not kept, in words."""
-        room, reached, here = self._room, self._reached, self._history[0]
-        assert room is not None
-
-        def fits(positions: Sequence[float]) -> bool:
-            return self._refusal(reached, here, np.array(positions)) is None
-
-        def leads(positions: FloatArray) -> bool:
-            return room.no_worse.lessens(reached.floors, positions.tolist()) and fits(positions.tolist())
-
-        axes = axes_out(
-            self._rig, here.tolist(), fits, lambda positions: room.no_worse.lessens(reached.floors, positions)
-        )
-        return no.ways_out(axes, directions(self._robot, here, JogFrame.WORLD, leads))
+        assert self._room is not None
+        return no.ways_out(*self._room.ways_out(self._robot, self._reached, self._history[0]))
 
     # -- limits ----------------------------------------------------------------------------------------------
 

@@ -440,15 +440,18 @@ class _Planner:
         """Inverse kinematics along the line, and how far the tool turns on it, in radians."""
         if step.abc_deg is not None:
             goal = self._pose(number, (end / MM).tolist(), step)
-            return self._turning(pose, goal)
+            return self._turning(pose, goal, step)
         if self._keeps_orientation(step):
             goal = pose.copy()
             goal[:3, 3] = end
-            return self._turning(pose, goal)
+            return self._turning(pose, goal, step)
         return self._pitching(step, pose[:3, 3], end)
 
-    def _turning(self, pose: FloatArray, goal: FloatArray) -> tuple[Inverse, float]:
+    def _turning(self, pose: FloatArray, goal: FloatArray, step: LineStep) -> tuple[Inverse, float]:
         turn = np.array(rotation_vector((pose[:3, :3].T @ goal[:3, :3]).tolist()))
+        angle = float(np.linalg.norm(turn))
+        if step.turn == "long" and angle > 0.0:
+            turn *= 1.0 - 2.0 * math.pi / angle
         robot = self._robot
 
         def inverse(fraction: float, seed: list[float]) -> IkResult:
@@ -471,7 +474,7 @@ class _Planner:
         roll = now.roll_rad if step.roll_deg is None else step.roll_deg * DEG
         pitch = self._end_pitch(end, now.pitch_rad, roll) if step.pitch_deg is None else step.pitch_deg * DEG
         tilt = math.remainder(pitch - now.pitch_rad, 2.0 * math.pi)
-        twist = 0.0 if roll is None or now.roll_rad is None else roll - now.roll_rad
+        twist = 0.0 if step.roll_deg is None or now.roll_rad is None else self._twist(now.roll_rad, step)
 
         def inverse(fraction: float, seed: list[float]) -> IkResult:
             return robot.inverse_kinematics_target(
@@ -482,6 +485,22 @@ class _Planner:
             )
 
         return inverse, max(abs(tilt), abs(twist))
+
+    def _twist(self, now: float, step: LineStep) -> float:
+        """How far the roll joint turns: the short way round, as a move does, or the other one."""
+        assert step.roll_deg is not None
+        wanted, turn = step.roll_deg * DEG, 2.0 * math.pi
+        index = self._robot.dof - 1
+        axis, here = self._axes[index], float(self._position[index])
+        nearest = round((now - wanted) / turn)
+        ways = [wanted + (nearest + k) * turn - now for k in (0, -1, 1)]
+        inside = [way for way in ways if not beyond_soft_limits([axis], [here + way], "", start=[here])]
+        short = min(inside, key=lambda way: round(abs(way), 9), default=wanted - now)
+        if step.turn != "long":
+            return short
+        other = [way for way in inside if way * short < 0.0]
+        # Where the other way round leaves the limits, the line says so.
+        return min(other, key=abs, default=short - math.copysign(turn, short))
 
     def _end_pitch(self, end: FloatArray, present: float, roll: float | None) -> float:
         """The present pitch if the line's end can be reached with it, else that of the nearest joints."""

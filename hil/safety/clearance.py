@@ -16,8 +16,10 @@ from hil.safety.findings import (
     Notes,
     unit_of,
 )
-from hil.space.body import Body, Constraint
+from hil.space.body import UNMOVED_M, Body, Constraint
 from hil.space.no_worse import Course, course, soft_left
+
+RIG_FILE = "No joint changes this distance: correct the rig file, a shape, the table's height, a box or the clearance."
 
 SLOWER = "Plan this place slower, so that a stop takes less way, or keep further away."
 
@@ -32,6 +34,8 @@ def clearances(rig: Rig, body: Body, samples: FloatArray, sent: FloatArray, note
     for column, constraint in enumerate(body.constraints):
         values = lowest[:, column]
         limit, advice = f"clearance {clearance}", evasion(constraint)
+        if abs(float(margins[0, column]) - float(body.unmoved_m[column])) <= UNMOVED_M:
+            advice = RIG_FILE
         if space.broken[column]:
             left = float(margins[0, column])
             limit += f"; it starts {MILLIMETRES.say(-left)} too near and may come no nearer"
