@@ -17,7 +17,7 @@ from hil.motion.jog_ways import directions
 from hil.motion.refusals import LIMIT_SLACK
 from hil.robot import Robot
 from hil.space.body import UNMOVED_M, LiveBody
-from hil.space.no_worse import NO_FLOORS, SLACK, Floors, NoWorse, axes_out
+from hil.space.no_worse import NO_FLOORS, PROBES, SLACK, Floors, NoWorse, axes_out
 from hil.types import JogFrame
 
 ROUNDING_ROOM_M = 1e-3
@@ -100,13 +100,16 @@ class JogRoom:
                     return self._words(i, left_m, broken=False)
         return None
 
-    def ways_out(self, robot: Robot, reached: Reached, here: FloatArray) -> tuple[tuple[str, ...], list[str]]:
+    def ways_out(
+        self, robot: Robot, reached: Reached, here: FloatArray, *, tool: bool = True
+    ) -> tuple[tuple[str, ...], list[str]]:
         """Which single axes, as ``+shoulder``, and which directions of the tool, as ``+z``, lead out of broken limits.
 
         Args:
             robot: kinematics of the rig's robot.
             reached: what an arm that rests at `here` has come to.
             here: position of every axis, shape (n_axes,), rad or m.
+            tool: False to look for directions of the tool only where no single axis leads out: they take their time.
         """
         lower, upper = np.minimum(self.no_worse.soft_lower, here), np.maximum(self.no_worse.soft_upper, here)
 
@@ -120,11 +123,13 @@ class JogRoom:
         def lessens(positions: Sequence[float]) -> bool:
             return self.no_worse.lessens(reached.floors, positions)
 
-        def leads(positions: FloatArray) -> bool:
-            return lessens(positions.tolist()) and fits(positions.tolist())
+        def leads(way: list[FloatArray]) -> bool:
+            # Joints that stop one after the other go on alone: so each has to make nothing worse alone.
+            alone = [np.where(np.arange(len(here)) == i, way[-1], here) for i in np.flatnonzero(way[-1] != here)]
+            return lessens(way[-1].tolist()) and all(fits(there.tolist()) for there in (*way, *alone))
 
         axes = axes_out(self._rig, here.tolist(), fits, lessens)
-        return axes, directions(robot, here, JogFrame.WORLD, leads)
+        return axes, directions(robot, here, JogFrame.WORLD, leads, PROBES) if tool or not axes else []
 
     def _near(self, floors: Floors, positions: Sequence[float]) -> dict[int, float]:
         found = self._body.violations(positions[: self._dof], -ROUNDING_ROOM_M)

@@ -249,6 +249,11 @@ class Jogging:
         return tuple(self._find().sample.tolist())
 
     @property
+    def stop(self) -> FloatArray:
+        """The stop from the sample sent last, as it was looked at, shape (K, n); K is 0 where nothing moves."""
+        return self._safe
+
+    @property
     def resting(self) -> bool:
         """True while the arm has been at rest for long enough and nothing else is to be sent."""
         return self._begun and self._still and bool((self._find().sample == self._history[0]).all())
@@ -451,7 +456,8 @@ class Jogging:
     def _ways_out_of_limits(self) -> str:
         """What leads out of the limits that are not kept, in words."""
         assert self._room is not None
-        return no.ways_out(*self._room.ways_out(self._robot, self._reached, self._history[0]))
+        tool = self._run is not None or isinstance(self._wanted, ToolJog)
+        return no.ways_out(*self._room.ways_out(self._robot, self._reached, self._history[0], tool=tool))
 
     # -- limits ----------------------------------------------------------------------------------------------
 

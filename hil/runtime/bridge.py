@@ -354,7 +354,7 @@ class Bridge:
                     axis=axis.name,
                     value=reported,
                 )
-        self._energise = EnergiseSource(pose, self._rig.energise_order, self._rig.energise_dwell_s)
+        self._energise = EnergiseSource(self._guard.inside(pose), self._rig.energise_order, self._rig.energise_dwell_s)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
 
     def _load(self, request: Load, now_s: float) -> None:
@@ -640,6 +640,10 @@ class Bridge:
             self._follow(Event.STOPPED, "the arm had come to rest by itself and holds")
             return
         if self._source is not None and self._all_sent(self._source):
+            return
+        if isinstance(self._source, JogSource) and len(self._source.stop):
+            # The one that was looked at; worked out anew in the middle of a stop it would end a little elsewhere.
+            self._source = StopSource(self._source.stop)
             return
         position, velocity, acceleration = self._motion_state()
         self._source = StopSource(stop_ramp(self._rig, position, velocity, acceleration))

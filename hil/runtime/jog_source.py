@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.errors import InterlockError
+from hil.link import FloatArray
 from hil.model.rig import Rig
 from hil.motion.jog_room import JogRoom
 from hil.motion.jogging import Jogging
@@ -72,6 +73,11 @@ class JogSource:
     def at_end(self) -> bool:
         """True once a step is over."""
         return self._jogging.done
+
+    @property
+    def stop(self) -> FloatArray:
+        """The stop from the sample sent last, as it was looked at, shape (K, n); K is 0 where nothing moves."""
+        return self._jogging.stop
 
     @property
     def resting(self) -> bool:

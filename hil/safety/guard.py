@@ -75,6 +75,7 @@ class Guard:
         self._names = tuple(axis.name for axis in rig.axes)
         self._controller = rig.controller
         self._period_s = period
+        self._quanta = tuple(quantum.tolist())
         self._limits = self._full = tuple(
             _limits(axis, float(low[i]), float(high[i]), float(quantum[i]), period) for i, axis in enumerate(rig.axes)
         )
@@ -109,6 +110,17 @@ class Guard:
         self._due_s = -math.inf
         self._floors = self._no_worse.standing(here)
         self._undo = None
+
+    def inside(self, positions: Sequence[float]) -> _Positions:
+        """Positions next to these (every axis, rad or m) that the controller's rounding leaves inside the hard limits.
+
+        An arm that was confirmed right at a limit is driven one step of the wire inside of it, or it could never move.
+        """
+        there = self._quantise(tuple(positions))
+        return tuple(
+            here + (step if sent < limits.lower else -step if sent > limits.upper else 0.0)
+            for here, sent, step, limits in zip(positions, there, self._quanta, self._full, strict=True)
+        )
 
     def worse(self, present: Sequence[float], wanted: Sequence[float]) -> tuple[LimitHit, ...]:
         """What an arm that rests at `present` would break, or make worse, at `wanted`: clearances and soft limits.

@@ -185,7 +185,8 @@ def fault(judge: SpaceJudge, rig: Rig, samples: FloatArray) -> str:
             bad = np.where(before < free_from, column < before - TOLERANCE_M, plain < -TOLERANCE_M)
         if bad.any():
             at = int(np.argmax(bad))
-            return f"{name}: {1e3 * column[at]:.4f} at sample {at}, {1e3 * best[max(at - 1, 0)]:.4f} before (1e-3 rad or m)"
+            was = best[max(at - 1, 0)]
+            return f"{name}: {1e3 * column[at]:.4f} at sample {at}, {1e3 * was:.4f} before (1e-3 rad or m)"
     return ""
 
 

@@ -24,7 +24,6 @@ from hil.motion.jog_room import JogRoom
 from hil.motion.jogging import Jogging, Move
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
-from hil.motion.stopping import stop_ramp
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.safety.checker import check_motion
@@ -50,7 +49,7 @@ class Place(NamedTuple):
     pose: FloatArray
 
 
-class Broken(Exception):
+class PromiseError(Exception):
     """A promise was broken; the words say which."""
 
 
@@ -103,16 +102,18 @@ def judged(place: Place, name: str, chance: random.Random) -> Counter[str]:
     """What came of one pose.
 
     Raises:
-        Broken: something was allowed that makes it worse, or nothing leads out and nobody says why.
+        PromiseError: something was allowed that makes it worse, or nothing leads out and nobody says why.
     """
     rig, robot = place.rig, _rig(name)[1]
+    guard = Guard(rig, robot)
+    # As the bridge does when the pose is confirmed.
+    place = Place(rig, np.array(guard.inside(place.pose.tolist())))
     judge = SpaceJudge(rig)
     which = broken(judge, rig, place.pose)
     tally = Counter({"poses": 1, "limits broken": int(which.sum())})
     if not which.any():
         tally["clean"] += 1
         return tally
-    guard = Guard(rig, robot)
     room = JogRoom(rig, guard.body)
     reached = room.standing(place.pose.tolist())
     axes, tool = room.ways_out(robot, reached, place.pose)
@@ -124,7 +125,7 @@ def judged(place: Place, name: str, chance: random.Random) -> Counter[str]:
         _no_fault(judge, rig, samples, f"jog {word}")
         found = lessened(judge, samples, which)
         if not found.any() and not unmovable.any():
-            raise Broken(f"jog {word} is named and lessens nothing")
+            raise PromiseError(f"jog {word} is named and lessens nothing")
         less |= found
         tally["jogs that lessen"] += bool(found.any())
     for word, move in _some(_others(rig, robot, moves), chance, 1).items():
@@ -144,7 +145,7 @@ def jogged(rig: Rig, robot: Robot, guard: Guard, room: JogRoom, pose: FloatArray
     """Samples that pass guard and jogging while a move is held, with the stop after it.
 
     Raises:
-        Broken: the guard had to stop it.
+        PromiseError: the guard had to stop it.
     """
     jog = Jogging(rig, robot, pose.tolist(), JOG_SHARE, room)
     guard.reset(pose.tolist(), JOG_SHARE)
@@ -156,9 +157,7 @@ def jogged(rig: Rig, robot: Robot, guard: Guard, room: JogRoom, pose: FloatArray
         rows.append(jog.sample)
         jog.advance()
         _passes(guard, rig, rows)
-    older, old, last = (np.array(row) for row in ([tuple(pose)] * 3 + rows)[-3:])
-    h = rig.period_s
-    for row in stop_ramp(rig, last.tolist(), ((last - old) / h).tolist(), ((last - 2.0 * old + older) / h**2).tolist()):
+    for row in jog.stop:
         rows.append(tuple(row.tolist()))
         _passes(guard, rig, rows)
     return np.array([tuple(pose), *rows])
@@ -167,7 +166,7 @@ def jogged(rig: Rig, robot: Robot, guard: Guard, room: JogRoom, pose: FloatArray
 def _passes(guard: Guard, rig: Rig, rows: list[tuple[float, ...]]) -> None:
     hits = guard.check(JointCommand(seq=len(rows), due_s=len(rows) * rig.period_s, positions=rows[-1])).hits
     if hits:
-        raise Broken(f"the guard stops it at sample {len(rows)}: {hits[0]}")
+        raise PromiseError(f"the guard stops it at sample {len(rows)}: {hits[0]}")
 
 
 def _planned(
@@ -201,7 +200,7 @@ def _guarded(rig: Rig, robot: Robot, motion: Motion, word: str) -> None:
     for k, row in enumerate(motion.samples.tolist()):
         hits = guard.check(JointCommand(seq=k, due_s=k * rig.period_s, positions=tuple(row))).hits
         if hits:
-            raise Broken(f"the guard stops the checked move {word} at sample {k}: {hits[0]}")
+            raise PromiseError(f"the guard stops the checked move {word} at sample {k}: {hits[0]}")
 
 
 def _account(
@@ -214,7 +213,7 @@ def _account(
         return
     words = ways_out(tuple(w for w in moves if " " not in w), [w[5:] for w in moves if " " in w])
     if not moves and NO_WAY not in words:
-        raise Broken(f"nothing is named, and nobody says so: {words}")
+        raise PromiseError(f"nothing is named, and nobody says so: {words}")
     if not moves and planned:
         tally["only a planned move leads out"] += 1
     elif moves:
@@ -243,7 +242,7 @@ def anything_lessens(judge: SpaceJudge, place: Place) -> bool:
 
 def _no_fault(judge: SpaceJudge, rig: Rig, samples: FloatArray, what: str) -> None:
     if words := fault(judge, rig, samples):
-        raise Broken(f"{what} makes it worse: {words}")
+        raise PromiseError(f"{what} makes it worse: {words}")
 
 
 def _unmovable(judge: SpaceJudge, rig: Rig, which: FloatArray) -> FloatArray:
@@ -258,7 +257,7 @@ def _refused_for_the_file(rig: Rig, robot: Robot, pose: FloatArray) -> None:
     motion = Motion([axis.name for axis in rig.axes], rig.period_s, np.repeat(pose[None, :], 2, axis=0))
     refusals: tuple[Refusal, ...] = check_motion(rig, robot, motion).refusals
     if not any(RIG_FILE.lower() in refusal.advice.lower() for refusal in refusals):
-        raise Broken(f"no joint changes a distance, and nobody says so: {[each.text for each in refusals]}")
+        raise PromiseError(f"no joint changes a distance, and nobody says so: {[each.text for each in refusals]}")
 
 
 def _some(moves: dict[str, Move], chance: random.Random, most: int) -> dict[str, Move]:
@@ -300,6 +299,6 @@ def campaign(name: str, seed: int, numbers: range) -> tuple[Counter[str], list[s
         place = _place(_rig(name)[0], chance)
         try:
             tally += judged(place, name, chance)
-        except (Broken, HilError) as error:
+        except (PromiseError, HilError) as error:
             found.append(f"{name}, pose {number}: {error}")
     return tally, found
