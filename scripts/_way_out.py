@@ -1,4 +1,4 @@
-"""Random poses among moved fences: what is allowed makes nothing worse, and something leads out or the words say why."""
+"""Random poses among moved fences: what is allowed makes nothing worse, and something leads out or words say why."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hil.model.rig import Axis
 from hil.motion.jog_room import TooNear
-from hil.motion.refusals import in_unit, say, unit_of
+from hil.motion.refusals import RIG_FILE, in_unit, say, unit_of
 from hil.types import Refusal
 from hil.units import MM
 
@@ -30,8 +30,7 @@ def too_near(found: TooNear) -> Refusal:
     """A distance would be less than it may be."""
     limit, advice = "distance kept while jogging, a stop from here included", "Another direction leads away."
     if found.unmoved:
-        limit = "distance kept, which no joint changes"
-        advice = "Correct the rig file: a shape, the table's height, a box, or the clearance."
+        limit, advice = "distance kept", RIG_FILE
     elif found.broken:
         limit = "it is too near already, and may come no nearer, in a stop from here either"
     return Refusal(

@@ -81,7 +81,12 @@ class JogRoom:
 
     def within(self, reached: Reached, positions: Sequence[float]) -> Reached:
         """For a stop from `positions` on: what is not kept gets no worse from there, what is near from where it was."""
-        return Reached(self.no_worse.raised(reached.floors, positions), reached.near)
+        floors = self.no_worse.raised(reached.floors, positions)
+        kept = tuple(i for i in reached.floors.body if i not in floors.body)
+        if not kept:
+            return Reached(floors, reached.near)
+        left = self._body.margins(positions[: self._dof], kept)
+        return Reached(floors, {**reached.near, **dict(zip(kept, left, strict=True))})
 
     def too_near(self, reached: Reached, positions: Sequence[float]) -> TooNear | None:
         """A distance that may not be, or None."""
@@ -99,6 +104,12 @@ class JogRoom:
                 if i not in reached.floors.body:
                     return self._words(i, left_m, broken=False)
         return None
+
+    def by_the_file(self, positions: Sequence[float]) -> bool:
+        """Whether positions do not keep a distance that no joint changes: only the rig file can mend that."""
+        sent = self._rig.controller.quantise_pose(tuple(positions))
+        found = self._body.violations(sent[: self._dof], SLACK)
+        return any(self._is_unmoved(i, left_m) for i, left_m in found)
 
     def ways_out(
         self, robot: Robot, reached: Reached, here: FloatArray, *, tool: bool = True
@@ -124,9 +135,7 @@ class JogRoom:
             return self.no_worse.lessens(reached.floors, positions)
 
         def leads(way: list[FloatArray]) -> bool:
-            # Joints that stop one after the other go on alone: so each has to make nothing worse alone.
-            alone = [np.where(np.arange(len(here)) == i, way[-1], here) for i in np.flatnonzero(way[-1] != here)]
-            return lessens(way[-1].tolist()) and all(fits(there.tolist()) for there in (*way, *alone))
+            return lessens(way[-1].tolist()) and all(fits(there.tolist()) for there in way)
 
         axes = axes_out(self._rig, here.tolist(), fits, lessens)
         return axes, directions(robot, here, JogFrame.WORLD, leads, PROBES) if tool or not axes else []
@@ -137,5 +146,7 @@ class JogRoom:
 
     def _words(self, index: int, left_m: float, *, broken: bool) -> TooNear:
         constraint = self._body.constraints[index]
-        unmoved = abs(left_m - self._body.unmoved_m[index]) <= UNMOVED_M
-        return TooNear(constraint.check, constraint.subject, left_m, broken, unmoved)
+        return TooNear(constraint.check, constraint.subject, left_m, broken, self._is_unmoved(index, left_m))
+
+    def _is_unmoved(self, index: int, left_m: float) -> bool:
+        return abs(left_m - self._body.unmoved_m[index]) <= UNMOVED_M

@@ -41,7 +41,7 @@ from hil.motion.jog_ways import (
     ways_out,
 )
 from hil.motion.profiles import HEADROOM, axis_limits
-from hil.motion.refusals import LIMIT_SLACK, in_unit, say, unit_of
+from hil.motion.refusals import LIMIT_SLACK, RIG_FILE, in_unit, say, unit_of
 from hil.motion.stopping import stop_samples
 from hil.robot import Robot
 from hil.types import AxisJog, Refusal, ToolJog
@@ -119,6 +119,7 @@ class Jogging:
         self._safe: FloatArray = np.empty((0, len(here)))
         self._reached = NOTHING_NEAR if room is None else room.standing(here.tolist())
         self._run: Run | None = None
+        self._asked: Move | None = None
         self._wanted: Move | None = None
         self._given_up: Move | None = None
         self._begun = self._is_step = False
@@ -138,6 +139,7 @@ class Jogging:
         if self._is_step:
             raise InterlockError("a jog step is running; hold again when it has ended", ["the step's end"])
         self._check_shape(move)
+        self._asked = move
         if move != self._wanted:
             self._wanted, self._next = move, None
 
@@ -152,6 +154,7 @@ class Jogging:
         if self._begun or self._is_step:
             raise InterlockError("the jog before is still running; nothing is queued", ["rest"])
         self._check_shape(move)
+        self._asked = move
         self._refuse_large(move)
         self._is_step = True
         here = self._history[0]
@@ -229,7 +232,7 @@ class Jogging:
             nearest = f"{ahead.length / scale:.2f} {unit} this way"
             other = "Take a smaller increment, or: " if self._is_step else "Another direction: "
             advice = f"{other}{self._ways_out(move)}."
-        if self._reached.floors:
+        if self._reached.floors or found.advice == RIG_FILE:
             return msgspec.structs.replace(self._explained(found), nearest_allowed=nearest)
         return Refusal(
             check=found.check,
@@ -449,14 +452,16 @@ class Jogging:
 
     def _explained(self, refusal: Refusal) -> Refusal:
         """With what leads out, where limits are not kept and joints can change that."""
-        if not self._reached.floors:
+        if not self._reached.floors or refusal.advice == RIG_FILE:
             return refusal
         return msgspec.structs.replace(refusal, advice=self._ways_out_of_limits())
 
     def _ways_out_of_limits(self) -> str:
         """What leads out of the limits that are not kept, in words."""
         assert self._room is not None
-        tool = self._run is not None or isinstance(self._wanted, ToolJog)
+        if self._room.by_the_file(self._history[0].tolist()):
+            return RIG_FILE
+        tool = isinstance(self._asked, ToolJog)
         return no.ways_out(*self._room.ways_out(self._robot, self._reached, self._history[0], tool=tool))
 
     # -- limits ----------------------------------------------------------------------------------------------
@@ -492,7 +497,9 @@ class Jogging:
             if excess.max() > 1.0:
                 axis = self._rig.axes[int(np.argmax(excess))]
                 return np.empty((0, len(p))), no.too_fast(axis, word, float(excess.max()))
-        stop = stop_samples(h, self._acceleration, self._jerk, sample, v, a)
+        # A joint that stops last goes on alone, and alone it may make worse what all of them together lessen.
+        together = bool(self._reached.floors)
+        stop = stop_samples(h, self._acceleration, self._jerk, sample, v, a, together=together)
         # Joints that stop one after the other may carry the tool faster than when they moved together.
         joints = np.vstack((p, sample, stop))[:, : self._robot.dof]
         tools = self._robot.forward_kinematics(joints)[:, :3, 3]

@@ -41,6 +41,8 @@ def say(axis: Axis, value: float) -> str:
     return f"{in_unit(axis, value):.2f} {unit_of(axis)}"
 
 
+RIG_FILE = "No joint changes this distance: correct the rig file, a shape, the table's height, a box or the clearance."
+
 INSIDE = "Ask for a position inside the soft limits; they stand in the rig file."
 POSTURE = "Move the target, or reach it in another posture: another pitch_deg or elbow."
 """What to change, where a joint was named, and where inverse kinematics chose its position."""

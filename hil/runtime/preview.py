@@ -111,7 +111,7 @@ def _with_ways_out(rig: Rig, motion: Motion, refusals: tuple[Refusal, ...]) -> t
         return refusals
     room, robot = JogRoom(rig, LiveBody(rig)), Robot(rig.robot)
     reached = room.standing(motion.start)
-    if not reached.floors:
+    if not reached.floors or room.by_the_file(motion.start):
         return refusals
     axes, tool = room.ways_out(robot, reached, np.array(motion.start))
     poses = [name for name, pose in (("home", rig.home), ("park", rig.park)) if _leads_to(rig, robot, motion, pose)]

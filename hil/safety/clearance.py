@@ -7,6 +7,7 @@ import numpy as np
 from hil.link import FloatArray
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
+from hil.motion.refusals import RIG_FILE
 from hil.motion.room_along import along_stops, between, fallen, ordinary, rates_of, worst_fall
 from hil.motion.stopping import stop_positions, stop_ramp
 from hil.safety.findings import (
@@ -18,8 +19,6 @@ from hil.safety.findings import (
 )
 from hil.space.body import UNMOVED_M, Body, Constraint
 from hil.space.no_worse import Course, course, soft_left
-
-RIG_FILE = "No joint changes this distance: correct the rig file, a shape, the table's height, a box or the clearance."
 
 SLOWER = "Plan this place slower, so that a stop takes less way, or keep further away."
 

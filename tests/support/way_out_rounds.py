@@ -24,6 +24,7 @@ from hil.motion.jog_room import JogRoom
 from hil.motion.jogging import Jogging, Move
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
+from hil.motion.refusals import RIG_FILE
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.safety.checker import check_motion
@@ -37,7 +38,6 @@ JOG_S = 0.32
 JOG_SHARE = 0.5
 BY = {AxisKind.REVOLUTE: 1.0 * DEG, AxisKind.PRISMATIC: 1.0 * MM, AxisKind.GRIPPER: 0.5 * MM}
 NO_WAY = "No single joint and no direction of the tool leads out"
-RIG_FILE = "Correct the rig file"
 TRIES = 400
 TRY_RAD = 0.3 * DEG
 
@@ -256,7 +256,7 @@ def _unmovable(judge: SpaceJudge, rig: Rig, which: FloatArray) -> FloatArray:
 def _refused_for_the_file(rig: Rig, robot: Robot, pose: FloatArray) -> None:
     motion = Motion([axis.name for axis in rig.axes], rig.period_s, np.repeat(pose[None, :], 2, axis=0))
     refusals: tuple[Refusal, ...] = check_motion(rig, robot, motion).refusals
-    if not any(RIG_FILE.lower() in refusal.advice.lower() for refusal in refusals):
+    if not any(refusal.advice == RIG_FILE for refusal in refusals):
         raise PromiseError(f"no joint changes a distance, and nobody says so: {[each.text for each in refusals]}")
 
 
