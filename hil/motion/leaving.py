@@ -1,8 +1,8 @@
 """Ways out for planned moves: from where a limit is not kept, first a short way that lessens it, then on to the goal.
 
-Tried are, in this order: straight to the goal; one joint and then on; the joints together, as the distances ask for it;
-one joint after the other; and after each of these on by way of the home or the park pose. Whatever is given was looked
-at with its stops (see `room_along`); the preview has the last word all the same.
+Tried are, in this order: straight to the goal; one joint, or several as the distances ask for it, whichever is out
+soonest, and then on; such ways one after the other; and after each of these on by way of the home or the park pose.
+Whatever is given was looked at with its stops (see `room_along`); the preview has the last word all the same.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Leaving:
     # -- out -----------------------------------------------------------------------------------------------------
 
     def _exits(self) -> Iterator[list[FloatArray]]:
-        """Ways out: single joints, the quickest first, then several."""
+        """Ways out: single ones, the quickest first; if there is none, several one after the other."""
         here = self._start[: self._dof]
         floors = self._body.margins(here[None, :])[0]
         rays = self._rays(here, floors)
