@@ -125,8 +125,10 @@ class Guard:
     def worse(self, present: Sequence[float], wanted: Sequence[float]) -> tuple[LimitHit, ...]:
         """What an arm that rests at `present` would break, or make worse, at `wanted`: clearances and soft limits.
 
-        For the start of a motion, which was checked as if the arm stood there.
+        For the start of a motion, which was checked as if the arm stood there. Compared is what the controller makes of
+        both: whoever plans from what it was sent plans from where the arm is.
         """
+        present, wanted = self._quantise(tuple(present)), self._quantise(tuple(wanted))
         floors = self._no_worse.standing(present)
         begins = self._no_worse.standing(wanted)
         hits = [self._too_near(i, left_m, 0.0) for i, left_m in begins.body.items() if i not in floors.body]
@@ -135,7 +137,7 @@ class Guard:
             (begins.upper, floors.upper, self._no_worse.soft_upper),
         ):
             hits += [_hit("E-02", self._names[i], at, bounds[i]) for i, at in beyond.items() if i not in known]
-        return (*hits, *self._floor_hits(floors, tuple(wanted)))
+        return (*hits, *self._floor_hits(floors, wanted))
 
     def check(self, wanted: JointCommand) -> Verdict:
         """Judge the next command; without hits it counts as sent, with hits it leaves no trace.

@@ -186,6 +186,16 @@ def test_stopped_on_the_way_out_it_holds_and_goes_on_from_there() -> None:
     assert_no_worse(s, LOW)
 
 
+def test_who_plans_from_what_the_controller_was_sent_plans_from_where_the_arm_is() -> None:
+    rig = raised(30)
+    for tenths in range(10):
+        pose = (LOW[0] + 0.01 * tenths * DEG, LOW[1] + 0.013 * tenths * DEG, LOW[2] - 0.017 * tenths * DEG, *LOW[3:])
+        s = standing(rig, pose)
+        motion = plan_joint_move(rig, s.last.setpoint, rig.park)
+        s.tick(load(motion, certificate(rig, motion)), Arm(digest=motion.digest))
+        assert s.mode is Mode.ARMED, s.events[-1]
+
+
 def test_a_certificate_from_a_broken_start_does_not_bring_a_better_arm_there() -> None:
     rig = raised(30)
     motion = plan_joint_move(rig, LOW, rig.home)
