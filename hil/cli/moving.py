@@ -127,7 +127,9 @@ def park(
 
         motion, report = host.meanwhile(planned, "the preview took too long; nothing was sent")
         if report.certificate is None:
-            raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
+            raise RefusedError(
+                report.refusals, "the way to the park pose is refused; jog the arm out, or free it by hand"
+            )
         mode = host.run(motion, report.certificate)
     print(host.line_quality.text)
     if mode is not Mode.IDLE:
