@@ -204,7 +204,7 @@ PLANTED: tuple[PlantedRound, ...] = (
         "noticed",
     ),
     PlantedRound(
-        "a silent recorder is a stop within 1 s",
+        "a silent recorder is a stop within 0.5 s",
         "a recorder's silence ignored",
         "recorder_silence_ignored",
         "stop recorder",
@@ -254,7 +254,7 @@ PLANTED: tuple[PlantedRound, ...] = (
         "noticed|last line",
     ),
     PlantedRound(
-        "a silent board is a stop within 0.7 s",
+        "a silent board is a stop within 0.5 s",
         "a silent line said to be well",
         "line_said_to_be_well",
         "stop fake",

@@ -512,7 +512,9 @@ def _clock_shim(bench: Bench) -> Path:
 # -- the list ----------------------------------------------------------------------------------------------
 
 _ENDS = "nothing that moves is sent any more; the controller ends what it has"
-_STOPS = "a stop within limits, then a complete journal, exit code 1 or 130"
+_STOPS = (
+    "a stop within limits, then a complete journal; exit code 128 and the signal, 1 if only loop or recorder was told"
+)
 _GONE = "FAULT in the next ticks, nothing is sent, complete journal"
 _LINE = "no byte beyond a limit, and the arm stands when the run has ended"
 _REFUSED = "the second is refused and sends no byte; the first goes on"
@@ -550,10 +552,10 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("stop owner", "a stop within limits, begun within 0.25 s", partial(_pause, "owner")),
     Kind("stop loop", "the pulses end by themselves; going on, it holds", partial(_pause, "loop")),
-    Kind("stop recorder", "a stop within limits, begun within 1 s", partial(_pause, "recorder")),
+    Kind("stop recorder", "a stop within limits, begun within 0.5 s", partial(_pause, "recorder")),
     Kind(
         "stop fake",
-        "a silent controller: a stop within 0.7 s (RV-2AJ: 5 s)",
+        "a silent controller: a stop within 0.5 s (RV-2AJ: 5 s)",
         partial(_pause, "fake"),
         ("noticed, s", "last line that moves, s"),
     ),
@@ -567,12 +569,12 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "controller restarts",
-        "FAULT within 0.6 s (RV-2AJ: 5 s), no move after it; nothing moves before a confirmed pose",
+        "FAULT within 0.3 s (RV-2AJ: 5 s), no move after it; nothing moves before a confirmed pose",
         _restart,
         ("noticed, s", "last line that moves, s"),
     ),
     *(
-        Kind(name, "a stop within limits, begun within 1 s; exit code 1", partial(_journal, strike, full))
+        Kind(name, "a stop within limits, begun within 0.12 s; exit code 1", partial(_journal, strike, full))
         for name, strike, full in (
             ("journal removed", lambda journal, recorder: journal.unlink(), False),
             ("journal cut", _cut, False),
@@ -597,7 +599,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "replies lost",
-        "a stop within 0.7 s (RV-2AJ: 5 s)",
+        "a stop within 0.5 s (RV-2AJ: 5 s)",
         partial(_line, _do("lose", way="replies", one_in=1), False, SILENT_S),
         ("noticed, s", "arm at rest after the run, s"),
     ),

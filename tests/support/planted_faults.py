@@ -539,7 +539,7 @@ PLANTED: tuple[Planted, ...] = (
         seed=4,
     ),
     Planted(
-        "a silent recorder is a stop within 1 s",
+        "a silent recorder is a stop within 0.5 s",
         "a recorder's silence ignored",
         "NoticeJudge",
         "recorder silent: still streaming",
@@ -661,7 +661,7 @@ PLANTED: tuple[Planted, ...] = (
         _swallowing(Ssc32Driver, ControllerError),
     ),
     Planted(
-        "a silent board is a stop within 0.7 s",
+        "a silent board is a stop within 0.5 s",
         "a silent line said to be well",
         "NoticeJudge",
         "hung: still streaming",
