@@ -57,7 +57,7 @@ def bytes_to_another_arm() -> int:
                 desk.here = OTHER
                 for _, port in desk.ports:
                     port.unplug(now_s)
-            elif tick in (200, 250) and bridge.mode is Mode.FAULT:
+            elif tick in (350, 400) and bridge.mode is Mode.FAULT:
                 requests = (Reset(by="a test"),)
             record = bridge.tick(now_s, requests)
             if desk.ports and desk.ports[-1][0] == OTHER:

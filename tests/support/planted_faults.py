@@ -33,6 +33,7 @@ from hil.runtime.bridge import Bridge
 from hil.runtime.journal import JournalWriter
 from hil.runtime.pacing import Watch
 from hil.runtime.recorder import Recorder
+from hil.runtime.reports import AgreedReport
 from hil.safety.guard import Guard
 from hil.types import Confirm, EmergencyStop, EnergiseCommand, JointCommand, Mode, Stop
 from hil.units import DEG
@@ -361,7 +362,7 @@ def _single_report() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         return lambda self, report, before: True
 
-    return _over(Bridge, "_agree", make)
+    return _over(AgreedReport, "_agree", make)
 
 
 def _confirms_itself(bridge: Bridge, now_s: float) -> None:

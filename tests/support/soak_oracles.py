@@ -31,7 +31,7 @@ LINE_S = 48 * 10 / 115200
 """The longest move of a Lynx6 on its line."""
 GAP_S = 0.03
 """Ticks further apart than this: the loop was held up."""
-ANSWER_S = 0.12
+ANSWER_S = 0.1
 """A report on a line that is well is never older: asked for every 50 ms, and told a tick or two later."""
 
 
