@@ -33,12 +33,17 @@ PARAMETERS = ("RLNG", "MEJAR", "MEPAR", "MEXTL", "MEXBS", "USRORG", "JSAFE", "CB
 
 
 def _converse(
-    settings: Rv2ajSettings, open_port: Callable[[], BytePort], clock: Clock, talk: Callable[[Line], Talk[T]]
+    settings: Rv2ajSettings,
+    open_port: Callable[[], BytePort],
+    clock: Clock,
+    talk: Callable[[Line], Talk[T]],
+    *,
+    spaced: bool = False,
 ) -> T:
     """Hold one whole conversation, waiting by the clock."""
     with closing(open_port()) as port:
         line = Line(settings, port, clock.now_s())
-        result = converse(line, clock, talk(line))
+        result = converse(line, clock, talk(line), spaced=spaced)
         if line.opened:
             line.farewell(("CLOSE",), clock.now_s())
         return result
@@ -70,7 +75,7 @@ def look_over(settings: Rv2ajSettings, open_port: Callable[[], BytePort], clock:
     Raises:
         LinkTimeout, ControllerError, LinkError: as for connecting.
     """
-    return _converse(settings, open_port, clock, lambda line: _survey(line, settings))
+    return _converse(settings, open_port, clock, lambda line: _survey(line, settings), spaced=True)
 
 
 def _survey(line: Line, settings: Rv2ajSettings) -> Talk[tuple[Condition, ...]]:
@@ -86,7 +91,7 @@ def _survey(line: Line, settings: Rv2ajSettings) -> Talk[tuple[Condition, ...]]:
     angles = ", ".join(f"{name} {value:.2f}" for name, value in zip(JOINTS, joints.joints_deg, strict=True))
     point = f"X {shown.x:.2f} Y {shown.y:.2f} Z {shown.z:.2f} mm, A {shown.a:.2f} B {shown.b:.2f} deg"
     return (
-        Condition(name="controller", text=identity.text),
+        Condition(name="controller", text=f"{identity.text}, opened as {line.client}"),
         *_person_conditions(state.status, stops, standing),
         _right(right.accepted, right.error),
         Condition(name="servos", text="on" if state.status.servo else "off"),

@@ -27,7 +27,7 @@ from drivers._rv2aj_codec import (
     decode_stops,
     joint_constant,
 )
-from drivers._rv2aj_hello import greet, refuse_silence
+from drivers._rv2aj_hello import CLIENTS, greet, refuse_silence
 from drivers._rv2aj_identity import identify
 from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_line import Ask, Heard, Line
@@ -124,6 +124,7 @@ class Rv2ajDriver:
         self._bounds = tuple(zip(lower.tolist(), upper.tolist(), strict=True))
         self._line: Line | None = None
         self._token = 0
+        self._client = ""
         self._inputs = Inputs()
         self._acquaintance = Acquaintance(self._name)
         self._forget()
@@ -441,8 +442,11 @@ class Rv2ajDriver:
             self._suspicious = True
 
     def _session(self, line: Line) -> Talk[None]:
-        self._identity = yield from greet(line, self._settings)
-        self._controller = yield from identify(self._identity, self._acquaintance.expected)
+        self._identity = yield from greet(line, self._settings, self._client)
+        self._client = line.client
+        if line.client != CLIENTS[0]:
+            self._notices.append(f"the controller was opened as {line.client}; it did not take {CLIENTS[0]}")
+        self._controller = yield from identify(self._identity, self._acquaintance.expected, line.client)
         self._acquaintance.meet(self._controller)
         yield from self._look_round()
         self._suspicious = False
