@@ -17,7 +17,7 @@ from hil.model.rig import Axis, AxisKind, Rig
 from hil.motion.lines import STILL, Inverse, Line, plan_line
 from hil.motion.motion import Kind, Mark, Motion, Point
 from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s
-from hil.motion.refusals import POSTURE, Spot, beyond_soft_limits, refused, require_time
+from hil.motion.refusals import BACK, INSIDE, POSTURE, Spot, beyond_soft_limits, refused, require_time
 from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait, load_task
 from hil.motion.tasks import Line as LineStep
 from hil.robot import Robot
@@ -131,7 +131,7 @@ def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, 
                 f"{name} of a joint move: {list(values)!r}; allowed: {len(rig.axes)} finite numbers",
                 value=values,
             )
-        if found := beyond_soft_limits(rig.axes, values, f"at the {name}"):
+        if found := beyond_soft_limits(rig.axes, values, f"at the {name}", BACK if name == "start" else INSIDE):
             raise refused(found, Spot(0, rig.period_s, name))
     ways = np.array(start, dtype=np.float64), np.array(goal, dtype=np.float64)
     samples = _joint_run(rig, Robot(rig.robot), *ways, speed_percent / 100.0, Spot(0, rig.period_s, "joint move"))

@@ -12,6 +12,7 @@ import hil
 from hil.link import ArmLink
 from hil.model.rig import Rig
 from hil.motion.motion import ExpectedInput, Motion
+from hil.motion.refusals import in_unit, say, unit_of
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.first_cause import first_fault
@@ -172,9 +173,9 @@ def _check_first_move(rig: Rig, now_epoch_s: float) -> tuple[tuple[float, ...], 
             check="E-12",
             subject=axis.name,
             limit="first move at most one step of the wire",
-            margin=float(quantum - jump),
-            unit="rad or m",
-            nearest_allowed=f"{quantum:.4g}",
+            margin=in_unit(axis, float(quantum - jump)),
+            unit=unit_of(axis),
+            nearest_allowed=say(axis, float(quantum)),
             advice="Make the park pose the pose in which the limp arm rests",
         )
         for axis, jump, quantum in zip(rig.axes, jumps, quanta, strict=True)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from hil.errors import RefusedError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
@@ -21,6 +22,7 @@ from sim.cr1 import Cr1, Cr1Settings
 
 RIGS = ("rv2aj", "rv2aj-hot", "rv2aj-line")
 SOMEBODYS = ["1"]
+FAKES_START_DEG = (0.0, 0.0, 90.0, 90.0, 0.0)
 AXES = ("1F;1F", "3F;3F", "FF;FF")
 PICKY = {"refused": True, "unanswered": False}
 
@@ -120,3 +122,26 @@ def test_a_reconnection_begins_with_the_name_that_worked(monkeypatch: pytest.Mon
     again = stand.arm.written[since:].decode("ascii").split("\r")
     assert {request for request in again if "OPEN=" in request} == {"1;1;OPEN=TOOLBOX"}
     assert stand.arm._arm.bridge._link.read(stand.arm.now_s).phase is LinkPhase.READY
+
+
+def test_an_arm_that_measures_itself_outside_is_refused_in_degrees_with_its_own_remedy() -> None:
+    rig, _, _ = known("rv2aj")
+    arm = VirtualArm(rig, tuple(angle * DEG for angle in FAKES_START_DEG))
+    arm.until(Mode.UNKNOWN_POSE)
+    arm.tick(Confirm(positions=rig.park, by="test"))
+    arm.wait(1.0)
+    assert arm.mode is Mode.UNKNOWN_POSE
+    assert arm.events[-1] == (
+        "refused: J5: the controller measures it at 90.00 deg; allowed: -88.00 to 88.00 deg. Bring it inside at the "
+        "controller, with the teach box; then connect again"
+    )
+
+
+def test_a_joint_move_from_outside_the_soft_limits_says_how_the_arm_comes_back() -> None:
+    rig, _, _ = known("rv2aj")
+    outside = (*rig.park[:3], 87 * DEG, 0.0)
+    with pytest.raises(RefusedError) as caught:
+        plan_joint_move(rig, outside, rig.park)
+    (refusal,) = caught.value.refusals
+    assert (refusal.subject, refusal.nearest_allowed) == ("J5", "86.00 deg")
+    assert refusal.advice.startswith("Bring the arm inside them first: one with brakes by the teach box")
