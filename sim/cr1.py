@@ -527,7 +527,8 @@ class Cr1:
         running = any(slot.state is SlotState.RUNNING for slot in self.slots.values())
         after_s = line.end_s - self._line_free_s if not self._waiting else 0.0
         self.counts.hurried += running and after_s < HURRY_S
-        too_soon = running and after_s < self.settings.distance_s - 1e-9
+        distance_s = self.settings.distance_s
+        too_soon = running and distance_s > 0.0 and after_s < distance_s - 1e-9
         self._waiting.append(line._replace(too_soon=too_soon))
 
     def _do_request(self, time_s: float) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
+from drivers._rv2aj_programs import RESERVED, program_lines
+from drivers.rv2aj import Rv2ajSettings, look_over
+from hil.clock import VirtualClock
 from hil.errors import RefusedError
+from hil.link import Condition
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
@@ -17,8 +22,11 @@ from hil.runtime.preview import preview
 from hil.safety.certificate import Certificate
 from hil.testing.arms import EPOCH_S, VirtualArm
 from hil.types import Arm, Confirm, Disconnect, LinkPhase, Load, Mode, Start
+from hil.types import Stop as StopRequest
 from hil.units import DEG
-from sim.cr1 import Cr1, Cr1Settings
+from sim._cr1_state import Holder
+from sim.cr1 import Cr1, Cr1Settings, Key, Stop
+from sim.ports import MemoryPort
 
 RIGS = ("rv2aj", "rv2aj-hot", "rv2aj-line")
 SOMEBODYS = ["1"]
@@ -75,7 +83,7 @@ class Stand:
 
     def leave(self) -> None:
         """Disconnect, and let the controller finish."""
-        self.arm.tick(Disconnect(reason="the end"))
+        self.arm.until(Mode.DISCONNECTED, Disconnect(reason="the end"), within_s=30.0)
         self.cr1.advance(self.arm.now_s + 5.0)
 
     def said(self, words: str) -> bool:
@@ -145,3 +153,148 @@ def test_a_joint_move_from_outside_the_soft_limits_says_how_the_arm_comes_back()
     (refusal,) = caught.value.refusals
     assert (refusal.subject, refusal.nearest_allowed) == ("J5", "86.00 deg")
     assert refusal.advice.startswith("Bring the arm inside them first: one with brakes by the teach box")
+
+
+# -- EXEC without a program --------------------------------------------------------------------------------------
+
+
+def test_an_empty_program_is_selected_for_an_exec_that_wants_one_and_goes_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stand = Stand(monkeypatch, "rv2aj", exec_wants_program=True)
+    stand.energise()
+    assert stand.cr1.slot(1).name == "HILEXEC"
+    assert stand.said("an empty program HILEXEC of ours is selected until the end")
+    assert stand.cr1.alarms.standing is None
+    stand.move()
+    assert stand.arm.position("J1") == pytest.approx(4.0, abs=0.02)
+    stand.leave()
+    assert stand.programs == SOMEBODYS
+    assert stand.cr1.slot(1).name == "1"
+
+
+def test_a_program_that_is_selected_already_does_and_stays_selected(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand = Stand(monkeypatch, "rv2aj", exec_wants_program=True)
+    stand.cr1.select(stand.cr1.slot(1), "1")
+    run_and_leave(stand)
+    assert "HILEXEC" not in "".join(stand.requests).replace("FCHECKHILEXEC", "")
+    assert stand.cr1.slot(1).name == "1"
+
+
+ENDS = {
+    "in motion": lambda stand: None,
+    "after a stop": lambda stand: stand.arm.wait(0.1) and stand.arm.tick(StopRequest(reason="test")),
+    "after an alarm": lambda stand: stand.cr1.press(Stop.PANEL, stand.arm.now_s),
+}
+
+
+@pytest.mark.parametrize("name", RIGS)
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_nothing_of_ours_stays_after_an_end_in_the_middle(
+    monkeypatch: pytest.MonkeyPatch, name: str, end: Callable[[Stand], object]
+) -> None:
+    stand = Stand(monkeypatch, name, exec_wants_program=True)
+    stand.energise()
+    load = Load(motion=stand.motion.to_bytes(), certificate=stand.certificate.to_bytes())
+    stand.arm.until(Mode.ARMED, load, Arm(digest=stand.motion.digest))
+    stand.arm.until(Mode.STREAMING, Start(digest=stand.motion.digest))
+    stand.arm.wait(1.0)
+    assert stand.programs != SOMEBODYS
+    end(stand)
+    stand.arm.wait(2.0)
+    stand.leave()
+    assert stand.programs == SOMEBODYS
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_what_a_killed_session_left_is_found_and_deleted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    way = known(name)[0].controller.way
+    ours = RESERVED[way]
+    left = {"1": "10 END", ours: "\n".join(program_lines(way, 3))}
+    stand = Stand(monkeypatch, name, programs=left, exec_wants_program=True)
+    stand.cr1.select(stand.cr1.slot(1), ours)
+    run_and_leave(stand)
+    assert stand.said(f"our program {ours}, left behind by a session that was cut off, deleted")
+
+
+def test_a_program_of_that_name_which_is_somebody_elses_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand = Stand(monkeypatch, "rv2aj", programs={"HILEXEC": "10 MOV J1"}, exec_wants_program=True)
+    stand.arm.until(Mode.UNKNOWN_POSE)
+    stand.arm.tick(Confirm(positions=stand.rig.park, by="test"))
+    stand.arm.wait(5.0)
+    assert stand.said("the controller holds a program HILEXEC that is not ours (it begins '10 MOV J1')")
+    stand.leave()
+    assert stand.cr1.store.programs["HILEXEC"].lines == {10: "MOV J1"}
+
+
+# -- the key -----------------------------------------------------------------------------------------------------
+
+ON_OP = "the key stands on AUTO (Op.); there only the operation panel may move the arm: turn the key to AUTO (Ext.)"
+
+
+def test_the_key_on_teach_is_refused_at_connecting(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand = Stand(monkeypatch, "rv2aj", key=Key.TEACH)
+    stand.arm.wait(6.0)
+    assert stand.said("the key stands on TEACH; switch the teach box off, turn the key to AUTO (Ext.), connect again")
+
+
+@pytest.mark.parametrize("shown", [True, False], ids=["shown", "not shown"])
+def test_the_key_on_auto_op_is_told_at_connecting_and_when_the_right_is_refused(
+    monkeypatch: pytest.MonkeyPatch, shown: bool
+) -> None:
+    stand = Stand(monkeypatch, "rv2aj", key=Key.AUTO_OP, shows_key=shown)
+    stand.arm.until(Mode.UNKNOWN_POSE)
+    assert stand.said(ON_OP) is shown
+    stand.arm.tick(Confirm(positions=stand.rig.park, by="test"))
+    stand.arm.wait(3.0)
+    refused = next(event for event in stand.arm.events if "refuses CNTLON: L6020 the operation" in event)
+    assert (ON_OP in refused) is shown
+
+
+def test_the_key_turned_to_auto_op_names_itself_when_a_move_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand = Stand(monkeypatch, "rv2aj")
+    stand.energise()
+    stand.cr1.put_key(stand.arm.now_s, Key.AUTO_OP)
+    load = Load(motion=stand.motion.to_bytes(), certificate=stand.certificate.to_bytes())
+    stand.arm.until(Mode.ARMED, load, Arm(digest=stand.motion.digest))
+    stand.arm.tick(Start(digest=stand.motion.digest))
+    stand.arm.wait(3.0)
+    assert any("refuses EXECJT" in event and ON_OP in event for event in stand.arm.events)
+
+
+@pytest.mark.parametrize(
+    ("key", "shown", "text", "remedy"),
+    [
+        (Key.TEACH, True, "TEACH", "switch the teach box off, turn the key to AUTO (Ext.)"),
+        (Key.TEACH, False, "TEACH", "switch the teach box off, turn the key to AUTO (Ext.)"),
+        (Key.AUTO_OP, True, "AUTO (Op.)", ON_OP.partition("; ")[2]),
+        (Key.AUTO_OP, False, "AUTO", ""),
+        (Key.AUTO_EXT, True, "AUTO (Ext.)", ""),
+    ],
+)
+def test_the_survey_names_the_key_with_its_remedy(key: Key, shown: bool, text: str, remedy: str) -> None:
+    found = survey(Cr1(Cr1Settings(key=key, shows_key=shown)))
+    assert (found["key"].text, found["key"].remedy, found["key"].good) == (text, remedy, not remedy)
+
+
+def survey(cr1: Cr1) -> dict[str, Condition]:
+    settings = Rv2ajSettings(port_url="memory", baud=9600)
+    return {each.name: each for each in look_over(settings, lambda: MemoryPort(cr1, 9600), VirtualClock())}
+
+
+# -- requests that come too soon ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_a_controller_that_refuses_hurried_requests_is_driven_and_left_clean(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    run_and_leave(Stand(monkeypatch, name, distance_s=0.1))
+
+
+def test_a_survey_keeps_its_distance_from_a_program_that_runs() -> None:
+    cr1 = Cr1(Cr1Settings(distance_s=0.1), programs={"1": "10 DLY 99"})
+    cr1.panel.holder = Holder.PC
+    cr1.start(cr1.slot(1), "1", None)
+    assert survey(cr1)["program"].text == "1.MB4 runs, line 10"
+    assert cr1.counts.hurried == 0
