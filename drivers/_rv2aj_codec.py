@@ -22,7 +22,7 @@ MOST_WAITING = 8192
 VT = "\x0b"
 ABSENT = "****"
 
-_REPLY = re.compile(r"Q(?:(?P<ok>o)K|(?P<no>e)R)(?P<rest>.*)\Z", re.IGNORECASE | re.DOTALL)
+_REPLY = re.compile(r"Q(?:(?P<ok>o)K|(?P<no>e)R)(?P<rest>[\x09\x0b\x20-\xff]*)\Z", re.IGNORECASE)
 _ERROR = re.compile(r"(?P<number>\d{4})(?P<detail>\d*)(?P<where>(?:;\d+)*)\Z")
 _PLACE = re.compile(r"J[1-8]\Z")
 _NUMBER = re.compile(r"[+-]?\d{1,5}\.\d{2}\Z")

@@ -171,7 +171,7 @@ def renew(way: Way, token: int, edit_slot: int) -> Talk[None]:
 
 
 def removal(way: Way, selected_before: str) -> tuple[str, ...]:
-    """Requests that stop the program where it runs, select another in its place, and delete it: a selected program stays.
+    """Requests that stop the program, if it runs, select another in its place, and delete it: a selected program stays.
 
     Args:
         way: whose program.
