@@ -214,7 +214,7 @@ class Cr1Judge:
     _CONSTANT = re.compile(rb"\((-?[\d.]+),(-?[\d.]+),(-?[\d.]+),0\.00,(-?[\d.]+),(-?[\d.]+)\)")
     _LINE = re.compile(rb"PRN \d+,(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),([\d.]+),(-?[\d.]+)")
     _QUIET = re.compile(
-        rb"OPEN=HIL|CLOSE|CNTLON|CNTLOFF|SRVON|STOP|SLOTINIT|RSTALRM|STATE|DSTATE|STPSIG|ERROR|JPOSF|PPOSF|"
+        rb"OPEN=(?:HIL|NARCUSR|TOOLBOX)|CLOSE|CNTLON|CNTLOFF|SRVON|STOP|SLOTINIT|RSTALRM|STATE|DSTATE|STPSIG|ERROR|JPOSF|PPOSF|"
         rb"VALM_MODE;M|EXECJT=J_CURR|PAR[A-Z0-9]+|OVRD=10|"
         rb"FCHECK(?:HILHOT|HILLINE|HILEXEC)|LOAD=(?:HILHOT|HILLINE|HILEXEC)|LISTITOP|NEW|ECLR|EDATA\d+ .+|SAVE|"
         rb"RUN(?:HILHOT|HILLINE);1|PRGUP|PRGLOAD=(?:DEMO|HILEXEC)|FDEL(?:HILHOT|HILLINE|HILEXEC)"
