@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import serial
 from serial.tools import list_ports
 
+from drivers._parity import ParityMarks
 from hil.errors import LinkClosed, LinkOverrun
 from hil.link import BytePort, SerialAdapter
 
@@ -198,6 +199,7 @@ if sys.platform != "win32":
         def __init__(self, line: Any, name: str) -> None:
             super().__init__(name)
             self._line, self._fd = line, line.fd
+            self._marks = ParityMarks()
             try:
                 self._make_raw()
                 # The lock that pyserial took stops only programs that ask for it; this one stops the others.
@@ -208,8 +210,8 @@ if sys.platform != "win32":
 
         def _make_raw(self) -> None:
             attributes = termios.tcgetattr(self._fd)
-            # A broken byte or a break must not become a 0, which would read as "this channel is off".
-            attributes[0] = termios.IGNBRK | termios.IGNPAR
+            # A broken byte must neither pass for a good one nor become a 0, which would read as "this channel is off".
+            attributes[0] = termios.IGNBRK | termios.INPCK | termios.PARMRK
             attributes[1] = 0
             attributes[2] &= ~termios.HUPCL
             attributes[3] = 0
@@ -221,7 +223,7 @@ if sys.platform != "win32":
             data = os.read(self._fd, _CHUNK)
             if not data:
                 raise OSError("hung up")
-            return data
+            return self._marks.take(data)
 
         def _transmit(self, data: bytes) -> int:
             return os.write(self._fd, data)

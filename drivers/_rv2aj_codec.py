@@ -22,8 +22,9 @@ MOST_WAITING = 8192
 VT = "\x0b"
 ABSENT = "****"
 
-_REPLY = re.compile(r"Q(?:(?P<ok>o)K|(?P<no>e)R)(?P<rest>.*)\Z", re.IGNORECASE | re.DOTALL)
+_REPLY = re.compile(r"Q(?:(?P<ok>o)K|(?P<no>e)R)(?P<rest>[\x09\x0b\x20-\xff]*)\Z", re.IGNORECASE)
 _ERROR = re.compile(r"(?P<number>\d{4})(?P<detail>\d*)(?P<where>(?:;\d+)*)\Z")
+_PLACE = re.compile(r"J[1-8]\Z")
 _NUMBER = re.compile(r"[+-]?\d{1,5}\.\d{2}\Z")
 _STATUS = re.compile(r"(?P<run>[0-9A-F]{2})(?P<stop>[0-9A-F]{2})(?P<error>0|[1-9]\d{0,3})\Z", re.IGNORECASE)
 _TAIL = re.compile(r"(?P<override>\d{1,3});(?P<speed>\d+\.\d{2});(?P<plus>[0-9A-F]{2})(?P<minus>[0-9A-F]{2})"
@@ -147,7 +148,7 @@ class Identity(NamedTuple):
         version: of its software.
         extension: of program files.
         tasks: how many slots run programs; the one behind them edits.
-        joint_axes: bit per joint, J1 lowest.
+        joint_axes: bit per joint, J1 lowest; controllers of one arm differ in it.
         date: of its software.
         texts: language of its own texts, ENG or JPN.
     """
@@ -232,23 +233,27 @@ def _wrong(what: str, data: str) -> ControllerError:
 
 
 def decode_joints(data: str) -> Position:
-    """Read the answer to JPOSF of a five-axis arm. The empty place may be starred, or be left out.
+    """Read the answer to JPOSF by the names of the joints: controllers show more places than the arm has axes.
+
+    A place that the arm does not have may be starred, be left out, or hold a number.
 
     Raises:
-        ControllerError: a joint is missing, in another order, or is no number with two decimals.
+        ControllerError: a joint is missing or twice there, the names do not rise, or a value is no number with two
+            decimals.
     """
     head, mark, tail = data.partition(";;")
     fields, flags = head.split(";"), tail.split(";", 1)
     pairs = list(zip(fields[::2], fields[1::2], strict=False))
-    named = [(name, value) for name, value in pairs if value != ABSENT]
+    names = [name for name, _ in pairs]
+    shown = {name: value for name, value in pairs if value != ABSENT}
     limits = _TAIL.match(flags[-1])
-    if not mark or len(fields) % 2 or tuple(name for name, _ in named) != JOINTS or limits is None:
+    if not mark or len(fields) % 2 or limits is None or not all(map(_PLACE.match, names)):
         raise _wrong("JPOSF", data)
-    if not all(_NUMBER.match(value) for _, value in named):
+    if names != sorted(set(names)) or not shown.keys() >= set(JOINTS) or not all(map(_NUMBER.match, shown.values())):
         raise _wrong("JPOSF", data)
     touched = int(limits["plus"], 16) | int(limits["minus"], 16)
     return Position(
-        joints_deg=tuple(float(value) for _, value in named),
+        joints_deg=tuple(float(shown[name]) for name in JOINTS),
         override=int(limits["override"]),
         speed_mm_s=float(limits["speed"]),
         at_limit=tuple(name for name in JOINTS if touched >> int(name[1]) - 1 & 1),

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from drivers._rv2aj_alarms import explain
 from drivers._rv2aj_codec import Identity, decode_identity
 from drivers._rv2aj_line import Ask, Line
 from drivers._rv2aj_settings import Rv2ajSettings
-from drivers._rv2aj_talk import Talk, need
+from drivers._rv2aj_talk import Talk, attempt, need
 from hil.errors import ControllerError, HilError, LinkTimeout
 
-CLIENT = "HIL"
+CLIENTS = ("HIL", "NARCUSR", "TOOLBOX")
+"""Names under which a session is opened. Ours first; the others are those of the maker's own programs, which public
+clients use: a controller may know no other."""
+AT_A_TIME = 2
+"""So often each is said before the next, while nobody answers."""
 ARM = "RV-2AJ"
-JOINT_AXES = 0x37
 FACTORY = "factory: 9600 baud, 8 data bits, even parity, 2 stop bits"
 SILENCE_S = 2.0
 """How long after it was due an answer is waited for where nobody else judges the silence."""
+GREETING_S = 2.5
+"""The same before the session is open: for the names one after the other."""
 
-HELLO = Ask(f"OPEN={CLIENT}", decode_identity, 200)
+
+def hello(client: str) -> Ask:
+    """The request that opens a session under a name."""
+    return Ask(f"OPEN={client}", decode_identity, 200)
 
 
-def greet(line: Line, settings: Rv2ajSettings) -> Talk[Identity]:
-    """Open the session. Takes nothing from anybody and moves nothing.
+def greet(line: Line, settings: Rv2ajSettings, before: str = "") -> Talk[Identity]:
+    """Open the session under a name that the controller takes. Takes nothing from anybody and moves nothing.
+
+    Args:
+        line: open; its `client` is the name that was taken.
+        settings: name and setting of the line.
+        before: the name that was taken the last time, which is tried first; empty if none was.
 
     Raises:
         ControllerError: something else answers, or an arm of another kind.
     """
     name = settings.port_url
-    found = decode_identity((yield from need(HELLO)).data)
-    if ARM not in found.robot.upper() or found.joint_axes != JOINT_AXES:
+    found = yield from _open(line, before)
+    if ARM not in found.robot.upper():
         raise ControllerError(
             f"{name}: the controller drives a {found.robot} with joints {found.joint_axes:02X}, the rig is for an "
-            f"{ARM} ({JOINT_AXES:02X}): is this the right port?"
+            f"{ARM}: is this the right port?"
         )
-    line.opened = True
     language = yield from need(Ask("PARRLNG", _language, length=20))
     if language.data.split(";")[1:2] == ["0"]:
         raise ControllerError(
@@ -41,6 +56,25 @@ def greet(line: Line, settings: Rv2ajSettings) -> Talk[Identity]:
     return found
 
 
+def _open(line: Line, before: str) -> Talk[Identity]:
+    """Name by name: a refusal brings the next one here, silence in the line itself."""
+    names = sorted(CLIENTS, key=lambda client: client != before)
+    for place, client in enumerate(names):
+        later = [other for other in names[place:] for _ in range(AT_A_TIME)][1:]
+        ask = hello(client)._replace(otherwise=tuple(f"OPEN={other}" for other in later))
+        reply, _ = yield from attempt(ask)
+        if reply.accepted:
+            line.opened, line.client = True, line.greeting.removeprefix("OPEN=")
+            return decode_identity(reply.data)
+    raise ControllerError(
+        f"{line.settings.port_url}: the controller refuses OPEN ({explain(reply.error).words}), as {_listed(names)}"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def _language(data: str) -> None:
     """Raises ControllerError unless this is the value of RLNG, and not a second answer to OPEN."""
     if not data.startswith("RLNG;"):
@@ -48,17 +82,17 @@ def _language(data: str) -> None:
 
 
 def refuse_silence(line: Line, now_s: float) -> None:
-    """Give up once an answer stays away for `SILENCE_S`.
+    """Give up once an answer stays away for `SILENCE_S`, or `GREETING_S`.
 
     Raises:
         LinkTimeout: nobody answers.
         ControllerError: nobody answers, and what comes instead has no meaning.
     """
-    if line.silent_s(now_s) > SILENCE_S:
-        raise _nobody(line, now_s) if not line.opened else _no_more(line, now_s)
+    if line.silent_s(now_s) > (SILENCE_S if line.opened else GREETING_S):
+        raise _no_more(line, now_s) if line.opened else _nobody(line)
 
 
-def _nobody(line: Line, now_s: float) -> HilError:
+def _nobody(line: Line) -> HilError:
     settings = line.settings
     name, words = settings.port_url, f"{settings.baud} baud, {settings.framing}, CR"
     noise = line.noise
@@ -70,7 +104,8 @@ def _nobody(line: Line, now_s: float) -> HilError:
         )
     return LinkTimeout(
         f"{name}: no answer to OPEN at {words}. Check the power first, then the cable (null modem: pins 2 and 3 "
-        f"crossed), then that the controller's line is set the same ({FACTORY}), then whether this is the right port",
+        f"crossed), then that the controller's line is set the same ({FACTORY}), then whether this is the right port. "
+        f"It was asked as {_listed(CLIENTS)}",
         name,
     )
 

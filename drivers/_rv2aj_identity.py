@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from drivers._rv2aj_codec import Identity, decode_identity
-from drivers._rv2aj_hello import HELLO
+from drivers._rv2aj_hello import hello
 from drivers._rv2aj_line import Ask, Check
 from drivers._rv2aj_talk import Talk, attempt, need
 from hil.errors import ControllerError
@@ -26,7 +26,7 @@ Facts = dict[str, str]
 """What a controller says of itself: by what it is about, in words for a person."""
 
 
-def identify(found: Identity, expected: ControllerIdentity | None) -> Talk[ControllerIdentity]:
+def identify(found: Identity, expected: ControllerIdentity | None, client: str) -> Talk[ControllerIdentity]:
     """Ask for what tells controllers apart; moves nothing and changes nothing.
 
     One garbled digit looks like another controller: only what was said twice alike counts, or what is as it was. What
@@ -35,12 +35,13 @@ def identify(found: Identity, expected: ControllerIdentity | None) -> Talk[Contr
     Args:
         found: its answer to OPEN.
         expected: what is known of it from before.
+        client: the name under which the session is open.
     """
-    facts = yield from _ask(found, {} if expected is None else dict(expected.facts))
+    facts = yield from _ask(found, {} if expected is None else dict(expected.facts), client)
     return ControllerIdentity(facts=tuple(facts.items()))
 
 
-def _ask(found: Identity, expected: Facts) -> Talk[Facts]:
+def _ask(found: Identity, expected: Facts, client: str) -> Talk[Facts]:
     """Everything that was said twice alike, or as expected."""
     facts: Facts = {}
     said: Counter[tuple[str, str]] = Counter()
@@ -56,7 +57,7 @@ def _ask(found: Identity, expected: Facts) -> Talk[Facts]:
             if not names:
                 break
         else:
-            called = _called(decode_identity((yield from need(HELLO)).data))
+            called = _called(decode_identity((yield from need(hello(client))).data))
     return facts
 
 

@@ -44,6 +44,8 @@ class Ask(NamedTuple):
         slot: of the controller.
         spaced: False for a request that needs no distance to the reply before.
         printed: what begins the line that a program prints in answer.
+        otherwise: commands that are asked in its stead, one after the other, while nobody answers before the session
+            is open.
     """
 
     command: str
@@ -53,6 +55,12 @@ class Ask(NamedTuple):
     slot: int = 1
     spaced: bool = True
     printed: str = ""
+    otherwise: tuple[str, ...] = ()
+
+    @property
+    def next(self) -> Ask:
+        """What is asked if this is not answered."""
+        return self._replace(command=self.otherwise[0], otherwise=self.otherwise[1:]) if self.otherwise else self
 
 
 class Heard(NamedTuple):
@@ -95,6 +103,8 @@ class Line:
         replied_s: when the last reply came.
         late_s: by how much the last late answer was late.
         opened: True once the controller knows us; before that it answers no marker.
+        client: the name under which it does.
+        greeting: the newest of the requests that were out to open the session when one of them was answered.
         unasked: takes lines that are no replies, such as a running program prints; None if there should be none.
         owing: a program has not printed what it should have by now; what it was told may still come true.
     """
@@ -105,6 +115,7 @@ class Line:
         self.replied_s: float = float("-inf")
         self.late_s = 0.0
         self.opened = self.owing = False
+        self.client = self.greeting = ""
         self.unasked: Callable[[str], None] | None = None
         self._port: Final = port
         self._data = bytearray()
@@ -295,9 +306,13 @@ class Line:
         if first is None or reply is None or marked or (first.marker and reply.accepted):
             self._note_noise(text, now_s)
             return None
+        if not self.opened:
+            self.greeting = self._due[-1].ask.command
         self._due.popleft()
         self._answered(first, now_s)
-        return None if first.ask is _STOP or first.marker else Heard(reply, first.arrived_s)
+        # A refused greeting says nothing of another that is still out.
+        more = not self.opened and bool(self._due) and not reply.accepted
+        return None if first.ask is _STOP or first.marker or more else Heard(reply, first.arrived_s)
 
     def _put_printed(self, text: str, now_s: float) -> Heard | None:
         due = self._printed
@@ -369,9 +384,9 @@ class Line:
         if not (overdue or doubtful):
             return
         if not self.opened:
-            # It answers no marker yet, but OPEN as often as it is asked.
+            # It answers no marker yet, but OPEN as often as it is asked, perhaps under another name only.
             self._doubt_s = None
-            again, marker = (self._due[0].ask, "") if overdue else (None, "")
+            again, marker = (self._due[-1].ask.next, "") if overdue else (None, "")
         else:
             marker = self._next_marker()
             patience_s = AGAIN_S * sum(bool(due.marker) for due in self._due)

@@ -1,7 +1,7 @@
 """Our own programs on the controller: what they say, and how they are put there, started and taken away.
 
-Both begin from where the arm is, so that starting one moves nothing, and carry our mark in their first line: a program
-of that name without it belongs to somebody else and is left alone.
+Those that move the arm begin from where it is, so that starting one moves nothing. The one for EXEC is empty and never
+started. All carry our mark in their first line: a program of that name without it is somebody else's and left alone.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ from collections.abc import Sequence
 from drivers._rv2aj_codec import State, decode_state, joint_constant
 from drivers._rv2aj_line import Ask
 from drivers._rv2aj_settings import Way
-from drivers._rv2aj_talk import Talk, need
+from drivers._rv2aj_talk import Talk, attempt, need
 from hil.errors import ControllerError
 
 MARK = "HIL ARM BRIDGE"
-RESERVED = {Way.HOT: "HILHOT", Way.LINE: "HILLINE"}
+RESERVED = {Way.SEGMENTS: "HILEXEC", Way.HOT: "HILHOT", Way.LINE: "HILLINE"}
 PRINTED = "HIL"
 TOKENS = 900
 READINGS = 5
 TOKEN_LINE = 1
 """Each start of the line program has a token of its own: a target that waited through a stop belongs to none."""
+
+SELECTED = 4190
+NOTHING = Ask("EXECJT=J_CURR", length=4, spaced=False)
+"""A statement that moves nothing: whether EXEC is taken."""
+
+_EXEC = (f"'{MARK} 1: EMPTY, SO THAT EXEC HAS A PROGRAM",)
 
 _HOT = (
     f"'{MARK} 1: MOVES TO WHAT HOT SAYS",
@@ -55,7 +61,7 @@ _LINE = (
 
 def program_lines(way: Way, token: int) -> tuple[str, ...]:
     """The numbered lines of a way's program."""
-    texts = _HOT if way is Way.HOT else _LINE
+    texts = {Way.SEGMENTS: _EXEC, Way.HOT: _HOT, Way.LINE: _LINE}[way]
     return tuple(f"{10 * number} {text.format(token=token)}" for number, text in enumerate(texts, start=1))
 
 
@@ -80,32 +86,81 @@ def check_printed(text: str) -> None:
         raise ControllerError(f"{text[:40]!r} is not what our program prints", text.encode("latin-1"))
 
 
-def install(way: Way, token: int, edit_slot: int) -> Talk[None]:
-    """Put the program onto the controller, over one of ours that may be there already.
+def claim(way: Way, edit_slot: int) -> Talk[None]:
+    """Make sure that no program of somebody else has our name, before anything is written under it.
 
     Raises:
-        ControllerError: a program of that name is there and is not ours, or the controller refuses a line.
+        ControllerError: a program of that name is there and is not ours.
+        LinkTimeout: an answer stays away.
+    """
+    name = RESERVED[way]
+    first = yield from _first_line(name, edit_slot)
+    if first and MARK not in first:
+        raise ControllerError(
+            f"the controller holds a program {name} that is not ours (it begins {first[:40]!r}); it is left "
+            "alone: rename it at the controller, or use another way in the rig"
+        )
+
+
+def install(way: Way, token: int, edit_slot: int) -> Talk[None]:
+    """Put the program onto the controller, over one of ours that may be there already; only after `claim`.
+
+    Raises:
+        ControllerError: the controller refuses a line.
         LinkTimeout: an answer stays away.
     """
     name, lines = RESERVED[way], program_lines(way, token)
-
-    def edit(command: str) -> Ask:
-        return Ask(command, slot=edit_slot, spaced=False, length=140)
-
     there = yield from need(Ask(f"FCHECK{name}", spaced=False))
-    yield from need(edit(f"LOAD={name}"))
-    if there.data.strip().upper() == "N":
-        first = yield from need(edit("LISTITOP"))
-        if first.data and MARK not in first.data:
-            yield from need(edit("NEW"))
-            raise ControllerError(
-                f"the controller holds a program {name} that is not ours (it begins {first.data[:40]!r}); it is left "
-                "alone: rename it at the controller, or use another way in the rig"
-            )
-        yield from need(edit("ECLR"))
-    for line in lines:
-        yield from need(edit(f"EDATA{line}"))
-    yield from need(edit("SAVE"))
+    for command in (
+        f"LOAD={name}",
+        *(("ECLR",) if there.data.strip().upper() == "N" else ()),
+        *[f"EDATA{line}" for line in lines],
+        "SAVE",
+    ):
+        yield from need(_edit(command, edit_slot))
+
+
+def clear_away(edit_slot: int, selected: str) -> Talk[tuple[str, ...]]:
+    """Delete programs of ours that a session left behind which was cut off; somebody else's are left alone.
+
+    Args:
+        edit_slot: where programs are looked into.
+        selected: what is selected instead if one of ours is; empty for the next one there.
+
+    Returns:
+        The names of those that are gone.
+    """
+    gone = []
+    for name in RESERVED.values():
+        first = yield from _first_line(name, edit_slot)
+        if MARK not in first:
+            continue
+        reply, _ = yield from attempt(Ask(f"FDEL{name}", spaced=False))
+        if reply.error == SELECTED:
+            yield from attempt(Ask(_other(name, selected), spaced=False))
+            reply, _ = yield from attempt(Ask(f"FDEL{name}", spaced=False))
+        if reply.accepted:
+            gone.append(name)
+    return tuple(gone)
+
+
+def _first_line(name: str, edit_slot: int) -> Talk[str]:
+    """Of a program, empty if there is none or nothing in it; nothing of it is changed."""
+    there = yield from need(Ask(f"FCHECK{name}", spaced=False))
+    if there.data.strip().upper() != "N":
+        return ""
+    yield from need(_edit(f"LOAD={name}", edit_slot))
+    first = yield from need(_edit("LISTITOP", edit_slot))
+    yield from need(_edit("NEW", edit_slot))
+    return first.data
+
+
+def _edit(command: str, edit_slot: int) -> Ask:
+    return Ask(command, slot=edit_slot, spaced=False, length=140)
+
+
+def _other(name: str, selected: str) -> str:
+    return f"PRGLOAD={selected}" if selected and selected != name else "PRGUP"
 
 
 def renew(way: Way, token: int, edit_slot: int) -> Talk[None]:
@@ -135,12 +190,13 @@ def standing() -> Talk[State]:
 
 
 def removal(way: Way, selected_before: str) -> tuple[str, ...]:
-    """Requests that stop the program, select another in its place, and delete it: a selected program stays.
+    """Requests that stop the program, if it runs, select another in its place, and delete it: a selected program stays.
 
     Args:
         way: whose program.
         selected_before: what was selected when we came; empty if nothing was.
     """
     name = RESERVED[way]
-    other = f"PRGLOAD={selected_before}" if selected_before and selected_before != name else "PRGUP"
-    return ("STOP", "SLOTINIT", other, f"FDEL{name}")
+    # The empty one never runs: there is nothing to stop, and a move that goes on does not hold it.
+    ends = () if way is Way.SEGMENTS else ("STOP", "SLOTINIT")
+    return (*ends, _other(name, selected_before), f"FDEL{name}")

@@ -19,7 +19,11 @@ from drivers._rv2aj_codec import (
 )
 from drivers._rv2aj_converse import converse
 from drivers._rv2aj_hello import greet
+<<<<<<< HEAD
 from drivers._rv2aj_identity import identify
+=======
+from drivers._rv2aj_key import Key, in_the_way
+>>>>>>> letin
 from drivers._rv2aj_line import Ask, Line
 from drivers._rv2aj_programs import standing
 from drivers._rv2aj_settings import INPUT_REPLY, JOINT_REPLY, PLAIN_REPLY, STATUS_REPLY, Rv2ajSettings
@@ -196,7 +200,10 @@ class _Run:
 
     def _switch_on(self) -> Talk[None]:
         settings, began_s = self._settings, self._clock.now_s()
-        yield from need(Ask("CNTLON"))
+        try:
+            yield from need(Ask("CNTLON"))
+        except RequestRefusedError as error:
+            raise ControllerError((yield from in_the_way(error))) from None
         self._right = True
         if not (yield from self._status()).servo:
             yield from need(Ask("SRVON"))
@@ -304,7 +311,7 @@ class _Run:
         if status.emergency_stop:
             return "an emergency stop is pressed; release it, reset the alarm"
         if status.teach:
-            return "the key stands on TEACH; switch the teach box off, turn the key to AUTO"
+            return Key.TEACH.words
         if self.looks and not status.servo:
             return "the servos went off; look at the panel"
         return ""

@@ -20,6 +20,7 @@ from drivers._rv2aj_codec import (
 )
 from drivers._rv2aj_converse import converse
 from drivers._rv2aj_hello import greet
+from drivers._rv2aj_key import Key, read_key
 from drivers._rv2aj_line import Ask, Line
 from drivers._rv2aj_settings import JOINT_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import T, Talk, attempt, need
@@ -33,12 +34,17 @@ PARAMETERS = ("RLNG", "MEJAR", "MEPAR", "MEXTL", "MEXBS", "USRORG", "JSAFE", "CB
 
 
 def _converse(
-    settings: Rv2ajSettings, open_port: Callable[[], BytePort], clock: Clock, talk: Callable[[Line], Talk[T]]
+    settings: Rv2ajSettings,
+    open_port: Callable[[], BytePort],
+    clock: Clock,
+    talk: Callable[[Line], Talk[T]],
+    *,
+    spaced: bool = False,
 ) -> T:
     """Hold one whole conversation, waiting by the clock."""
     with closing(open_port()) as port:
         line = Line(settings, port, clock.now_s())
-        result = converse(line, clock, talk(line))
+        result = converse(line, clock, talk(line), spaced=spaced)
         if line.opened:
             line.farewell(("CLOSE",), clock.now_s())
         return result
@@ -70,13 +76,14 @@ def look_over(settings: Rv2ajSettings, open_port: Callable[[], BytePort], clock:
     Raises:
         LinkTimeout, ControllerError, LinkError: as for connecting.
     """
-    return _converse(settings, open_port, clock, lambda line: _survey(line, settings))
+    return _converse(settings, open_port, clock, lambda line: _survey(line, settings), spaced=True)
 
 
 def _survey(line: Line, settings: Rv2ajSettings) -> Talk[tuple[Condition, ...]]:
     identity = yield from greet(line, settings)
     state = decode_state((yield from need(Ask("STATE", decode_state, 90))).data)
     stops = decode_stops((yield from need(Ask("STPSIG", decode_stops, 14))).data)
+    key = Key.TEACH if state.status.teach else (yield from read_key())
     standing = decode_alarm((yield from need(Ask("ERROR", decode_alarm, 12))).data)
     right, _ = yield from attempt(Ask("CNTLON"))
     if right.accepted:
@@ -86,9 +93,10 @@ def _survey(line: Line, settings: Rv2ajSettings) -> Talk[tuple[Condition, ...]]:
     angles = ", ".join(f"{name} {value:.2f}" for name, value in zip(JOINTS, joints.joints_deg, strict=True))
     point = f"X {shown.x:.2f} Y {shown.y:.2f} Z {shown.z:.2f} mm, A {shown.a:.2f} B {shown.b:.2f} deg"
     return (
-        Condition(name="controller", text=identity.text),
+        Condition(name="controller", text=f"{identity.text}, opened as {line.client}"),
+        _key(key),
         *_person_conditions(state.status, stops, standing),
-        _right(right.accepted, right.error),
+        _right(right.accepted, right.error, key),
         Condition(name="servos", text="on" if state.status.servo else "off"),
         Condition(name="program", text=_program(state.program, state.line, state.status)),
         Condition(name="override", text=f"{joints.override} %"),
@@ -105,8 +113,6 @@ def _person_conditions(status: Status, stops: Stops, standing: tuple[int, int] |
     enabled = alarm is not None and alarm.number == 5000
     pressed = stops.emergency or (("somewhere",) if status.emergency_stop else ())
     return (
-        Condition(name="key", text="TEACH" if status.teach else "AUTO", good=not status.teach,
-                  remedy="turn it to AUTO" if status.teach else ""),
         Condition(name="teach box", text="enabled" if enabled else "not in the way as far as the controller tells",
                   good=not enabled, remedy="switch the teach box off" if enabled else ""),
         Condition(name="emergency stops", text=f"pressed: {', '.join(pressed)}" if pressed else "released",
@@ -118,7 +124,13 @@ def _person_conditions(status: Status, stops: Stops, standing: tuple[int, int] |
     )  # fmt: skip
 
 
-def _right(free: bool, error: int) -> Condition:
+def _key(key: Key | None) -> Condition:
+    if key is None:
+        return Condition(name="key", text="AUTO")
+    return Condition(name="key", text=key.text, good=not key.remedy, remedy=key.remedy)
+
+
+def _right(free: bool, error: int, key: Key | None) -> Condition:
     if free:
         return Condition(name="operation right", text="free")
     alarm = explain(error)
@@ -126,7 +138,9 @@ def _right(free: bool, error: int) -> Condition:
         name="operation right",
         text=f"not to be had ({alarm.level}{alarm.number:04d})",
         good=False,
-        remedy="the panel, the teach box or another computer holds it: give it back there",
+        remedy=key.words
+        if key is not None and key.words
+        else "the panel, the teach box or another computer holds it: give it back there",
     )
 
 

@@ -7,6 +7,7 @@ MEASURED: JPOSF reads the encoders.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -26,22 +27,25 @@ from drivers._rv2aj_codec import (
     decode_stops,
     joint_constant,
 )
-from drivers._rv2aj_hello import greet, refuse_silence
+from drivers._rv2aj_hello import CLIENTS, greet, refuse_silence
 from drivers._rv2aj_identity import identify
 from drivers._rv2aj_inputs import Inputs
+from drivers._rv2aj_key import Key, in_the_way, read_key
 from drivers._rv2aj_line import Ask, Heard, Line
+from drivers._rv2aj_ours import OurProgram
 from drivers._rv2aj_pose import distance_mm, pose
 from drivers._rv2aj_programs import (
     PRINTED,
     RESERVED,
-    TOKENS,
     check_printed,
     hot_target,
-    install,
     line_target,
+<<<<<<< HEAD
     removal,
     renew,
     standing,
+=======
+>>>>>>> letin
 )
 from drivers._rv2aj_run import run_program
 from drivers._rv2aj_settings import (
@@ -123,7 +127,8 @@ class Rv2ajDriver:
         lower, upper = settings.bounds()
         self._bounds = tuple(zip(lower.tolist(), upper.tolist(), strict=True))
         self._line: Line | None = None
-        self._token = 0
+        self._ours = OurProgram(settings.way)
+        self._client = ""
         self._inputs = Inputs()
         self._acquaintance = Acquaintance(self._name)
         self._forget()
@@ -134,10 +139,10 @@ class Rv2ajDriver:
         self._asked: Ask | None = None
         self._in_flight = False
         self._now_s = 0.0
-        self._ready = self._owns_program = False
+        self._ready = False
         self._identity: Identity | None = None
         self._controller: ControllerIdentity | None = None
-        self._selected_before = ""
+        self._ours.forget()
         self._believed = Believed(self._settings)
         self._notices: list[str] = []
         self._failure: LinkError | None = None
@@ -263,13 +268,10 @@ class Rv2ajDriver:
         line = self._line
         if line is not None and line.opened:
             commands: tuple[str, ...] = ("CNTLOFF",) if self._right else ()
-            if self._owns_program:
-                commands = (*removal(self._settings.way, self._selected_before), *commands)
-            try:
-                line.farewell((*commands, "CLOSE"), self._now_s)
-            except LinkError:
-                # The port may be gone; there is nobody left to tell, and nothing moves.
-                self._owns_program = False
+            # The port may be gone; there is nobody left to tell then, and nothing moves.
+            with contextlib.suppress(LinkError):
+                line.farewell((*self._ours.removal, *commands, "CLOSE"), self._now_s)
+            self._ours.forget()
         self._let_go()
 
     def _let_go(self) -> None:
@@ -441,8 +443,11 @@ class Rv2ajDriver:
             self._suspicious = True
 
     def _session(self, line: Line) -> Talk[None]:
-        self._identity = yield from greet(line, self._settings)
-        self._controller = yield from identify(self._identity, self._acquaintance.expected)
+        self._identity = yield from greet(line, self._settings, self._client)
+        self._client = line.client
+        if line.client != CLIENTS[0]:
+            self._notices.append(f"the controller was opened as {line.client}; it did not take {CLIENTS[0]}")
+        self._controller = yield from identify(self._identity, self._acquaintance.expected, line.client)
         self._acquaintance.meet(self._controller)
         yield from self._look_round()
         self._suspicious = False
@@ -456,14 +461,21 @@ class Rv2ajDriver:
             elif self._suspicious:
                 yield from self._ask_for_alarm()
             elif self._switching and not self._servo:
-                yield from self._looking(self._switch_on())
+                yield from self._looking(self._naming_the_key(self._switch_on()))
             elif self._target_due():
-                yield from self._send_target()
+                yield from self._naming_the_key(self._send_target())
             elif self._now_s >= self._next_look_s and not self._next_target_near():
                 yield from self._look()
                 self._tell_rate()
             else:
                 yield None
+
+    def _naming_the_key(self, talk: Talk[T]) -> Talk[T]:
+        """Where the key stands may be why the controller refuses the right, the servos or a move."""
+        try:
+            return (yield from talk)
+        except RequestRefusedError as error:
+            raise ControllerError((yield from in_the_way(error))) from None
 
     def _looking(self, talk: Talk[T]) -> Talk[T]:
         """A long conversation with looks at the joints between its questions, so that what is known stays young."""
@@ -487,14 +499,14 @@ class Rv2ajDriver:
         if stops.emergency or state.status.emergency_stop:
             pressed = ", ".join(stops.emergency) or "somewhere"
             raise ControllerError(f"{self._name}: the emergency stop is pressed ({pressed}); release it, connect again")
+        key = Key.TEACH if state.status.teach else (yield from read_key())
         if state.status.teach:
-            raise ControllerError(
-                f"{self._name}: the key stands on TEACH; switch the teach box off, turn the key to AUTO, connect again"
-            )
+            raise ControllerError(f"{self._name}: {Key.TEACH.words}, connect again")
+        if key is not None and key.words:
+            self._notices.append(key.words)
         yield from self._clear_alarm()
-        name = state.program.rsplit(".", 1)[0]
-        ours = name in RESERVED.values()
-        self._selected_before = "" if ours else name
+        assert self._identity is not None
+        ours = self._ours.meet(state.program.rsplit(".", 1)[0], self._identity.tasks)
         if state.status.running and not ours:
             raise ControllerError(
                 f"{self._name}: program {state.program or 'of somebody'} runs (line {state.line}); stop it at the "
@@ -502,7 +514,7 @@ class Rv2ajDriver:
             )
         if state.status.running or state.status.waiting:
             yield from self._reset_slots()
-            what = f"our program {name}, left behind by a session that was cut off," if ours else "a paused program"
+            what = f"our program {ours}, left behind by a session that was cut off," if ours else "a paused program"
             self._notices.append(f"{what} was stopped and reset, so that no start goes on with it")
         yield from self._first_position()
 
@@ -554,18 +566,18 @@ class Rv2ajDriver:
         reply = yield from need(Ask(f"OVRD={percent}"))
         if reply.data and reply.data != str(percent):
             raise ControllerError(f"{self._name}: override {percent} was asked for, the controller has {reply.data!r}")
-        if settings.way is not Way.SEGMENTS:
+        done = [(yield from self._ours.clear_away())]
+        if settings.way is Way.SEGMENTS:
+            done.append((yield from self._ours.make_executable()))
+        else:
             yield from self._start_program()
+        self._notices += filter(None, done)
         self._servo, self._switching = True, False
 
     def _start_program(self) -> Talk[None]:
         """Put our loop program there with a token of this start, and run it; it moves nothing by itself."""
-        assert self._identity is not None
         way = self._settings.way
-        self._token = self._token % TOKENS + 1
-        edit_slot = self._identity.tasks + 1
-        yield from renew(way, self._token, edit_slot) if self._owns_program else install(way, self._token, edit_slot)
-        self._owns_program = True
+        yield from self._ours.put()
         reply, _ = yield from attempt(Ask(f"RUN{RESERVED[way]};1"))
         self._program_runs = True
         status = yield from self._ask_status()
@@ -682,7 +694,7 @@ class Rv2ajDriver:
         needed = max(abs(b - a) / most for a, b, most in zip(before, target, ceiling.tolist(), strict=True))
         percent = round(min(max(100.0 * needed, 1.0), 100.0), 1)
         patience_s = (1.0 - MATCHED) * 2 * settings.send_period_s
-        line = line_target(target, percent, self._token)
+        line = line_target(target, percent, self._ours.token)
         ask = Ask(line, check_printed, len(PRINTED) + 2, patience_s=patience_s, printed=PRINTED)
         return (yield from self._tell(target, ask))
 

@@ -194,6 +194,10 @@ def write_edited(call: Call) -> str:
 @command("VAL")
 def read_variable(call: Call) -> str:
     """A variable by name, or the first, last, next or previous of a class."""
+    if call.argument.partition(";")[0].strip().upper() == "M_MODE":
+        if not call.cr1.settings.shows_key:
+            raise RefusedRequest(4340)
+        return f"M_MODE=+{call.cr1.panel.key.value}"
     return _listed(call, _variables(call), one=True)
 
 

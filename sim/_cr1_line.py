@@ -58,11 +58,12 @@ class RefusedRequest(Exception):  # noqa: N818 - an answer of the protocol, not 
 
 
 class Line(NamedTuple):
-    """One complete request as it came, without its end code, and when its end came."""
+    """One complete request as it came, without its end code, and when its end came; perhaps sooner than it may."""
 
     text: str
     end_s: float
     too_long: bool
+    too_soon: bool = False
 
 
 class Request(NamedTuple):

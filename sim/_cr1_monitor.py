@@ -93,10 +93,11 @@ def user_areas(call: Call) -> str:
 @command("JPOS")
 def joints(call: Call) -> str:
     """Joint angles: F for all, a number for one axis."""
-    values = ["0.00" if call.cr1.six else "****"] * 6
+    mask = int(call.cr1.settings.axes.partition(";")[2] or ("3F" if call.cr1.six else "37"), 16)
+    values = ["0.00" if mask >> place & 1 else "****" for place in range(max(6, mask.bit_length()))]
     for slot, angle in zip(SLOTS, call.cr1.joints, strict=True):
         values[slot] = plain(angle)
-    return _position(call, [f"J{place}" for place in range(1, 7)], values, "****,****")
+    return _position(call, [f"J{place}" for place in range(1, len(values) + 1)], values, "****,****")
 
 
 @command("PPOS")

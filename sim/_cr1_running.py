@@ -19,9 +19,12 @@ _KEYWORD = "MELFA"
 @command("OPEN=")
 def open_session(call: Call) -> str:
     """Which robot this is, and how it counts its axes."""
-    call.cr1.opened = True
-    axes = "3F;3F;7,0" if call.cr1.six else "1F;37;6,0"
     settings = call.cr1.settings
+    if not call.cr1.takes(call.argument.split(";")[0]):
+        raise RefusedRequest(6010)
+    call.cr1.opened = True
+    masks, flags = ("3F;3F", "7,0") if call.cr1.six else ("1F;37", "6,0")
+    axes = f"{settings.axes or masks};{flags}"
     name, version, slots = ("RV-6S" if call.cr1.six else "RV-2AJ"), settings.version, settings.slots
     return f"{axes};3,5,A,1E,32,46,64;MB4;PRM;{name};CRn-5xx;MELFA;03-11-19;{version};ENG;{_COPYRIGHT};1;1;{slots};"
 

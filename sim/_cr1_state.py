@@ -209,11 +209,24 @@ class Stop(Enum):
         return 50 + 10 * self.value
 
 
+class Key(Enum):
+    """Where the key stands: by the value of M_MODE."""
+
+    TEACH = 1
+    AUTO_OP = 2
+    """The operation panel has the arm."""
+    AUTO_EXT = 3
+    """A computer may have it."""
+
+
 class Panel:
     """Everything that a person can do to the controller by hand.
 
+    Args:
+        key: where it stands at first.
+
     Attributes:
-        teach: the key stands at TEACH, not AUTO.
+        key: where it stands.
         teach_box: the teach box is enabled.
         pressed: emergency stops that are pressed.
         holder: who has the operation right.
@@ -221,8 +234,8 @@ class Panel:
         brakes_released: somebody may push the arm by hand.
     """
 
-    def __init__(self) -> None:
-        self.teach = False
+    def __init__(self, key: Key = Key.AUTO_EXT) -> None:
+        self.key = key
         self.teach_box = False
         self.pressed: set[Stop] = set()
         self.holder = Holder.NOBODY
@@ -235,9 +248,14 @@ class Panel:
         self.stop_latched = self.brakes_released = False
 
     @property
+    def teach(self) -> bool:
+        """The key stands at TEACH, not AUTO."""
+        return self.key is Key.TEACH
+
+    @property
     def others_hold(self) -> bool:
         """True while a PC cannot have the operation right."""
-        return self.teach or self.teach_box or self.holder is Holder.OTHER
+        return self.key is not Key.AUTO_EXT or self.teach_box or self.holder is Holder.OTHER
 
     def lasting_cause(self) -> int:
         """The error that comes back as soon as it is reset; 0 for none."""

@@ -32,13 +32,13 @@ from sim._cr1_language import MelfaBasic, SlotDesk, SlotProgram
 from sim._cr1_line import Cause, EndCode, Line, RefusedRequest, RequestReader, format_answer, parse_request
 from sim._cr1_parameters import Parameters, Procedure
 from sim._cr1_signals import Comm, Signals
-from sim._cr1_state import Alarm, Alarms, Holder, Panel, Servo, Stop, text_of
+from sim._cr1_state import Alarm, Alarms, Holder, Key, Panel, Servo, Stop, text_of
 from sim._cr1_store import EXTENSION, EditBuffer, Program, Store, check_name, program_from_text
 from sim._cr1_tasks import JointMove, Mode, Slot, SlotState, Task, Variables
 from sim.faults import Event, FaultKind
 from sim.uart import EIGHT_E_TWO, Chunk, Framing, mishear, same_speed
 
-__all__ = ["Cr1", "Cr1Settings", "Counts", "EndCode", "Face", "Mode", "Power", "Procedure", "SlotState", "Stop"]
+__all__ = ["Cr1", "Cr1Settings", "Counts", "EndCode", "Face", "Key", "Mode", "Power", "Procedure", "SlotState", "Stop"]
 
 WAITING_LIMIT = 64
 """Requests that wait for their turn; what comes on top is lost, as in a full receive buffer."""
@@ -75,6 +75,16 @@ class Cr1Settings(Record, frozen=True):
 
     Attributes:
         face: five or six axes in the replies.
+        axes: the first two fields of the answer to OPEN, masks of its axes and joints in hex (U: public answers of
+            other arms are ``3F;3F`` and ``FF;FF``); JPOSF shows 0.00 at a place that only the mask has. Empty for
+            those of the face.
+        clients: names that OPEN takes (U); empty for any.
+        others_answered: another name is refused with 6010; else nothing answers it (U).
+        exec_wants_program: EXEC needs a selected program, L5100 without one (U; eight public clients load one first).
+        key: where the key stands at first.
+        shows_key: VAL shows the system variable M_MODE (U).
+        distance_s: while a program runs, a request sooner than that after an answer is refused with 5640 (U; the
+            manual only asks for 100 ms); 0 for none.
         baud: speed of the line, the parameter CBAU232.
         framing: CPRTY232 and CSTOP232.
         end_code: what ends a reply, CTERM232.
@@ -97,6 +107,13 @@ class Cr1Settings(Record, frozen=True):
     """
 
     face: Face = Face.FIVE
+    axes: str = ""
+    clients: tuple[str, ...] = ()
+    others_answered: bool = True
+    exec_wants_program: bool = False
+    key: Key = Key.AUTO_EXT
+    shows_key: bool = True
+    distance_s: float = 0.0
     baud: int = 9600
     framing: Framing = EIGHT_E_TWO
     end_code: EndCode = EndCode.CR
@@ -188,7 +205,7 @@ class Cr1:
         for name, text in (programs or {}).items():
             self._keep_program(name, text)
         self.signals = Signals()
-        self.panel = Panel()
+        self.panel = Panel(settings.key)
         self.clock_offset_s = settings.day * 86400.0
         self._inbox: deque[Chunk] = deque()
         self._outbox: deque[tuple[float, int]] = deque()
@@ -351,11 +368,16 @@ class Cr1:
             self.fail(event.fault.number, at_s)
 
     def turn_key(self, at_s: float, *, teach: bool) -> None:
-        """Turn the key to TEACH, which stops everything and takes the PC's right away, or back to AUTO."""
+        """Turn the key to TEACH, or back to AUTO (Ext.)."""
+        self.put_key(at_s, Key.TEACH if teach else Key.AUTO_EXT)
+
+    def put_key(self, at_s: float, key: Key) -> None:
+        """Turn the key; TEACH stops everything, and each but AUTO (Ext.) takes the PC's right away."""
         self.advance(at_s)
-        self.panel.teach = teach
-        if teach:
+        self.panel.key = key
+        if key is not Key.AUTO_EXT:
             self._lose_right()
+        if key is Key.TEACH:
             self.halt()
             self.servo.switch_off(at_s)
 
@@ -503,8 +525,11 @@ class Cr1:
             self.counts.lost += len(line.text)
             return
         running = any(slot.state is SlotState.RUNNING for slot in self.slots.values())
-        self.counts.hurried += running and line.end_s - self._line_free_s < HURRY_S
-        self._waiting.append(line)
+        after_s = line.end_s - self._line_free_s if not self._waiting else 0.0
+        self.counts.hurried += running and after_s < HURRY_S
+        distance_s = self.settings.distance_s
+        too_soon = running and distance_s > 0.0 and after_s < distance_s - 1e-9
+        self._waiting.append(line._replace(too_soon=too_soon))
 
     def _do_request(self, time_s: float) -> None:
         line = self._waiting.popleft()
@@ -515,11 +540,16 @@ class Cr1:
         try:
             if line.too_long:
                 raise RefusedRequest(6080)
+            if line.too_soon:
+                raise RefusedRequest(5640)
             if self.procedure is Procedure.DATA_LINK:
                 raise RefusedRequest(6010)
             if line.text.startswith(PRN):
                 raise RefusedRequest(6500)
-            text = answer(self, parse_request(line.text, ROBOTS, self.edit_slot))
+            request = parse_request(line.text, ROBOTS, self.edit_slot)
+            if self._ignores(request.body):
+                return
+            text = answer(self, request)
             standing = self.alarms.standing is not None
         except RefusedRequest as refused:
             error = refused
@@ -529,6 +559,15 @@ class Cr1:
             standing = standing or error.cause is Cause.EDIT
         digits = self.settings.error_digits
         self._send(format_answer(text, error, standing=standing, digits=digits, end=self.end_code), time_s)
+
+    def _ignores(self, body: str) -> bool:
+        """An OPEN under a name that is not taken, where those get no answer."""
+        settings, client = self.settings, body.removeprefix("OPEN=").split(";")[0]
+        return body.startswith("OPEN=") and not settings.others_answered and not self.takes(client)
+
+    def takes(self, client: str) -> bool:
+        """OPEN takes this name."""
+        return not self.settings.clients or client in self.settings.clients
 
     def _for_program(self, line: Line) -> bool:
         """A line for INPUT #: with PRN before it, or any line on a data link."""
@@ -788,6 +827,8 @@ class Cr1:
         """What EXEC does."""
         self._require_startable()
         slot = self.slot(number)
+        if self.settings.exec_wants_program and not slot.name:
+            raise RefusedRequest(5100)
         desk = self.desk(slot)
         with _refusing():
             lasting = desk.takes_time(text)

@@ -109,7 +109,11 @@ def park(
     from hil.errors import RefusedError
     from hil.motion.planning import plan_joint_move
     from hil.runtime.host import Host
+<<<<<<< HEAD
     from hil.runtime.preview import preview
+=======
+    from hil.runtime.remedies import bring_to_park
+>>>>>>> letin
     from hil.runtime.wiring import load_rig
     from hil.types import Mode
 
@@ -127,9 +131,14 @@ def park(
 
         motion, report = host.meanwhile(planned, "the preview took too long; nothing was sent")
         if report.certificate is None:
+<<<<<<< HEAD
             raise RefusedError(
                 report.refusals, "the way to the park pose is refused; jog the arm out, or free it by hand"
             )
+=======
+            remedy = bring_to_park(host.last.reported)
+            raise RefusedError(report.refusals, f"the way to the park pose is refused. {remedy}")
+>>>>>>> letin
         mode = host.run(motion, report.certificate)
     print(host.line_quality.text)
     if mode is not Mode.IDLE:
@@ -259,6 +268,7 @@ def port_of(rig: Rig, hardware: bool, port: str | None) -> str | None:
 def voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[JointState | None], str]:
     """Who vouches for the pose: the wiring for its own fake, a person for anything else."""
     from hil.errors import InterlockError
+    from hil.types import StateSource
 
     def wiring(reported: JointState | None) -> str:
         return "the wiring, which placed its own fake in the park pose"
@@ -268,7 +278,10 @@ def voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[Jo
         limp = [(axis, axis.park) for axis, value in zip(rig.axes, driven, strict=True) if value is None]
         held = [(axis, value) for axis, value in zip(rig.axes, driven, strict=True) if value is not None]
         if held:
-            print(f"The controller already drives {_pose(held)}: these axes stay where they are.")
+            measured = reported is not None and reported.source is StateSource.MEASURED
+            print(
+                f"The controller {'measures' if measured else 'already drives'} {_pose(held)}: these axes stay there."
+            )
         if limp:
             print(f"It cannot know where the axes that it does not drive are. Their park pose: {_pose(limp)}.")
             print("They will be driven one by one at this pose, and jump to it at full speed if they are elsewhere.")

@@ -22,6 +22,8 @@ class Spot(NamedTuple):
     place: str
 
 
+SENSIBLE = 1e6
+"""No position is as large; one that is given all the same is not written out."""
 LIMIT_SLACK = 1e-12
 """Rounding that a position may show beyond a limit, in radians or metres."""
 
@@ -38,14 +40,22 @@ def in_unit(axis: Axis, value: float) -> float:
 
 def say(axis: Axis, value: float) -> str:
     """A position in words."""
-    return f"{in_unit(axis, value):.2f} {unit_of(axis)}"
+    amount = in_unit(axis, value)
+    return f"{amount:.2f} {unit_of(axis)}" if abs(amount) < SENSIBLE else f"{amount:g} {unit_of(axis)}"
+
+
+def say_range(axis: Axis) -> str:
+    """The limits of an axis in words."""
+    return f"{in_unit(axis, axis.lower):.2f} to {say(axis, axis.upper)}"
 
 
 RIG_FILE = "No joint changes this distance: correct the rig file, a shape, the table's height, a box or the clearance."
 
 INSIDE = "Ask for a position inside the soft limits; they stand in the rig file."
+BACK = "Bring the arm inside them first: one with brakes by the teach box of its controller, a limp one by hand."
 POSTURE = "Move the target, or reach it in another posture: another pitch_deg or elbow."
-"""What to change, where a joint was named, and where inverse kinematics chose its position."""
+"""What to change: where a joint was named, where the arm itself stands outside, and where inverse kinematics chose its
+position."""
 
 
 def beyond_soft_limits(

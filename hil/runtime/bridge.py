@@ -17,6 +17,7 @@ from hil.identity import Acquaintance
 from hil.link import ArmLink, InputLink, WaitingLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
+from hil.motion.refusals import say, say_range
 from hil.motion.stopping import stop_ramp, stop_time_s
 from hil.runtime.divergence import DivergenceMonitor
 from hil.runtime.first_cause import FirstCause
@@ -24,6 +25,7 @@ from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.line_health import AccountLog, Level, LineHealth, explained
 from hil.runtime.modes import Event, follow
+from hil.runtime.remedies import bring_to_park
 from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
 from hil.runtime.tap import PortTap
@@ -54,6 +56,7 @@ from hil.types import (
     Request,
     Reset,
     Start,
+    StateSource,
     Stop,
     TickRecord,
 )
@@ -329,8 +332,7 @@ class Bridge:
         for axis, confirmed in zip(axes, request.positions, strict=True):
             if not axis.lower <= confirmed <= axis.upper:
                 raise CommandError(
-                    f"{axis.name}: confirmed position {confirmed:.4f} given; "
-                    f"allowed: {axis.lower:.4f} to {axis.upper:.4f} (rad or m)",
+                    f"{axis.name}: confirmed position {say(axis, confirmed)} given; allowed: {say_range(axis)}",
                     axis=axis.name,
                     value=confirmed,
                 )
@@ -362,9 +364,10 @@ class Bridge:
             elif axis.lower - step <= reported <= axis.upper + step:
                 pose.append(min(max(reported, axis.lower), axis.upper))
             else:
+                verb = "measures" if report.source is StateSource.MEASURED else "drives"
                 raise CommandError(
-                    f"{axis.name}: the controller drives it at {reported:.4f}; allowed: {axis.lower:.4f} to "
-                    f"{axis.upper:.4f} (rad or m). Cut the power, put the arm into its park pose, connect again",
+                    f"{axis.name}: the controller {verb} it at {say(axis, reported)}; allowed: {say_range(axis)}. "
+                    f"{bring_to_park(report)}",
                     axis=axis.name,
                     value=reported,
                 )
@@ -427,7 +430,7 @@ class Bridge:
         for axis, present, start, tolerance in ways:
             if abs(present - start) > tolerance:
                 raise InterlockError(
-                    f"{axis.name} stands at {present:.4f}, the motion starts at {start:.4f} (rad or m): "
+                    f"{axis.name} stands at {say(axis, present)}, the motion starts at {say(axis, start)}: "
                     "preview again from the present pose",
                     ["start pose"],
                 )

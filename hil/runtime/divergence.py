@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 from hil.model.rig import Rig
+from hil.motion.refusals import say
 from hil.types import JointState, StateSource
 
 CONFIRM_REPORTS = 3
@@ -24,7 +25,7 @@ class DivergenceMonitor:
 
     def __init__(self, rig: Rig, window_s: float) -> None:
         self._bands = tuple(axis.divergence for axis in rig.axes)
-        self._names = tuple(axis.name for axis in rig.axes)
+        self._axes = rig.axes
         self._window_s = window_s
         self._history: deque[tuple[float, tuple[float, ...], tuple[float, ...]]] = deque()
         self._outside = [0] * len(self._bands)
@@ -60,9 +61,16 @@ class DivergenceMonitor:
             inside = lowest - band <= value <= highest + band
             self._outside[axis] = 0 if inside else self._outside[axis] + 1
             if self._outside[axis] >= CONFIRM_REPORTS:
+                one = self._axes[axis]
                 return (
+<<<<<<< HEAD
                     f"{self._names[axis]}: the controller reports {value:.4f}, the shadow was between "
                     f"{lowest:.4f} and {highest:.4f} (band {band:.4f}; rad or m): they have parted. "
                     "Look at the arm and the line before going on"
+=======
+                    f"{one.name}: the controller reports {say(one, value)}, the shadow was between "
+                    f"{say(one, lowest[axis])} and {say(one, highest[axis])} (band {say(one, band)}): they have parted."
+                    " Look at the arm and the line before going on"
+>>>>>>> letin
                 )
         return None

@@ -18,7 +18,11 @@ from hil.model.rig import Rig
 from hil.motion.jog_refusals import ways_out
 from hil.motion.jog_room import JogRoom
 from hil.motion.motion import ExpectedInput, Motion
+<<<<<<< HEAD
 from hil.motion.planning import plan_joint_move
+=======
+from hil.motion.refusals import in_unit, say, unit_of
+>>>>>>> letin
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.first_cause import first_fault
@@ -211,9 +215,9 @@ def _check_first_move(rig: Rig, now_epoch_s: float) -> tuple[tuple[float, ...], 
             check="E-12",
             subject=axis.name,
             limit="first move at most one step of the wire",
-            margin=float(quantum - jump),
-            unit="rad or m",
-            nearest_allowed=f"{quantum:.4g}",
+            margin=in_unit(axis, float(quantum - jump)),
+            unit=unit_of(axis),
+            nearest_allowed=say(axis, float(quantum)),
             advice="Make the park pose the pose in which the limp arm rests",
         )
         for axis, jump, quantum in zip(rig.axes, jumps, quanta, strict=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import msgspec
 
 from hil.errors import RefusedError
-from hil.model.rig import Rig
+from hil.model.rig import Axis, Rig
 from hil.motion.motion import Motion
+from hil.motion.refusals import say
 from hil.safety.findings import Findings
 from hil.types import Margin, Record, Refusal
 
@@ -120,7 +122,12 @@ def verify(certificate: Certificate, rig: Rig, motion: Motion, now_epoch_s: floa
         ("software version", certificate.version, version, "The software has changed since the preview."),
     )
     refusals = [
-        _refusal(subject, f"certified {_short(held)}, found {_short(found)}", _short(held), f"{why} {AGAIN}")
+        _refusal(
+            subject,
+            f"certified {_short(held, rig.axes)}, found {_short(found, rig.axes)}",
+            _short(held, rig.axes),
+            f"{why} {AGAIN}",
+        )
         for subject, held, found, why in compared
         if held != found
     ]
@@ -176,14 +183,16 @@ def _refusal(
     )
 
 
-def _short(value: object) -> str:
-    """A value in few words; of a digest, its first twelve digits."""
+def _short(value: object, axes: Sequence[Axis]) -> str:
+    """A value in few words; of a digest, its first twelve digits; of a pose, each axis in its own unit."""
     if isinstance(value, str):
         return value[:12]
     if isinstance(value, float):
         return f"{value * 1e3:g} ms"
     assert isinstance(value, tuple)
-    return "(" + ", ".join(f"{part:.4g}" for part in value) + ") rad or m"
+    if len(value) != len(axes):
+        return f"{len(value)} positions"
+    return f"({', '.join(say(axis, part) for axis, part in zip(axes, value, strict=True))})"
 
 
 def _hours(seconds: float) -> str:

@@ -105,11 +105,12 @@ def _well_formed(rig: Rig, motion: Motion, notes: Notes) -> bool:
     bad = np.argwhere(~(np.abs(samples) <= SENSIBLE))
     if len(bad):
         sample, column = (int(v) for v in bad[0])
+        unit = unit_of(rig.axes[column])
         notes.refuse(
             "E-01",
             f"{names[column]}, sample {sample}",
-            f"position {samples[sample, column]:g} is not a finite number of sensible size",
-            f"-{SENSIBLE:g} to {SENSIBLE:g} rad or m",
+            f"position {unit.say(samples[sample, column])} is not a finite number of sensible size",
+            f"{unit.say(-SENSIBLE)} to {unit.say(SENSIBLE)}",
             "Plan the motion anew; report this if it comes back.",
         )
         return False

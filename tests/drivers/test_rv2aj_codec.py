@@ -104,6 +104,9 @@ def test_the_joints_of_a_real_arm_come_without_the_fourth() -> None:
     assert found.joints_deg == (0.0, 21.19, 72.78, 86.03, 0.0)
     assert (found.override, found.at_limit) == (50, ())
     assert decode_joints(JOINTS.replace("J4;****;", "")).joints_deg == found.joints_deg
+    assert decode_joints(JOINTS.replace("J4;****", "J4;0.00")).joints_deg == found.joints_deg
+    more = JOINTS.replace("J6;0.00", "J6;0.00;J7;****;J8;0.00")
+    assert decode_joints(more).joints_deg == found.joints_deg
     assert decode_joints(JOINTS[:-8] + "12000000").at_limit == ("J2", "J5")
 
 
@@ -115,7 +118,9 @@ def test_the_joints_of_a_real_arm_come_without_the_fourth() -> None:
         JOINTS.replace("21.19", "21.1"),
         JOINTS.replace("21.19", "nan"),
         JOINTS.replace("J2", "J3"),
-        JOINTS.replace("J4;****", "J4;0.00"),
+        JOINTS.replace("J4;****", "J4;***"),
+        JOINTS.replace("J4;****", "J9;0.00"),
+        JOINTS.replace("J1;0.00;J2;21.19", "J2;21.19;J1;0.00"),
         JOINTS.replace(";;", ";"),
         POSE,
         "",

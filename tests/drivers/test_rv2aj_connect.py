@@ -26,7 +26,7 @@ def test_connecting_asks_and_moves_nothing_and_takes_no_right() -> None:
     state = bench.connect()
     parameters = ["PARMEJAR", "PARMEXTL", "PARMEXBS"]
     who = ["OPEN=HIL", "PARRLNG", *parameters, "OPEN=HIL", *parameters]
-    assert bench.port.commands() == [*who, "STATE", "STPSIG", "ERROR", "JPOSF", "PPOSF"]
+    assert bench.port.commands() == [*who, "STATE", "STPSIG", "VALM_MODE;M", "ERROR", "JPOSF", "PPOSF"]
     assert state.identity == "RV-2AJ on a CRn-5xx, Ver.J4"
     assert state.known == (False,) * 5
     assert state.joints is not None
@@ -161,7 +161,8 @@ def test_the_servos_come_on_with_the_first_axis_and_count_only_by_their_status_b
     assert bench.tick(20).known == (False,) * 5
     assert bench.wait(lambda state: any(state.known)).known == (True, False, False, False, False)
     kept = [command for command in bench.port.commands() if command not in ("DSTATE", "JPOSF")]
-    assert kept == ["CNTLON", "SRVON", "OVRD=10"]
+    looked = ["FCHECKHILEXEC", "FCHECKHILHOT", "FCHECKHILLINE"]
+    assert kept == ["CNTLON", "SRVON", "OVRD=10", *looked, "EXECJT=J_CURR"]
     assert bench.port.override == 10
 
 

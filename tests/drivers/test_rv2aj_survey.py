@@ -59,7 +59,7 @@ def right(port: Cr1Port) -> None:
 @pytest.mark.parametrize(
     ("prepare", "name", "text", "remedy"),
     [
-        (key, "key", "TEACH", "turn it to AUTO"),
+        (key, "key", "TEACH", "turn the key to AUTO (Ext.)"),
         (stop_button, "emergency stops", "pressed: teach box", "release it"),
         (alarm, "alarm", "H2172 joint 2 is beyond its lower limit", "bring it back at the teach box"),
         (teach_box, "teach box", "enabled", "switch the teach box off"),

@@ -127,11 +127,11 @@ def test_a_board_that_still_drives_the_arm_keeps_it_where_it_is(session: Make) -
     [
         ((0.0,), "1 positions given; allowed: 6"),
         ((), "0 positions given; allowed: 6"),
-        ((math.nan, *lynx6().park[1:]), "base: confirmed position nan given"),
-        ((math.inf, *lynx6().park[1:]), "base: confirmed position inf given"),
+        ((math.nan, *lynx6().park[1:]), "base: confirmed position nan deg given"),
+        ((math.inf, *lynx6().park[1:]), "base: confirmed position inf deg given"),
         ((*lynx6().park[:5], -1e308), "gripper: confirmed position"),
         ((1e308,) * 6, "base: confirmed position"),
-        ((2.0, *lynx6().park[1:]), "base: confirmed position 2.0000 given; allowed: -1.5359 to 1.5359"),
+        ((2.0, *lynx6().park[1:]), "base: confirmed position 114.59 deg given; allowed: -88.00 to 88.00 deg"),
     ],
 )
 def test_a_pose_that_cannot_be_is_not_confirmed(session: Make, positions: tuple[float, ...], words: str) -> None:
@@ -206,7 +206,7 @@ def test_a_motion_that_starts_elsewhere_by_more_than_half_a_degree_is_refused(se
         motion = plan_joint_move(s.rig, start, (s.rig.park[0] + 10 * DEG, *s.rig.park[1:]))
         s.tick(load(motion, certified(s.rig, motion)), Arm(digest=motion.digest))
         assert s.mode is mode
-    assert said(s, "refused: base stands at 0.0000", "preview again from the present pose")
+    assert said(s, "refused: base stands at 0.00 deg", "preview again from the present pose")
 
 
 def test_a_start_half_a_degree_off_keeps_the_speed_limit_all_the_same(session: Make) -> None:

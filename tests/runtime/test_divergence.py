@@ -63,7 +63,9 @@ def test_an_alarm_says_which_axis_what_was_reported_and_what_was_expected() -> N
     off[2] = 0.5
     alarms = [watcher.look(0.0, off) for _ in range(3)]
     assert alarms[-1] is not None
-    assert alarms[-1].startswith("elbow: the controller reports 0.5000, the shadow was between 0.0000 and 0.0000")
+    assert alarms[-1].startswith(
+        "elbow: the controller reports 28.65 deg, the shadow was between 0.00 deg and 0.00 deg"
+    )
 
 
 @given(st.lists(st.booleans(), max_size=60))

@@ -221,9 +221,10 @@ class Cr1Judge:
     _CONSTANT = re.compile(rb"\((-?[\d.]+),(-?[\d.]+),(-?[\d.]+),0\.00,(-?[\d.]+),(-?[\d.]+)\)")
     _LINE = re.compile(rb"PRN \d+,(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),([\d.]+),(-?[\d.]+)")
     _QUIET = re.compile(
-        rb"OPEN=HIL|CLOSE|CNTLON|CNTLOFF|SRVON|STOP|SLOTINIT|RSTALRM|STATE|DSTATE|STPSIG|ERROR|JPOSF|PPOSF|"
-        rb"PAR[A-Z0-9]+|OVRD=10|FCHECK(?:HILHOT|HILLINE)|LOAD=(?:HILHOT|HILLINE)|LISTITOP|NEW|ECLR|"
-        rb"EDATA\d+ .+|SAVE|RUN(?:HILHOT|HILLINE);1|PRGUP|PRGLOAD=DEMO|FDEL(?:HILHOT|HILLINE)"
+        rb"OPEN=(?:HIL|NARCUSR|TOOLBOX)|CLOSE|CNTLON|CNTLOFF|SRVON|STOP|SLOTINIT|RSTALRM|STATE|DSTATE|STPSIG|ERROR|JPOSF|PPOSF|"
+        rb"VALM_MODE;M|EXECJT=J_CURR|PAR[A-Z0-9]+|OVRD=10|"
+        rb"FCHECK(?:HILHOT|HILLINE|HILEXEC)|LOAD=(?:HILHOT|HILLINE|HILEXEC)|LISTITOP|NEW|ECLR|EDATA\d+ .+|SAVE|"
+        rb"RUN(?:HILHOT|HILLINE);1|PRGUP|PRGLOAD=(?:DEMO|HILEXEC)|FDEL(?:HILHOT|HILLINE|HILEXEC)"
     )
 
     def __init__(self, rig: RigFacts) -> None:
@@ -253,7 +254,7 @@ class Cr1Judge:
     def _judge_line(self, record: TickRecord, line: bytes) -> None:
         if line == b"1;1;EXECMOV JT":
             self._may_move(record, line)
-        elif line.startswith((b"1;1;EXECJT=", b"1;1;HOTHILHOT;JT=")):
+        elif line.startswith((b"1;1;EXECJT=(", b"1;1;HOTHILHOT;JT=")):
             target = self._CONSTANT.fullmatch(line.partition(b"JT=")[2])
             _hold(target is not None, f"{line!r} is no joint target")
             self._judge_target(record, line, target)
