@@ -19,11 +19,8 @@ from drivers._rv2aj_codec import (
 )
 from drivers._rv2aj_converse import converse
 from drivers._rv2aj_hello import greet
-<<<<<<< HEAD
 from drivers._rv2aj_identity import identify
-=======
 from drivers._rv2aj_key import Key, in_the_way
->>>>>>> letin
 from drivers._rv2aj_line import Ask, Line
 from drivers._rv2aj_programs import standing
 from drivers._rv2aj_settings import INPUT_REPLY, JOINT_REPLY, PLAIN_REPLY, STATUS_REPLY, Rv2ajSettings
@@ -117,7 +114,7 @@ class _Run:
     def prepare(self) -> Talk[None]:
         """Everything up to servos that are on; moves nothing."""
         identity = yield from greet(self._line, self._settings)
-        self._meet((yield from identify(identity, None)))
+        self._meet((yield from identify(identity, None, self._line.client)))
         self._edit_slot = identity.tasks + 1
         yield from self._look_round()
         for program in self._job.programs:

@@ -40,12 +40,7 @@ from drivers._rv2aj_programs import (
     check_printed,
     hot_target,
     line_target,
-<<<<<<< HEAD
-    removal,
-    renew,
     standing,
-=======
->>>>>>> letin
 )
 from drivers._rv2aj_run import run_program
 from drivers._rv2aj_settings import (

@@ -109,11 +109,8 @@ def park(
     from hil.errors import RefusedError
     from hil.motion.planning import plan_joint_move
     from hil.runtime.host import Host
-<<<<<<< HEAD
     from hil.runtime.preview import preview
-=======
     from hil.runtime.remedies import bring_to_park
->>>>>>> letin
     from hil.runtime.wiring import load_rig
     from hil.types import Mode
 
@@ -131,16 +128,9 @@ def park(
 
         motion, report = host.meanwhile(planned, "the preview took too long; nothing was sent")
         if report.certificate is None:
-<<<<<<< HEAD
-            raise RefusedError(
-                report.refusals, "the way to the park pose is refused; jog the arm out, or free it by hand"
-            )
-=======
             remedy = bring_to_park(host.last.reported)
-            raise RefusedError(report.refusals, f"the way to the park pose is refused. {remedy}")
->>>>>>> letin
+            raise RefusedError(report.refusals, f"the way to the park pose is refused; jog the arm out. {remedy}")
         mode = host.run(motion, report.certificate)
-    print(host.line_quality.text)
     if mode is not Mode.IDLE:
         complain(f"{set_up.id}: not parked; {_last_stop(host.events)}")
     parked = mode is Mode.IDLE

@@ -19,11 +19,7 @@ from hil.motion.leaving import Leaving
 from hil.motion.lines import Inverse, Line, plan_line
 from hil.motion.motion import STILL, Kind, Mark, Motion, Point
 from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s
-<<<<<<< HEAD
 from hil.motion.refusals import POSTURE, Spot, beyond_hard_limits, beyond_soft_limits, refused, require_time
-=======
-from hil.motion.refusals import BACK, INSIDE, POSTURE, Spot, beyond_soft_limits, refused, require_time
->>>>>>> letin
 from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait, load_task
 from hil.motion.tasks import Line as LineStep
 from hil.robot import Robot
@@ -142,7 +138,6 @@ def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, 
                 f"{name} of a joint move: {list(values)!r}; allowed: {len(rig.axes)} finite numbers",
                 value=values,
             )
-<<<<<<< HEAD
     if found := beyond_hard_limits(rig.axes, start, "at the start"):
         raise refused(found, Spot(0, rig.period_s, "start"))
     if found := beyond_soft_limits(rig.axes, goal, "at the goal", start=start):
@@ -151,12 +146,6 @@ def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, 
     robot, effort, spot = Robot(rig.robot), speed_percent / 100.0, Spot(0, rig.period_s, "joint move")
     leaving = Leaving(rig, robot, here)
     samples = leaving.planned(there, lambda places: _joint_runs(rig, robot, [here, *places], effort, spot))
-=======
-        if found := beyond_soft_limits(rig.axes, values, f"at the {name}", BACK if name == "start" else INSIDE):
-            raise refused(found, Spot(0, rig.period_s, name))
-    ways = np.array(start, dtype=np.float64), np.array(goal, dtype=np.float64)
-    samples = _joint_run(rig, Robot(rig.robot), *ways, speed_percent / 100.0, Spot(0, rig.period_s, "joint move"))
->>>>>>> letin
     mark = Mark(first=0, last=len(samples) - 1, step=0, kind="joint", label="joint move")
     return Motion([axis.name for axis in rig.axes], rig.period_s, samples, [mark])
 

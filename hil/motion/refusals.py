@@ -99,7 +99,7 @@ def beyond_soft_limits(
 def beyond_hard_limits(axes: Sequence[Axis], positions: Sequence[float], what: str) -> list[Refusal]:
     """The same where a soft limit does not count, for an arm may stand beyond it."""
     inside = [min(max(value, axis.lower), axis.upper) for axis, value in zip(axes, positions, strict=True)]
-    return beyond_soft_limits(axes, positions, what, start=inside)
+    return beyond_soft_limits(axes, positions, what, BACK, start=inside)
 
 
 def require_time(spot: Spot, seconds: float) -> None:

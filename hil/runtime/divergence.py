@@ -63,14 +63,8 @@ class DivergenceMonitor:
             if self._outside[axis] >= CONFIRM_REPORTS:
                 one = self._axes[axis]
                 return (
-<<<<<<< HEAD
-                    f"{self._names[axis]}: the controller reports {value:.4f}, the shadow was between "
-                    f"{lowest:.4f} and {highest:.4f} (band {band:.4f}; rad or m): they have parted. "
-                    "Look at the arm and the line before going on"
-=======
                     f"{one.name}: the controller reports {say(one, value)}, the shadow was between "
-                    f"{say(one, lowest[axis])} and {say(one, highest[axis])} (band {say(one, band)}): they have parted."
-                    " Look at the arm and the line before going on"
->>>>>>> letin
+                    f"{say(one, lowest)} and {say(one, highest)} (band {say(one, band)}): they have parted. "
+                    "Look at the arm and the line before going on"
                 )
         return None

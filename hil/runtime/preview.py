@@ -18,11 +18,8 @@ from hil.model.rig import Rig
 from hil.motion.jog_refusals import ways_out
 from hil.motion.jog_room import JogRoom
 from hil.motion.motion import ExpectedInput, Motion
-<<<<<<< HEAD
 from hil.motion.planning import plan_joint_move
-=======
 from hil.motion.refusals import in_unit, say, unit_of
->>>>>>> letin
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.first_cause import first_fault
