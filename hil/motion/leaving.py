@@ -41,6 +41,8 @@ LEAST_GAIN_M = 0.3e-3
 MOST_TRIED = 24
 """Ways that are looked at in full before planning gives up."""
 
+MOST_MIXTURES, NO_WEIGHT = 100, 1e-15
+
 LOOKS = 60
 
 
@@ -213,18 +215,35 @@ def nearest_to_zero(points: FloatArray) -> FloatArray:
     """The point nearest to zero among all mixtures of `points`, shape (n,).
 
     Every point lies at least as far along it as it is long: so it is a direction in which all of them agree, and none
-    exists where it is zero. By Gilbert's method with steps away, which ends for the few points there are here.
+    exists where it is zero. By Wolfe's method (Mathematical Programming 11, 1976), whose steps are finite.
     """
-    weights = np.full(len(points), 1.0 / len(points))
-    for _ in range(500):
-        here = weights @ points
+    used = [int(np.argmin((points**2).sum(axis=1)))]
+    weights = np.ones(1)
+    slack = 1e-12 * float((points**2).sum(axis=1).max())
+    for _ in range(MOST_MIXTURES):
+        here: FloatArray = weights @ points[used]
         along = points @ here
-        best, worst = int(np.argmin(along)), int(np.argmax(np.where(weights > 0.0, along, -np.inf)))
-        if along[worst] - along[best] <= 1e-12:
+        best = int(np.argmin(along))
+        if best in used or along[best] >= here @ here - slack:
             break
-        way = points[best] - points[worst]
-        step = min(float(-(here @ way) / max(float(way @ way), 1e-300)), float(weights[worst]))
-        weights[best] += step
-        weights[worst] -= step
-    mixed: FloatArray = weights @ points
-    return mixed
+        used, weights = [*used, best], np.append(weights, 0.0)
+        while ((wanted := _flat_mixture(points[used])) <= 0.0).any():
+            # As far towards it as all weights stay above zero; whoever has none left is not needed.
+            falls = wanted <= 0.0
+            shares = weights[falls] / np.maximum(weights[falls] - wanted[falls], NO_WEIGHT)
+            weights += shares.min() * (wanted - weights)
+            kept = weights > NO_WEIGHT
+            used, weights = [k for k, keep in zip(used, kept, strict=True) if keep], weights[kept] / weights[kept].sum()
+        weights = wanted
+    nearest: FloatArray = weights @ points[used]
+    return nearest
+
+
+def _flat_mixture(points: FloatArray) -> FloatArray:
+    """Weights, of any sign, of the point nearest to zero in the flat through `points`."""
+    count = len(points)
+    system = np.ones((count + 1, count + 1))
+    system[0, 0] = 0.0
+    system[1:, 1:] = points @ points.T
+    weights: FloatArray = np.linalg.lstsq(system, np.eye(count + 1)[0], rcond=None)[0][1:]
+    return weights

@@ -14,6 +14,7 @@ from command_line import Terminal
 from hil.cli.moving import close_with
 from hil.runtime.host import Host
 from hil.runtime.journal_end import JournalEnd
+from hil.runtime.report import LineQuality
 
 
 @pytest.fixture
@@ -23,12 +24,20 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 def host(complete: bool, text: str) -> Host:
     end = JournalEnd(complete=complete, text=text)
-    return cast(Host, SimpleNamespace(rig=SimpleNamespace(id="lynx6"), journal_end=lambda: end))
+    quality = LineQuality(questions=200, late=1)
+    rig = SimpleNamespace(id="lynx6")
+    return cast(Host, SimpleNamespace(rig=rig, journal_end=lambda: end, line_quality=quality))
+
+
+LINE = (
+    "the line: 99.5 % of 200 questions answered well; 1 answers late, 0 lost, 0 bytes without meaning, "
+    "0 reports that did not fit what was sent\n"
+)
 
 
 def test_a_complete_journal_is_named_in_the_last_line(capsys: pytest.CaptureFixture[str]) -> None:
     close_with(host(True, "journal run.mcap"), "5000 bytes sent", done=True)
-    assert capsys.readouterr() == ("5000 bytes sent; journal run.mcap\n", "")
+    assert capsys.readouterr() == (f"{LINE}5000 bytes sent; journal run.mcap\n", "")
 
 
 @pytest.mark.parametrize("done", [True, False])
@@ -39,13 +48,13 @@ def test_one_that_is_not_complete_is_no_success_whatever_the_arm_did(
     with pytest.raises(typer.Exit) as end:
         close_with(host(False, words), "5000 bytes sent", done=done)
     assert end.value.exit_code == 1
-    assert capsys.readouterr() == (f"5000 bytes sent; {words}\n", f"lynx6: {words}\n")
+    assert capsys.readouterr() == (f"{LINE}5000 bytes sent; {words}\n", f"lynx6: {words}\n")
 
 
 def test_a_motion_that_did_not_end_is_no_success_whatever_the_journal_is(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit):
         close_with(host(True, "journal run.mcap"), "5000 bytes sent", done=False)
-    assert capsys.readouterr() == ("5000 bytes sent; journal run.mcap\n", "")
+    assert capsys.readouterr() == (f"{LINE}5000 bytes sent; journal run.mcap\n", "")
 
 
 @pytest.mark.parametrize(
