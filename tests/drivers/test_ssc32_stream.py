@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from ssc32_script import Bench, BoardPort
@@ -296,6 +296,7 @@ FAULTS = st.sampled_from(["lose", "double", "delay", "long delay", "split", "str
 
 
 @hypothesis_settings(deadline=None, max_examples=150)
+@example([("lose", 0)] * 3 + [("stray", 0), ("lose", 0), ("delay", 2), ("double", 0), ("lose", 0)])
 @given(st.lists(st.tuples(FAULTS, st.integers(0, 20)), max_size=40))
 def test_lost_doubled_late_and_stray_bytes_never_shift_a_value(faults):
     script = iter(faults)
@@ -320,8 +321,14 @@ def test_lost_doubled_late_and_stray_bytes_never_shift_a_value(faults):
     bench.tick(10)
     bench.port.mangle = mangle
     expected = tuple(bench.settings.position(i, width) for i, width in enumerate(truth))
-    for _ in range(300):
-        assert bench.tick().joints.positions == pytest.approx(expected)
+    try:
+        for _ in range(300):
+            assert bench.tick().joints.positions == pytest.approx(expected)
+    except ControllerError as error:
+        # Answers that lose a byte again and again, with another in its place, say twice what the board cannot make.
+        assert "commands arrive damaged" in str(error)
+        assert sum(fault != "none" for fault, _ in faults) >= 4
+        return
     bench.port.mangle = lambda line, reply: [(0.0, reply)]
     state = bench.tick(60)
     assert bench.now_s - state.joints.t_s < 0.1

@@ -249,7 +249,9 @@ class WireJudge:
 
 
 def _owes_an_answer(record: TickRecord) -> bool:
-    return record.reported is None or record.t_s - record.reported.t_s > ANSWER_S
+    """By the age of the newest report, or by the account that stands in each record with which the mode changes."""
+    waits = record.line is not None and (record.line.overdue_s is not None or record.line.doubtful_s is not None)
+    return waits or record.reported is None or record.t_s - record.reported.t_s > ANSWER_S
 
 
 class SampleJudge:
