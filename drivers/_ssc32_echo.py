@@ -49,6 +49,10 @@ class Channel:
         self.hold(pulse_us)
         self.driven_s, self.trusted = at_s + TAKES_EFFECT_S, True
 
+    def driven_by(self, at_s: float) -> bool:
+        """Whether we have driven it, and it must have shown by then."""
+        return self.driven_s is not None and at_s > self.driven_s
+
     def move(self, pulse_us: float, now_s: float, duration_s: float) -> None:
         """A timed move, from wherever it is by then."""
         self._start_us, self._target_us = self.width_us(now_s), pulse_us
@@ -113,12 +117,15 @@ class _Doubt:
     """The first report that did not fit, and what the ones after it said.
 
     Attributes:
+        canary_us: what the newest said of the canary; None if that was as set.
+        canary_off: so many in a row, the newest among them, in which it was not.
         axes: those that were off in the newest, not by a delay; clean: no byte was lost around it.
         rests_s: from when the board has ended all that it was sent, counted from the first delay; None before one.
     """
 
     since_s: float
-    canary_off: bool
+    canary_us: int | None = None
+    canary_off: int = 0
     clean: bool = True
     rests_s: float | None = None
     axes: frozenset[int] = field(default_factory=frozenset)
@@ -136,15 +143,16 @@ class Echo:
         wrong: reports so far that did not fit.
         delayed_s: by how much the newest report lagged behind what was sent.
         damaged: commands were found damaged; what is sent from now on had better be sent twice.
+        canary_us: what the canary channel has to read; None if there is none.
         learns: offsets that the board adds to what it repeats are taken over, as firmware 1.x needs it.
     """
 
     def __init__(self, settings: Ssc32Settings, name: str) -> None:
         self._names = [axis.name for axis in settings.axes]
-        self._has_canary = settings.canary_channel is not None
         self._name = name
         self._doubt: _Doubt | None = None
         self.channels = [Channel() for _ in settings.axes]
+        self.canary_us: int | None = None
         self.wrong = 0
         self.delayed_s = 0.0
         self.damaged: tuple[int, ...] = ()
@@ -174,7 +182,7 @@ class Echo:
             ControllerError: the board has restarted, stood still, or did not take commands as they were sent.
         """
         pulses_us, at_s = reading.pulses_us, reading.asked_s
-        canary_off = self._has_canary and not pulses_us[-1]
+        canary_off = self.canary_us is not None and pulses_us[-1] != self.canary_us
         odd: list[int] = []
         off: list[int] = []
         judged = 0
@@ -187,7 +195,7 @@ class Echo:
                 off.append(index)
             elif channel.trusted and channel.trim_us is not None and not channel.fits(echo_us, at_s):
                 odd.append(index)
-        if off and (canary_off if self._has_canary else len(off) == judged > 1):
+        if off and (len(off) == judged > 1 if self.canary_us is None else not pulses_us[-1]):
             raise self._restarted(reading, off, canary_off)
         if not reading.newest:
             return True
@@ -231,10 +239,14 @@ class Echo:
     def _doubtful(self, reading: Reading, odd: list[int], off: list[int], canary_off: bool, now_s: float) -> bool:
         doubt, at_s = self._doubt, reading.asked_s
         if doubt is None:
-            doubt = self._doubt = _Doubt(at_s, canary_off=False)
-        if canary_off and doubt.canary_off:
+            doubt = self._doubt = _Doubt(at_s)
+        doubt.canary_off = doubt.canary_off + 1 if canary_off else 0
+        if doubt.canary_off > 1 and (
+            # A board that tells of a channel without a pulse whatever it likes may tell something else each time.
+            reading.pulses_us[-1] == doubt.canary_us or doubt.canary_off > 2 or doubt.axes & {*odd, *off}
+        ):
             raise self._restarted(reading, off, canary_off)
-        doubt.canary_off = canary_off
+        doubt.canary_us = reading.pulses_us[-1] if canary_off else None
         lag_s = self._lag_s(reading) if odd and not off and not canary_off else 0.0
         if lag_s:
             self.delayed_s, doubt.axes = max(self.delayed_s, lag_s), frozenset()
@@ -267,8 +279,11 @@ class Echo:
 
     def _restarted(self, reading: Reading, off: list[int], canary_off: bool) -> ControllerError:
         names = [self._names[index] for index in off] + ["the canary channel"] * canary_off
+        moved = ""
+        if canary_off and reading.pulses_us[-1]:
+            moved = f" as it was set (it reads {reading.pulses_us[-1]} us, not {self.canary_us})"
         return ControllerError(
-            f"{self._name}: the controller restarted (brown-out?): it no longer drives {', '.join(names)}. "
+            f"{self._name}: the controller restarted (brown-out?): it no longer drives {', '.join(names)}{moved}. "
             "Nothing is sent until it is connected anew",
             bytes(pulse_us // 10 for pulse_us in reading.pulses_us),
             cause=LineCause.RESTARTED,
