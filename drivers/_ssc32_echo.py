@@ -198,7 +198,8 @@ class Echo:
         if off and (len(off) == judged > 1 if self.canary_us is None else not pulses_us[-1]):
             raise self._restarted(reading, off, canary_off)
         if not reading.newest:
-            return True
+            # The axes may have been sent on since; the canary is where it was set, whenever it was asked.
+            return not canary_off or self._doubtful(reading, [], [], canary_off, now_s)
         if not (odd or off or canary_off):
             self._doubt, self.delayed_s = None, 0.0
             return True

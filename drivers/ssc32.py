@@ -136,8 +136,8 @@ class Ssc32Driver:
         Raises:
             LinkTimeout: nobody answers at any usual rate, or the board fell silent during the handshake.
             LinkError: the board answers at another rate than the rig's; or the line failed.
-            ControllerError: something else answers, or another board than at first; or the board has restarted, stood
-                still, or does not take what it is sent.
+            ControllerError: something else answers, another board than at first, or one that moves its servos by itself
+                at power-up; or the board has restarted, stood still, or does not take what it is sent.
         """
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -337,13 +337,14 @@ class Ssc32Driver:
         board = self._reader.step(data, now_s)
         if board is None:
             return
+        assert self._firmware is not None
+        # Not met yet: once it is set right it must not count as another board.
+        if words := why_no_motion(board, self._firmware, line.rate):
+            raise self._fail(ControllerError(f"{self._name}: {words}"))
         try:
             self._acquaintance.meet(board.facts)
         except ControllerError as error:
             raise self._fail(error) from None
-        assert self._firmware is not None
-        if words := why_no_motion(board, self._firmware, line.rate):
-            raise self._fail(ControllerError(f"{self._name}: {words}"))
         self._notices += power_up_notices(board, self._firmware)
         self._board = board
         self._stage = _Stage.ADOPTING

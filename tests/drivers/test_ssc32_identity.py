@@ -127,7 +127,7 @@ def test_another_version_is_refused_with_what_was_and_what_is():
 @pytest.mark.parametrize(
     ("board", "words"),
     [
-        ({"registers": {**STORED, 0: 12}}, "enable bits (R0) was '4', is '12'"),
+        ({"registers": {**STORED, 0: 6}}, "enable bits (R0) was '4', is '6'"),
         ({"registers": {**STORED, 4: 960}}, "baud rate / 10 (R4) was '11520', is '960'"),
         ({"registers": {**STORED, 32: 12}}, "pulse offset of channel 0 in us (R32) was '-12', is '12'"),
         ({"registers": {**STORED, 68: 0}}, "start-up pulse of channel 4 in us (R68) was '65535', is '0'"),
