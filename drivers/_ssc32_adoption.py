@@ -147,7 +147,9 @@ class Adoption:
         if self.trusted:
             return
         if self._witness is None:
-            why = "every channel of this board is in use, so none can show what it answers for one that it does not drive"
+            why = (
+                "every channel of this board is in use, so none can show what it answers for one that it does not drive"
+            )
         elif any(self._answers):
             heard = " and ".join(str(pulse_us // 10) for pulse_us in self._answers)
             why = (

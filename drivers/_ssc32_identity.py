@@ -232,9 +232,9 @@ def why_no_motion(board: BoardIdentity, firmware: Firmware, baud: int) -> str:
     terminal = f"open a terminal at {baud} baud, 8N1"
     if bits is None:
         return (
-            "register R0 could not be read, and it may let the board move its servos by itself at power-up and at every "
-            "restart. Nothing is moved with it as long as that is not known: look at cable and receive line and connect "
-            f"again; or {terminal}, type R0 and the Enter key (CR): the board has to answer 0"
+            "register R0 could not be read, and it may let the board move its servos by itself at power-up and at "
+            "every restart. Nothing is moved with it as long as that is not known: look at cable and receive line and "
+            f"connect again; or {terminal}, type R0 and the Enter key (CR): the board has to answer 0"
         )
     moving = bits & (RUN_STARTUP_BIT | APPLY_PULSES_BIT)
     if bits & DISABLE_BIT or not moving:
@@ -246,8 +246,8 @@ def why_no_motion(board: BoardIdentity, firmware: Firmware, baud: int) -> str:
     if moving & APPLY_PULSES_BIT:
         does.append("drives every servo to a stored pulse (bit 3)")
     return (
-        f"register R0 is {bits}: at power-up and at every restart the board {' and '.join(does)}, at full speed, before "
-        f"any program can stop it. Nothing is moved with a board that is set so. To clear it, {terminal}, type "
+        f"register R0 is {bits}: at power-up and at every restart the board {' and '.join(does)}, at full speed, "
+        f"before any program can stop it. Nothing is moved with a board that is set so. To clear it, {terminal}, type "
         f"R0={bits & ~moving} and the Enter key (CR), then cut the board's power and switch it on again. This program "
         "never writes a register"
     )

@@ -223,3 +223,25 @@ def test_calibrating_asks_for_each_channel_that_nobody_drives(untouched: Untouch
     assert max(table.first_jumps, default=0.0) <= 0.2 * DEG
 
 
+@pytest.mark.parametrize("bits", [0, 1, 8, 9])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_restart_in_the_middle_of_calibrating_ends_it(bits: int, steps: int) -> None:
+    rig = lynx6()
+    table = Table(rig, true_arm(rig))
+    table.line.drive(0, 1500)
+    table.line._link.drive(1, 1500, table.clock.now_s())
+    table.board._registers[0] = bits
+    restarted: list[int] = []
+    step = table.line._link.step
+
+    def watched(channel: int, pulse_us: int, now_s: float) -> float:
+        until_s = step(channel, pulse_us, now_s)
+        if len(table.targets) == 2 + steps:
+            table.board.power_cycle(now_s + 0.011)
+            restarted.append(len(table.targets))
+        return until_s
+
+    table.line._link.step = watched  # type: ignore[method-assign]
+    with pytest.raises(ControllerError, match="the controller restarted"):
+        table.line.move(0, 1800)
+    assert restarted == [len(table.targets)], "no step follows the one that the restart has ended"

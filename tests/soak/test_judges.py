@@ -78,7 +78,16 @@ def test_bytes_that_must_not_leave_are_found(mode: Mode, written: bytes, words: 
 
 
 @pytest.mark.parametrize(
-    "written", [SAMPLE, b"\x1b\rVER\r", b"~~\x1b\r", b"QP0QP1QP2QP3QP5QP4QP31\r", b"QP0QP1QP2QP3QP5QP4QP31QP30\r", b"\x1b\rSTOP0\rSTOP4\r", b""]
+    "written",
+    [
+        SAMPLE,
+        b"\x1b\rVER\r",
+        b"~~\x1b\r",
+        b"QP0QP1QP2QP3QP5QP4QP31\r",
+        b"QP0QP1QP2QP3QP5QP4QP31QP30\r",
+        b"\x1b\rSTOP0\rSTOP4\r",
+        b"",
+    ],
 )
 def test_bytes_that_may_leave_pass(written: bytes) -> None:
     _wire().judge(_record(written=written))
