@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivers._rv2aj_codec import joint_constant
+from drivers._rv2aj_codec import State, decode_state, joint_constant
 from drivers._rv2aj_line import Ask
 from drivers._rv2aj_settings import Way
 from drivers._rv2aj_talk import Talk, need
@@ -18,6 +18,7 @@ MARK = "HIL ARM BRIDGE"
 RESERVED = {Way.HOT: "HILHOT", Way.LINE: "HILLINE"}
 PRINTED = "HIL"
 TOKENS = 900
+READINGS = 5
 TOKEN_LINE = 1
 """Each start of the line program has a token of its own: a target that waited through a stop belongs to none."""
 
@@ -113,6 +114,24 @@ def renew(way: Way, token: int, edit_slot: int) -> Talk[None]:
         name, line = RESERVED[way], program_lines(way, token)[TOKEN_LINE]
         for command in (f"LOAD={name}", f"EDATA{line}", "SAVE"):
             yield from need(Ask(command, slot=edit_slot, spaced=False))
+
+
+def standing() -> Talk[State]:
+    """How slot 1 stands, the name of its program said twice alike: what was selected is selected again in the end.
+
+    Raises:
+        ControllerError: no name was ever said twice in a row.
+        LinkTimeout: an answer stays away.
+    """
+    ask = Ask("STATE", decode_state, 90)
+    state = decode_state((yield from need(ask)).data)
+    for _ in range(READINGS):
+        if not state.program:
+            return state
+        before, state = state, decode_state((yield from need(ask)).data)
+        if before.program == state.program:
+            return state
+    raise ControllerError(f"the controller calls its program now {before.program!r}, now {state.program!r}")
 
 
 def removal(way: Way, selected_before: str) -> tuple[str, ...]:

@@ -19,7 +19,9 @@ from drivers._rv2aj_codec import (
 )
 from drivers._rv2aj_converse import converse
 from drivers._rv2aj_hello import greet
+from drivers._rv2aj_identity import identify
 from drivers._rv2aj_line import Ask, Line
+from drivers._rv2aj_programs import standing
 from drivers._rv2aj_settings import INPUT_REPLY, JOINT_REPLY, PLAIN_REPLY, STATUS_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
 from hil.clock import Clock
@@ -31,6 +33,7 @@ from hil.units import DEG
 STANDS_DEG = 1.0
 BEGINS_S = 1.0
 HALT_S = 5.0
+INTERRUPTED = "interrupted from the keyboard"
 MOST_TEXT = 200
 MOST_LINES = 5000
 WORDS = (0, 900)
@@ -67,14 +70,17 @@ def run_program(
         try:
             converse(line, clock, run.prepare())
             reason = converse(line, clock, run.go(), spaced=True)
-        except KeyboardInterrupt:
-            reason = "interrupted from the keyboard"
+        except KeyboardInterrupt as interruption:
+            reason = str(interruption) or INTERRUPTED
         except LinkClosed:
             raise
         except HilError:
             run.leave(urgent=True)
             raise
-        run.leave(urgent=bool(reason))
+        try:
+            run.leave(urgent=bool(reason))
+        except KeyboardInterrupt as interruption:
+            reason = reason or str(interruption) or INTERRUPTED
         return ProgramEnd(reason=reason, lasted_s=run.lasted_s, looks=run.looks)
 
 
@@ -107,7 +113,7 @@ class _Run:
     def prepare(self) -> Talk[None]:
         """Everything up to servos that are on; moves nothing."""
         identity = yield from greet(self._line, self._settings)
-        self._meet(ControllerIdentity.named(identity.text))
+        self._meet((yield from identify(identity, None)))
         self._edit_slot = identity.tasks + 1
         yield from self._look_round()
         for program in self._job.programs:
@@ -118,7 +124,7 @@ class _Run:
             yield from self._press(0.0)
 
     def _look_round(self) -> Talk[None]:
-        state = decode_state((yield from need(Ask("STATE", decode_state, 90))).data)
+        state = yield from standing()
         stops = decode_stops((yield from need(Ask("STPSIG", decode_stops, 14))).data)
         self._before = state.program.rsplit(".", 1)[0]
         trouble = self._trouble_in(state.status)
@@ -153,7 +159,7 @@ class _Run:
     def _store(self, program: StoredProgram) -> Talk[None]:
         """Write the program unless it is there already, and read it back."""
         name = program.name
-        there = (yield from need(Ask(f"FCHECK{name}"))).data.strip().upper() == "N"
+        there = yield from self._is_there(name)
         if not there:
             self._ours.append(name)
             yield from self._edit(f"LOAD={name}")
@@ -171,6 +177,9 @@ class _Run:
         if wrong:
             whose = "another program of this name is there, and is left alone" if there else "it was not stored as sent"
             raise ControllerError(f"{name}: {whose}: {wrong}")
+
+    def _is_there(self, name: str) -> Talk[bool]:
+        return (yield from need(Ask(f"FCHECK{name}"))).data.strip().upper() == "N"
 
     def _edit(self, command: str) -> Talk[None]:
         self._editing = not command.startswith(("SAVE", "NEW"))
@@ -303,16 +312,27 @@ class _Run:
     # -- after -------------------------------------------------------------------------------------------
 
     def leave(self, *, urgent: bool) -> None:
-        """Stop if need be, take our programs away, give the right back. What fails is told, and the rest still done."""
+        """Stop if need be, take our programs away, give the right back. What fails is told, and the rest still done.
+
+        Raises:
+            KeyboardInterrupt: one came meanwhile; all was done once more from its beginning.
+        """
         try:
-            if urgent and self._line.opened:
-                self._line.stop(self._clock.now_s())
-            converse(self._line, self._clock, self._clear_up())
+            try:
+                self._stop_and_clear_up(urgent=urgent)
+            except KeyboardInterrupt:
+                self._stop_and_clear_up(urgent=True)
+                raise
         except (ControllerError, LinkError) as error:
             self._watcher.said(f"clearing up failed: {error}")
         finally:
             if self._line.opened:
                 self._line.farewell(("CLOSE",), self._clock.now_s())
+
+    def _stop_and_clear_up(self, *, urgent: bool) -> None:
+        if urgent and self._line.opened:
+            self._line.stop(self._clock.now_s())
+        converse(self._line, self._clock, self._clear_up())
 
     def _clear_up(self) -> Talk[None]:
         if not self._line.opened:
@@ -321,17 +341,25 @@ class _Run:
         if self._editing:
             yield from attempt(Ask("NEW", slot=self._edit_slot, length=PLAIN_REPLY))
         if self._right and self._ours:
-            other = self._before if self._before and self._before not in self._ours else ""
-            yield from attempt(Ask(f"PRGLOAD={other}" if other else "PRGUP", length=PLAIN_REPLY))
+            yield from self._select_another()
         for name in self._ours:
             reply, _ = yield from attempt(Ask(f"FDEL{name}", length=PLAIN_REPLY))
-            if not reply.accepted:
+            if not reply.accepted and (yield from self._is_there(name)):
+                # Selecting the next one twice, as after an interruption, may have brought ours back.
+                yield from self._select_another()
+                reply, _ = yield from attempt(Ask(f"FDEL{name}", length=PLAIN_REPLY))
+            if not reply.accepted and (yield from self._is_there(name)):
                 self._watcher.said(
                     f"program {name} stays on the controller ({explain(reply.error).words}); with another program "
                     "there to select instead it would have been deleted"
                 )
         if self._right:
             yield from attempt(Ask("CNTLOFF", length=PLAIN_REPLY))
+
+    def _select_another(self) -> Talk[None]:
+        """What is selected cannot be deleted."""
+        other = self._before if self._before and self._before not in self._ours else ""
+        yield from attempt(Ask(f"PRGLOAD={other}" if other else "PRGUP", length=PLAIN_REPLY))
 
     def _come_to_rest(self) -> Talk[None]:
         began_s = self._clock.now_s()

@@ -16,6 +16,7 @@ CANCEL = b"\x1b\r"
 
 _TARGET = re.compile(rb"#(\d+)P(\d+)")
 _PLAIN = re.compile(rb"[\r\x1b\x20-\x7e]+")
+_WIDTHS = re.compile(rb"[\x00\x32-\xfa]*", re.DOTALL)
 _VERSION = re.compile(r"SSC32-V?(\d+)\.")
 _MOVES_BY_ITSELF = re.compile(r"#|PL|XS", re.IGNORECASE)
 
@@ -37,9 +38,12 @@ def encode_move(
     if not pulses_us or (speeds and not speeds.keys() <= pulses_us.keys()):
         raise CommandError("a move names one channel or more, and speeds only for those", value=dict(pulses_us))
     parts = []
+    low_us, high_us = PULSE_US
     for channel, pulse_us in pulses_us.items():
-        _whole(channel, 0, CHANNELS - 1, "channel")
-        _whole(pulse_us, *PULSE_US, "pulse in us", channel)
+        if type(channel) is not int or not 0 <= channel < CHANNELS:
+            _whole(channel, 0, CHANNELS - 1, "channel")
+        if type(pulse_us) is not int or not low_us <= pulse_us <= high_us:
+            _whole(pulse_us, low_us, high_us, "pulse in us", channel)
         parts.append(b"#%dP%d" % (channel, pulse_us))
         if channel in speeds:
             _whole(speeds[channel], 1, 65535, "speed in us/s", channel)
@@ -72,7 +76,7 @@ def check_bytes(data: bytes, limits_us: Mapping[int, tuple[int, int]]) -> None:
     if not _PLAIN.fullmatch(data):
         raise CommandError(f"{data!r} holds bytes that are not plain text", value=data)
     for target in _TARGET.findall(data):
-        channel, pulse_us = map(int, target)
+        channel, pulse_us = int(target[0]), int(target[1])
         limits = limits_us.get(channel)
         if limits is None or not limits[0] <= pulse_us <= limits[1]:
             allowed = "this channel is not used" if limits is None else f"{limits[0]}..{limits[1]} us"
@@ -184,9 +188,9 @@ def decode_pulses(raw: bytes) -> tuple[int, ...]:
     Raises:
         ControllerError: a byte that is no width.
     """
-    if not all(byte == 0 or 50 <= byte <= 250 for byte in raw):
+    if not _WIDTHS.fullmatch(raw):
         raise ControllerError(f"the answer to QP, {raw.hex(' ')}, holds a byte that is no pulse width", raw)
-    return tuple(10 * byte for byte in raw)
+    return tuple([10 * byte for byte in raw])
 
 
 def decode_status(raw: bytes) -> bool:

@@ -107,9 +107,20 @@ class Channel:
             start_s, end_s, start_us, target_us = past[index]
 
     def fits(self, echo_us: int, at_s: float) -> bool:
-        """Whether the board can have made this, had it taken what was sent until then."""
+        """Whether the board can have made this, had it taken what was sent until then; yes while its offset is open."""
+        if self.trim_us is None:
+            return True
+        past = self._past
+        start_s, end_s, start_us, target_us = past[-1] if past[-1][0] <= at_s or len(past) == 1 else past[-2]
+        if start_s <= at_s < end_s:
+            # By the newest line alone, as nearly always.
+            pace = (target_us - start_us) / (end_s - start_s)
+            beside_us = echo_us - self.trim_us - start_us - (at_s - start_s) * pace
+            reach_us = pace * PHASE_S if pace > 0.0 else -pace * PHASE_S
+            if -reach_us - BELOW_US <= beside_us <= reach_us + ABOVE_US:
+                return True
         width_us, reach_us = self.expected_us(at_s)
-        return -reach_us - BELOW_US <= echo_us - (self.trim_us or 0) - width_us <= reach_us + ABOVE_US
+        return -reach_us - BELOW_US <= echo_us - self.trim_us - width_us <= reach_us + ABOVE_US
 
 
 @dataclass
@@ -176,34 +187,41 @@ class Echo:
         self._doubt = None
 
     def take(self, reading: Reading, now_s: float) -> bool:
-        """Judge a complete report before it is sure; False if it is in doubt and has to be asked for again at once.
+        """Judge a complete report before it is sure; False if it does not fit what was sent.
+
+        The newest is then in doubt, and has to be asked for again at once.
 
         Raises:
             ControllerError: the board has restarted, stood still, or did not take commands as they were sent.
         """
         pulses_us, at_s = reading.pulses_us, reading.asked_s
-        canary_off = self.canary_us is not None and pulses_us[-1] != self.canary_us
+        canary_off = self.strays(reading)
         odd: list[int] = []
         off: list[int] = []
         judged = 0
         for index, channel in enumerate(self.channels):
-            if channel.driven_s is None or at_s <= channel.driven_s:
+            driven_s = channel.driven_s
+            if driven_s is None or at_s <= driven_s:
                 continue
             judged += 1
             echo_us = pulses_us[index]
             if not echo_us:
                 off.append(index)
-            elif channel.trusted and channel.trim_us is not None and not channel.fits(echo_us, at_s):
+            elif channel.trusted and not channel.fits(echo_us, at_s):
                 odd.append(index)
         if off and (len(off) == judged > 1 if self.canary_us is None else not pulses_us[-1]):
             raise self._restarted(reading, off, canary_off)
         if not reading.newest:
             # The axes may have been sent on since; the canary is where it was set, whenever it was asked.
-            return not canary_off or self._doubtful(reading, [], [], canary_off, now_s)
+            return self._doubtful(reading, [], [], canary_off, now_s) if canary_off else not (odd or off)
         if not (odd or off or canary_off):
             self._doubt, self.delayed_s = None, 0.0
             return True
         return self._doubtful(reading, odd, off, canary_off, now_s)
+
+    def strays(self, reading: Reading) -> bool:
+        """Whether the canary is not as it was set: then it does not matter how old the report is."""
+        return self.canary_us is not None and reading.pulses_us[-1] != self.canary_us
 
     def learn(self, reading: Reading) -> str:
         """Take over what the board adds to what it repeats; words for the user if that is anything."""

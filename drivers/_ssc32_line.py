@@ -32,7 +32,7 @@ class Reading(NamedTuple):
 
     Attributes:
         sure: the look after it has found nothing behind it.
-        newest: it answers the question that was asked last; else one before that, and only that it was given counts.
+        newest: it answers the question that was asked last; else one before that, as far as can be told.
         clean: it came as asked; else among bytes of which some were lost or are noise.
     """
 
@@ -65,6 +65,7 @@ class Line:
         self._timeout_s = settings.reply_timeout_s
         self._settings = settings
         self._limits_us = {axis.channel: (axis.lower_us, axis.upper_us) for axis in settings.axes}
+        self._period_s = settings.report_period_s
         self._version = b""
         self.ask_about(settings.channels, counted=None)
         self._torn = False
@@ -77,6 +78,8 @@ class Line:
         self._usual_s = 0.0
         self._before_s = self._look_s = float("-inf")
         self._questions = self._late = self._lost = self._noise = 0
+        self._counted: tuple[float | None, ...] = ()
+        self._account = LineAccount()
 
     def ask_about(self, channels: Sequence[int], counted: Sequence[int] | None) -> None:
         """Ask for the pulses of these from now on; only between two questions.
@@ -86,21 +89,37 @@ class Line:
             counted: places in it whose byte has to be a pulse; what another byte says is not looked at. None for all.
         """
         self._pulses, self._width = query_pulses(channels), len(channels)
+        check_bytes(self._pulses.line, {})
+        self._pulses_s = self._settings.reply_s(self._width)
         self.counted = self._asked_counted = counted
 
     def account(self, believed_s: float | None, wrong: int, doubtful_s: float | None, delayed_s: float) -> LineAccount:
-        """What was counted here, and what its owner knows of the reports."""
-        return LineAccount(
-            believed_s=believed_s,
-            overdue_s=self.overdue_s,
-            questions=self._questions,
-            late=self._late,
-            lost=self._lost,
-            noise_bytes=self._noise,
-            wrong_echoes=wrong,
-            doubtful_s=doubtful_s,
-            delayed_s=delayed_s,
+        """What was counted here, and what its owner knows of the reports; the same record while nothing is new."""
+        counted = (
+            believed_s,
+            self.overdue_s,
+            self._questions,
+            self._late,
+            self._lost,
+            self._noise,
+            wrong,
+            doubtful_s,
+            delayed_s,
         )
+        if counted != self._counted:
+            self._counted = counted
+            self._account = LineAccount(
+                believed_s=believed_s,
+                overdue_s=self.overdue_s,
+                questions=self._questions,
+                late=self._late,
+                lost=self._lost,
+                noise_bytes=self._noise,
+                wrong_echoes=wrong,
+                doubtful_s=doubtful_s,
+                delayed_s=delayed_s,
+            )
+        return self._account
 
     def send(self, data: bytes, now_s: float) -> None:
         """Write whole lines; the only place from which bytes leave.
@@ -110,7 +129,8 @@ class Line:
             LinkOverrun: the port did not take them all.
             LinkClosed: the port is gone.
         """
-        check_bytes(data, self._limits_us)
+        if data is not self._pulses.line:
+            check_bytes(data, self._limits_us)
         if self._torn or self._sync is not None:
             # Bytes were lost: half a move may wait in the board, and must not be ended by what comes now.
             data = CANCEL + data
@@ -152,7 +172,9 @@ class Line:
         self._questions += 1
         self._asking, self._complete = True, None
         self._asked_s = self.free_s
-        self._due_s = self.free_s + self._settings.reply_s(query.length or 1)
+        self._due_s = self.free_s + (
+            self._pulses_s if query is self._pulses else self._settings.reply_s(query.length or 1)
+        )
         self._deadline_s = self._due_s + patience_s
 
     def text(self, data: bytes, now_s: float) -> bytes | None:
@@ -200,7 +222,7 @@ class Line:
         if self._sync is not None:
             self._ask_for_track(self._sync, now_s)
         elif not self._asking and now_s >= max(self._next_query_s, self.free_s):
-            self._next_query_s = now_s + self._settings.report_period_s
+            self._next_query_s = now_s + self._period_s
             self.ask(self._pulses, now_s, self._patience_s)
 
     def ask_again(self, now_s: float) -> None:
@@ -210,7 +232,7 @@ class Line:
         """
         if self._sync is not None:
             self._settle(self._sync)
-        self._next_query_s = now_s + self._settings.report_period_s
+        self._next_query_s = now_s + self._period_s
         self.ask(self._pulses, now_s, self._usual_s)
 
     @property
@@ -291,8 +313,7 @@ class Line:
         if data:
             sync.hear(data, now_s, self._before_s)
             if sync.total == sync.waiting and (pulses_us := self._belated(bytes(sync.heard))) is not None:
-                # The answer that was overdue, in its place before the others: as good as it would have been then.
-                self.overdue_s = None
+                # The answer that was overdue, in its place before the others; or a newer one, without its ``VER``.
                 return Reading(pulses_us, self._asked_s, sure=False, newest=False, clean=False)
             raw = sync.answer(version, self._width)
             sync.found = None if raw is None else self._plausible(raw)

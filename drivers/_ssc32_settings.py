@@ -126,6 +126,27 @@ class Ssc32Settings(Record, frozen=True, dict=True):
             allowed=allowed,
         )
 
+    def pulses_us(self, positions: Sequence[float]) -> list[int]:
+        """`pulse_us` for one pose, for the loop.
+
+        Raises:
+            CommandError: as `pulse_us`.
+        """
+        pulses = []
+        for index, (position, pulse, (lower_us, upper_us)) in enumerate(
+            zip(positions, self.maps, self._limits_us, strict=True)
+        ):
+            try:
+                pulse_us = round(pulse(position))
+            except (ValueError, OverflowError):
+                pulse_us = -1
+            pulses.append(pulse_us if lower_us <= pulse_us <= upper_us else self.pulse_us(index, position))
+        return pulses
+
+    @cached_property
+    def _limits_us(self) -> tuple[tuple[int, int], ...]:
+        return tuple((axis.lower_us, axis.upper_us) for axis in self.axes)
+
     def position(self, axis: int, pulse_us: int) -> float:
         """The position that a pulse stands for, in rad or m."""
         return self.maps[axis].inverse(pulse_us)

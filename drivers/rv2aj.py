@@ -22,7 +22,6 @@ from drivers._rv2aj_codec import (
     decode_inputs,
     decode_joints,
     decode_pose,
-    decode_state,
     decode_status,
     decode_stops,
     joint_constant,
@@ -42,6 +41,7 @@ from drivers._rv2aj_programs import (
     line_target,
     removal,
     renew,
+    standing,
 )
 from drivers._rv2aj_run import run_program
 from drivers._rv2aj_settings import (
@@ -482,7 +482,7 @@ class Rv2ajDriver:
 
     def _look_round(self) -> Talk[None]:
         """Key, emergency stops, alarms, paused programs, and where the arm stands; moves nothing."""
-        state = decode_state((yield from need(Ask("STATE", decode_state, 90))).data)
+        state = yield from standing()
         stops = decode_stops((yield from need(Ask("STPSIG", decode_stops, 14))).data)
         if stops.emergency or state.status.emergency_stop:
             pressed = ", ".join(stops.emergency) or "somewhere"

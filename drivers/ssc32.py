@@ -231,7 +231,9 @@ class Ssc32Driver:
             phase = LinkPhase.READY
         elif self._stage is _Stage.CLOSED:
             phase = LinkPhase.CLOSED
-        notices, self._notices = tuple(self._notices), []
+        notices: tuple[str, ...] = ()
+        if self._notices:
+            notices, self._notices = tuple(self._notices), []
         return LinkState(
             phase=phase,
             joints=self._joints,
@@ -287,13 +289,14 @@ class Ssc32Driver:
         if not all(self._known):
             limp = ", ".join(axis.name for axis, known in zip(axes, self._known, strict=True) if not known)
             raise CommandError(f"not energised: {limp}; a timed move would jump there at full speed", axis=limp)
-        pulses = [self._settings.pulse_us(i, position) for i, position in enumerate(command.positions)]
+        pulses = self._settings.pulses_us(command.positions)
         time_ms = min(max(round((command.due_s - now_s) * 1000.0), 1), 65535)
         targets = {axis.channel: pulse_us for axis, pulse_us in zip(axes, pulses, strict=True)}
         self._send_move(line, targets, time_ms, now_s)
         for channel, pulse_us in zip(self._echo.channels, pulses, strict=True):
             channel.move(pulse_us, line.free_s, time_ms / 1000.0)
-        positions = tuple(self._settings.position(i, pulse_us) for i, pulse_us in enumerate(pulses))
+        pairs = zip(self._settings.maps, pulses, strict=True)
+        positions = tuple([each.inverse(pulse_us) for each, pulse_us in pairs])
         return JointCommand(seq=command.seq, due_s=command.due_s, positions=positions)
 
     def _send_move(self, line: Line, pulses_us: dict[int, int], time_ms: int | None, now_s: float) -> None:
@@ -407,11 +410,13 @@ class Ssc32Driver:
 
     def _believe(self, reading: Reading) -> None:
         trusted, channels = self._adoption.trusted, self._echo.channels
+        # The canary is asked behind the axes and has no map.
+        pairs = zip(self._settings.maps, reading.pulses_us, channels, strict=False)
         positions = tuple(
-            self._settings.position(i, pulse_us)
-            if pulse_us and (trusted or channels[i].driven_by(reading.asked_s))
-            else None
-            for i, pulse_us in enumerate(reading.pulses_us[: len(channels)])
+            [
+                each.inverse(pulse_us) if pulse_us and (trusted or channel.driven_by(reading.asked_s)) else None
+                for each, pulse_us, channel in pairs
+            ]
         )
         self._joints = JointState(t_s=reading.asked_s, positions=positions, source=StateSource.ECHOED)
         self._believed_s = reading.asked_s
@@ -426,8 +431,12 @@ class Ssc32Driver:
                 if line.overdue_s is not None:
                     self._echo.unanswered()
             elif not reading.sure:
-                if not self._echo.take(reading, now_s):
+                fits = self._echo.take(reading, now_s)
+                if not fits and (reading.newest or self._echo.strays(reading)):
                     line.ask_again(now_s)
+                elif fits:
+                    # Also an older answer shows that the board is there and as it was left.
+                    line.overdue_s = None
             elif self._echo.doubtful_s is None:
                 self._believe(reading)
                 if self._echo.learns and (words := self._echo.learn(reading)):

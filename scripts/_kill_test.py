@@ -1,128 +1,100 @@
-"""Kills, pauses and signals at random moments of a run on a fake board; see docs/faults-and-kills.md."""
+"""Kills, pauses, signals, cables, journals, noise, second owners and clocks: see docs/faults-and-kills.md."""
 
 from __future__ import annotations
 
 import argparse
 import random
-import shutil
-import signal
+import re
 import sys
-import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hil.cli.output import print_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from kill_rounds import (
-    BLOWS,
-    FULL_DISK,
-    TARGETS,
-    Blow,
-    Outcome,
-    Setting,
-    file_round,
-    kill_round,
-    pause_round,
-    polite_round,
-    signal_round,
-)
-
-Round = Callable[[Setting, random.Random, Path], Outcome]
-
-
-def _kill(target: str) -> Round:
-    return lambda setting, rng, folder: kill_round(target, setting, rng, folder)
-
-
-def _pause(target: str) -> Round:
-    return lambda setting, rng, folder: pause_round(target, setting, rng, folder)
-
-
-def _polite(number: signal.Signals, group: bool) -> Round:
-    return lambda setting, rng, folder: polite_round(number, setting, rng, folder, group=group)
-
-
-def _signal(target: str, number: signal.Signals) -> Round:
-    return lambda setting, rng, folder: signal_round(target, number, setting, rng, folder)
-
-
-def _file(blow: Blow) -> Round:
-    return lambda setting, rng, folder: file_round(blow, setting, rng, folder)
-
-
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-_OTHERS: tuple[Round, ...] = (
-    *(_pause(target) for target in ("owner", "loop", "recorder")),
-    *(_polite(n, group) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) for group in (False, True)),
-    *(_signal(target, n) for target in ("loop", "recorder") for n in _ENDING),
-)
+from kill_campaign import NOT_JUDGED, PLANTED, Job, jobs, markdown, rows, run, table
+from kill_judges import Round
+from kill_kinds import KINDS
+from kill_stand import ARMS
 
 
 def main() -> int:
-    """Run the rounds; 1 if a guarantee was broken in one of them."""
+    """Run the rounds; 1 if a promise was broken in one of them, or too few were judged."""
     parser = argparse.ArgumentParser(prog="scripts/kill-test", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=100, help="kills (100)")
-    parser.add_argument("--others", type=int, default=34, help="pauses and polite signals after them (34)")
-    parser.add_argument("--journals", type=int, default=10, help="journals that go away in mid-motion (10)")
-    parser.add_argument("--full-disk", action="store_true", help="one on a full disk too; needs the right to mount one")
+    parser.add_argument("--rounds", type=int, default=20, help="of each kind on each arm (20)")
+    parser.add_argument("--only", action="append", default=[], metavar="KIND", help="kinds with this in their name")
+    parser.add_argument("--arm", action="append", choices=sorted(ARMS), help="which arm (both)")
     parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
-    parser.add_argument("--rig", default="lynx6", help="a Lynx6 (lynx6)")
-    parser.add_argument("--task", default="pick-and-place", help="what runs (pick-and-place)")
-    parser.add_argument(
-        "--within", type=float, default=6.0, help="longest time from the first sample to the blow, s (6)"
-    )
-    parser.add_argument("--jobs", type=int, default=2, help="rounds at a time (2)")
-    parser.add_argument("--keep", type=Path, help="folder for what rounds that broke a guarantee have left")
+    parser.add_argument("--jobs", type=int, default=4, help="rounds at a time (4)")
+    parser.add_argument("--keep", type=Path, help="folder for what rounds that broke a promise have left")
+    parser.add_argument("--markdown", action="store_true", help="print the table as the page has it")
+    parser.add_argument("--list", action="store_true", help="only say which kinds there are")
+    parser.add_argument("--judges", action="store_true", help="judge the judges: plant a fault for each promise")
     wanted = parser.parse_args()
+    if wanted.list:
+        print_table("", ["kind", "promise"], [[kind.name, kind.promise] for kind in KINDS])
+        return 0
     seed = random.randrange(1 << 32) if wanted.seed is None else wanted.seed
-    setting = Setting(wanted.rig, wanted.task, wanted.within)
-    rounds = [_kill(TARGETS[i % len(TARGETS)]) for i in range(wanted.rounds)]
-    rounds += [_OTHERS[i % len(_OTHERS)] for i in range(wanted.others)]
-    blows = (*BLOWS, FULL_DISK) if wanted.full_disk else BLOWS
-    rounds += [_file(blows[i % len(blows)]) for i in range(wanted.journals)]
-    print(f"seed {seed}: {len(rounds)} rounds of {wanted.rig} {wanted.task}", flush=True)
+    if wanted.judges:
+        return _judge_the_judges(seed, wanted.jobs, wanted.only)
+    kinds = [kind for kind in KINDS if not wanted.only or any(words in kind.name for words in wanted.only)]
+    todo = jobs(kinds, wanted.arm or tuple(ARMS), wanted.rounds, seed)
+    print(f"seed {seed}: {len(todo)} rounds of {len(kinds)} kinds", flush=True)
     began_s = time.monotonic()
-    seeds = random.Random(seed)
-    jobs = [(number, round_, seeds.randrange(1 << 32)) for number, round_ in enumerate(rounds)]
-    with ThreadPoolExecutor(wanted.jobs) as pool:
-        outcomes = list(pool.map(lambda job: _run(setting, wanted.keep, *job), jobs))
-    print()
-    _show(outcomes)
-    broken = sum(bool(outcome.wrong) for outcome in outcomes)
-    print(f"{len(outcomes)} rounds in {time.monotonic() - began_s:.0f} s, {broken} broke a guarantee; seed {seed}")
-    return 1 if broken else 0
+    results = []
+    for job, outcome in run(todo, wanted.jobs, wanted.keep):
+        results.append((job, outcome))
+        _tell(job, outcome)
+    return _sum_up(results, time.monotonic() - began_s, seed, as_page=wanted.markdown)
 
 
-def _run(setting: Setting, keep: Path | None, number: int, round_: Round, seed: int) -> Outcome:
-    with tempfile.TemporaryDirectory(prefix="hil-kill-") as folder:
-        try:
-            outcome = round_(setting, random.Random(seed), Path(folder))
-        except AssertionError as error:
-            outcome = Outcome("a round that did not get so far", wrong=[str(error)])
-        if outcome.wrong and keep is not None:
-            shutil.copytree(folder, keep / f"round-{number}", symlinks=True, dirs_exist_ok=True)
-    print(".", end="", flush=True)
+def _tell(job: Job, outcome: Round) -> None:
+    print("-" if outcome.skipped else "?" if outcome.not_judged else "x" if outcome.wrong else ".", end="", flush=True)
     for words in outcome.wrong:
-        print(f"\nBROKEN, round {number}: {words}", flush=True)
-    return outcome
+        print(f"\nBROKEN {job.arm}, {words}; seed {job.seed}", flush=True)
+    if outcome.not_judged:
+        print(f"\nnot judged, {job.arm}: {job.kind}: {outcome.not_judged}", flush=True)
 
 
-def _show(outcomes: list[Outcome]) -> None:
-    counts = Counter(outcome.name for outcome in outcomes)
-    names = list(dict.fromkeys(outcome.name for outcome in outcomes))
-    rows = []
-    for name in names:
-        mine = [outcome for outcome in outcomes if outcome.name == name]
-        rows.append([name, "rounds", str(counts[name]), ""])
-        for what in dict.fromkeys(key for outcome in mine for key in outcome.numbers):
-            values = sorted(outcome.numbers[what] for outcome in mine if what in outcome.numbers)
-            rows.append(["", what, f"{values[len(values) // 2]:.4f}", f"{values[-1]:.4f}"])
-    print_table("", ["round", "what", "median", "worst"], rows)
+def _sum_up(results: list[tuple[Job, Round]], took_s: float, seed: int, *, as_page: bool) -> int:
+    lines = table(results)
+    print()
+    if as_page:
+        print(markdown(lines))
+    else:
+        print_table("", ["arm: blow", "promise", "kept", "median, worst (allowed)"], rows(lines))
+    broken, never = sum(line.broken for line in lines), sum(line.not_judged for line in lines)
+    kept, skipped = sum(line.kept for line in lines), sum(bool(line.skipped) for line in lines)
+    print(
+        f"{len(results)} rounds in {took_s:.0f} s, seed {seed}: {kept} kept their promise, {broken} broke one, "
+        f"{never} not judged; {skipped} kinds skipped"
+    )
+    for line in lines:
+        if line.skipped:
+            print(f"skipped: {line.arm}: {line.kind.name}: {line.skipped}")
+    too_few = never > NOT_JUDGED * len(results)
+    if too_few:
+        print(f"{never} of {len(results)} rounds never began: that is too many to say anything", file=sys.stderr)
+    return 1 if broken or too_few else 0
+
+
+def _judge_the_judges(seed: int, at_a_time: int, only: list[str]) -> int:
+    """Plant every fault; 1 if one of them is not found, or by a judge who was not meant."""
+    planted = [p for p in PLANTED if not only or any(words in p.fault for words in only)]
+    rng = random.Random(seed)
+    todo = [Job("lynx6", p.kind, rng.randrange(1 << 32), p.plant) for p in planted]
+    said = {job.plant: outcome for job, outcome in run(todo, at_a_time)}
+    table_rows, missed = [], 0
+    for p in planted:
+        outcome = said[p.plant]
+        found = next((words for words in outcome.wrong if re.search(p.words, words)), "")
+        missed += not found
+        instead = f"NOT FOUND: {outcome.not_judged or outcome.skipped or outcome.wrong or 'every promise kept'}"
+        table_rows.append([p.promise, p.fault, p.kind, found or instead])
+    print_table("judges", ["promise", "planted fault", "round", "found"], table_rows)
+    print(f"{len(planted) - missed} of {len(planted)} planted faults found, seed {seed}")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -15,18 +15,26 @@ from hil.cli.output import print_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+from planted_faults import LIVES, PLANTED, Planted, found
+from soak_excuses import Excuse
 from soak_life import WORLDS, Tally, live, lives, together
+
+NOT_JUDGED = 0.1
+"""The share of lives in which nothing moved: more of them, and the run says too little to pass."""
 
 
 def main() -> int:
-    """Run many lives and say what they were made of; 1 if a guarantee was broken in one of them."""
+    """Run many lives and say what they were made of; 1 if a guarantee was broken in one, or too few were judged."""
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("--ticks", type=int, default=200_000, help="virtual ticks in all (200000)")
     parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
     parser.add_argument("--each", type=int, default=4_000, help="ticks of one life (4000)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (all cores)")
     parser.add_argument("--rig", choices=sorted(WORLDS), default="lynx6", help="whose arm, board and faults (lynx6)")
+    parser.add_argument("--judges", action="store_true", help="judge the judges: plant a fault for each promise")
     wanted = parser.parse_args()
+    if wanted.judges:
+        return _judge_the_judges(wanted.jobs)
     seed = random.randrange(1 << 32) if wanted.seed is None else wanted.seed
     plan = lives(seed, wanted.ticks, wanted.each)
     print(f"seed {seed}: {wanted.ticks} ticks in {len(plan)} lives", flush=True)
@@ -40,9 +48,33 @@ def main() -> int:
                 print(f"BROKEN: {tally.violation}\n  again: {again} --each {wanted.each}", flush=True)
     _show(together(tallies), time.monotonic() - began_s)
     broken = [tally for tally in tallies if tally.violation]
-    if broken:
-        print(f"{len(broken)} of {len(tallies)} lives broke a guarantee", file=sys.stderr)
-    return 1 if broken else 0
+    idle = sum(not tally.judged for tally in tallies)
+    print(
+        f"{len(tallies)} lives: {len(tallies) - idle - len(broken)} kept all, {len(broken)} broke a guarantee, "
+        f"{idle} not judged"
+    )
+    if idle > NOT_JUDGED * len(tallies):
+        print(f"nothing moved in {idle} of {len(tallies)} lives: longer ones, please (--each)", file=sys.stderr)
+    return 1 if broken or idle > NOT_JUDGED * len(tallies) else 0
+
+
+def _judge_the_judges(jobs: int) -> int:
+    """Plant every fault; 1 if one of them is not found, or by a judge who was not meant."""
+    with ProcessPoolExecutor(jobs) as pool:
+        said = list(pool.map(_said, range(len(PLANTED))))
+    rows = [[p.promise, p.title, p.judge, words] for p, words in zip(PLANTED, said, strict=True)]
+    print_table("judges", ["promise", "planted fault", "judge", "found"], rows)
+    missed = [p for p, words in zip(PLANTED, said, strict=True) if not words or words.startswith("NOT FOUND")]
+    print(f"{len(PLANTED) - len(missed)} of {len(PLANTED)} planted faults found")
+    return 1 if missed else 0
+
+
+def _said(number: int) -> str:
+    planted: Planted = PLANTED[number]
+    try:
+        return found(planted) or f"NOT FOUND in {LIVES} lives"
+    except AssertionError as error:
+        return f"NOT FOUND: {error}"
 
 
 def _show(total: Tally, took_s: float) -> None:
@@ -57,6 +89,8 @@ def _show(total: Tally, took_s: float) -> None:
     worst = [[name, f"{value:.4g}"] for name, value in sorted(total.worst.items())]
     worst.append(["arm at rest after a stop at the latest, allowed, s", f"{total.allowed_s:.4g}"])
     print_table("the worst of each", ["what", "value"], worst)
+    excuses = [[excuse.when, excuse.not_judged, str(total.excused[excuse])] for excuse in Excuse]
+    print_table("what was excused", ["when", "what is not judged", "times"], excuses)
     print(f"{total.ticks} ticks in {took_s:.0f} s, seed {total.seed}")
 
 

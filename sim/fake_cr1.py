@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hil.program.motions import Limits
 from sim.cr1 import Cr1, Cr1Settings
@@ -25,13 +25,16 @@ class Cr1Options(Service, frozen=True):
     joints_deg: tuple[float, ...] | None = None
 
 
-def run_fake_cr1(options: Cr1Options, ready: Ready, limits: Limits | None = None) -> None:
-    """Run a fake CR1 until SIGTERM, SIGINT, or the parent's end. Prints nothing.
+def run_fake_cr1(
+    options: Cr1Options, ready: Ready, limits: Limits | None = None, owned: Callable[[], bool] | None = None
+) -> None:
+    """Run a fake CR1 until it is told to end. Prints nothing.
 
     Args:
         options: what to run.
         ready: called once with the URL or path to open, when clients may come.
         limits: how fast the joints go; None for what the settings say.
+        owned: whether to end, see `sim.serving.serve_fake`; None for a fake that stands for itself.
 
     Raises:
         ConfigError: an option cannot be had, a fault file is wrong, the link's place is taken, or the port is busy.
@@ -45,7 +48,7 @@ def run_fake_cr1(options: Cr1Options, ready: Ready, limits: Limits | None = None
         limits=limits,
     )
     trace = None if options.trace is None else Trace(options.trace, cr1)
-    serve_fake(cr1, options, ready, start_s, trace=trace)
+    serve_fake(cr1, options, ready, start_s, trace=trace, owned=owned)
 
 
 class Trace:

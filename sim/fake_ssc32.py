@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hil.errors import ConfigError
 from sim.bench import BenchServo, ServoBench
@@ -26,12 +26,13 @@ class FakeOptions(Service, frozen=True):
     servos: tuple[BenchServo, ...] = ()
 
 
-def run_fake_ssc32(options: FakeOptions, ready: Ready) -> None:
-    """Run a fake SSC-32 until SIGTERM, SIGINT, or the parent's end. Prints nothing.
+def run_fake_ssc32(options: FakeOptions, ready: Ready, owned: Callable[[], bool] | None = None) -> None:
+    """Run a fake SSC-32 until it is told to end. Prints nothing.
 
     Args:
         options: what to run.
         ready: called once with the URL or path to open, when clients may come.
+        owned: whether to end, see `sim.serving.serve_fake`; None for a fake that stands for itself.
 
     Raises:
         ConfigError: a fault file is wrong, two servos share a channel, the link's place is taken, the port is
@@ -47,7 +48,7 @@ def run_fake_ssc32(options: FakeOptions, ready: Ready) -> None:
     except ValueError as error:
         raise ConfigError("fake options", "servos", sorted(named), str(error)) from None
     trace = None if options.trace is None else Trace(options.trace, board, bench)
-    serve_fake(board, options, ready, start_s, bench=bench, trace=trace)
+    serve_fake(board, options, ready, start_s, bench=bench, trace=trace, owned=owned)
 
 
 class Trace:

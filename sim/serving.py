@@ -84,7 +84,6 @@ class Service(Record, frozen=True):
         faults: path of a fault file.
         seed: of the faults' chance; None for the file's own.
         trace: path of a file that gets one JSON line per step in which something moved.
-        parent_pid: end when this process is gone.
     """
 
     link: str | None = None
@@ -92,7 +91,6 @@ class Service(Record, frozen=True):
     faults: str | None = None
     seed: int | None = None
     trace: str | None = None
-    parent_pid: int | None = None
 
 
 def serve_fake(
@@ -103,8 +101,9 @@ def serve_fake(
     *,
     bench: Plant | None = None,
     trace: Recorder | None = None,
+    owned: Callable[[], bool] | None = None,
 ) -> None:
-    """Serve a controller until SIGTERM, SIGINT, or the parent's end. Prints nothing.
+    """Serve a controller until it is told to end. Prints nothing.
 
     Args:
         board: what answers.
@@ -113,6 +112,8 @@ def serve_fake(
         start_s: from when the faults' times count.
         bench: the arm behind it, of a controller that does not hold one itself.
         trace: the record of what moved.
+        owned: asked several times a second whether to end, by somebody who has seen to signals; None for a fake that
+            stands for itself and ends by Ctrl-C, SIGTERM or a closed terminal.
 
     Raises:
         ConfigError: a fault file is wrong or asks for what cannot happen here, the link's place is taken, the port is
@@ -127,11 +128,12 @@ def serve_fake(
             check_faults(script, board, bench)
         except ValueError as error:
             raise ConfigError(service.faults, "fault", sorted(k.value for k in script.kinds), str(error)) from None
-    parent_gone = watch_parent(service.parent_pid)
-    if service.tcp_port is not None:
-        serve_tcp(board, service.tcp_port, ready, bench=bench, faults=script, trace=trace, stop=parent_gone)
-    else:
-        serve_pty(board, service.link, ready, bench=bench, faults=script, trace=trace, stop=parent_gone)
+    signals = contextlib.nullcontext(owned) if owned is not None else _signals()
+    with signals as stop:
+        if service.tcp_port is not None:
+            serve_tcp(board, service.tcp_port, ready, bench=bench, faults=script, trace=trace, stop=stop)
+        else:
+            serve_pty(board, service.link, ready, bench=bench, faults=script, trace=trace, stop=stop)
 
 
 def serve_pty(
@@ -145,7 +147,7 @@ def serve_pty(
     heard: Heard = lambda data, now_s: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Serve a controller on a raw pseudo-terminal until `stop()`, SIGTERM or SIGINT; clients may come and go.
+    """Serve a controller on a raw pseudo-terminal until `stop()`; clients may come and go.
 
     Args:
         board: what answers.
@@ -301,15 +303,14 @@ def _serve(
     stop: Callable[[], bool],
 ) -> None:
     line = Line(board, board.baud, faults, bench)
-    with _signals() as signalled:
-        try:
-            end.open()
-            ready(end.url)
-            _loop(line, end, faults, trace, heard, lambda: signalled.is_set() or stop())
-        finally:
-            end.close()
-            if trace is not None:
-                trace.close()
+    try:
+        end.open()
+        ready(end.url)
+        _loop(line, end, faults, trace, heard, stop)
+    finally:
+        end.close()
+        if trace is not None:
+            trace.close()
 
 
 def _loop(
@@ -351,46 +352,20 @@ def _loop(
             trace.tick(now_s)
 
 
+_ENDING = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGBREAK")
+ENDS = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
+"""What ends a fake that stands for itself."""
+
+
 @contextlib.contextmanager
-def _signals() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set; in another thread than the main one, nothing sets it."""
+def _signals() -> Iterator[Callable[[], bool]]:
+    """A question: has a signal come that ends this? One that is ignored already (`nohup`) stays ignored."""
     event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-    before = {number: signal.signal(number, lambda *_: event.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: handler for number in ENDS if (handler := signal.getsignal(number)) is not signal.SIG_IGN}
     try:
-        yield event
+        for number in before:
+            signal.signal(number, lambda *_: event.set())
+        yield event.is_set
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def watch_parent(pid: int | None) -> Callable[[], bool]:
-    """A question: is the process gone? A dead parent that nobody has reaped counts as gone."""
-    if pid is None:
-        return lambda: False
-    if sys.platform == "win32":
-        return _watch_windows_process(pid)
-    if os.getppid() == pid:
-        return lambda: os.getppid() != pid
-
-    def gone() -> bool:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return False
-        return False
-
-    return gone
-
-
-def _watch_windows_process(pid: int) -> Callable[[], bool]:
-    import ctypes
-
-    synchronize, signalled = 0x00100000, 0
-    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
-    handle = kernel.OpenProcess(synchronize, False, pid)
-    return lambda: not handle or kernel.WaitForSingleObject(handle, 0) == signalled

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -32,6 +34,8 @@ settings.load_profile("hil")
 REAL_TIME = ("processes", "pty", "wall_clock")
 """Marks of tests that a busy machine can fail: they get a second try, and the summary lists whoever needed it."""
 
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
+
 
 @pytest.fixture(autouse=True)
 def _every_core_for_the_next_test() -> Iterator[None]:
@@ -42,6 +46,17 @@ def _every_core_for_the_next_test() -> Iterator[None]:
     before = os.sched_getaffinity(0)
     yield
     os.sched_setaffinity(0, before)
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_they_were() -> Iterator[None]:
+    """A command that a test runs in this process takes the signals to itself until the process ends."""
+    numbers = [getattr(signal, name) for name in ENDS if hasattr(signal, name)]
+    before, hook = {number: signal.getsignal(number) for number in numbers}, sys.unraisablehook
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    sys.unraisablehook = hook
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

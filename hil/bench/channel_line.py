@@ -16,6 +16,8 @@ REPORT_S = 2.0
 DRIVE_S = 0.8
 """A servo needs so long for the whole of its travel."""
 SETTLE_S = 0.25
+SUSPENDED_S = 1.0
+"""Whoever stood still for so long in the middle of a move does not go on with it by itself."""
 STEP_US = 20
 """The driver allows a little more, so that a rounded report cannot make a step too long."""
 
@@ -85,7 +87,11 @@ class ChannelLine:
         self._moved()
 
     def move(self, channel: int, pulse_us: int) -> None:
-        """Bring a channel there in small steps."""
+        """Bring a channel there in small steps.
+
+        Raises:
+            InterlockError: the board says something else than was sent, or this program stood still on the way.
+        """
         reported = self.report()[channel]
         here_us = self._pulses[channel]
         if reported is None or abs(reported - here_us) > STEP_US:
@@ -99,6 +105,14 @@ class ChannelLine:
             arrives_s = self._link.step(channel, here_us, self._clock.now_s())
             self._pulses[channel] = here_us
             self._wait(arrives_s)
+            late_s = self._clock.now_s() - arrives_s
+            if late_s > SUSPENDED_S:
+                raise InterlockError(
+                    f"this program was suspended for {late_s:.1f} s in the middle of a move (Ctrl-Z, or a machine that "
+                    "stood still): the arm holds where it is, nothing more is sent, what was measured is kept; give "
+                    "the same command again",
+                    ["somebody who looks on"],
+                )
         self._wait(self._clock.now_s() + SETTLE_S)
         self._moved()
 

@@ -26,6 +26,7 @@ TEXTS = MappingProxyType(
         "speed_percent": "Lowers speed, acceleration and jerk of this step",
         "Line.speed": "Speed between the ramps; left out, the rig's tool speed",
         "tolerance": "How far the tool may be off the line",
+        "turn": "Which way round the tool turns to its target; the short way if left out",
         "seconds": "How long to stand still",
         "opening": "Distance between the fingers",
         # rigs

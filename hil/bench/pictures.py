@@ -28,7 +28,7 @@ from hil.motion.planning import plan_until_refused
 from hil.motion.stopping import stop_positions
 from hil.motion.tasks import Line, Move, Step, Task
 from hil.robot import Robot
-from hil.safety.body import Body
+from hil.space.body import Body
 from hil.types import Refusal
 from hil.units import DEG, MM
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 AT_ONCE = 256
 END = "q"
 """What the end of input means: leave."""
 
+CURSOR_SHOWN, CURSOR_HIDDEN = b"\x1b[?25h", b"\x1b[?25l"
+"""Whoever draws a screen of keys hides the cursor."""
+
 
 @contextmanager
 def single_keys() -> Iterator[Callable[[], list[str]]]:
-    """Keys as they are pressed, without Enter; the terminal is put back whatever happens.
+    """Keys as they are pressed, without Enter; the terminal is put back whatever happens, also while suspended.
 
     Gives a function that returns the keys pressed since the last call. A key that sends a sequence (an arrow, a
-    function key) comes as one. Ctrl-C interrupts as ever.
+    function key) comes as one. Ctrl-C interrupts and Ctrl-Z suspends as ever.
     """
     if sys.platform == "win32":
         yield _windows_keys
@@ -29,12 +35,57 @@ def single_keys() -> Iterator[Callable[[], list[str]]]:
 
     stdin = sys.stdin.fileno()
     before = termios.tcgetattr(stdin)
+
+    def put_back() -> None:
+        with contextlib.suppress(termios.error):  # the terminal was closed: there is nothing to put back
+            # What was typed ahead of the end is not meant for the shell.
+            termios.tcsetattr(stdin, termios.TCSAFLUSH, before)
+
+    def take_again() -> None:
+        with contextlib.suppress(termios.error):
+            tty.setcbreak(stdin)
+
+    with _suspending(put_back, take_again):
+        try:
+            tty.setcbreak(stdin)
+            yield lambda: _posix_keys(stdin)
+        finally:
+            put_back()
+
+
+@contextmanager
+def _suspending(put_back: Callable[[], None], take_again: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-Z gives the terminal to the shell as it was, with its cursor, and `fg` takes it again."""
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def suspend(number: int, frame: FrameType | None) -> None:
+        put_back()
+        _write_at_once(CURSOR_SHOWN)
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTSTP)
+        # Here it stands still, until somebody says `fg`.
+        signal.signal(signal.SIGTSTP, suspend)
+        take_again()
+        _write_at_once(CURSOR_HIDDEN)
+
+    before = signal.getsignal(signal.SIGTSTP)
+    if before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGTSTP, suspend)
     try:
-        tty.setcbreak(stdin)
-        yield lambda: _posix_keys(stdin)
+        yield
     finally:
-        # What was typed ahead of the end is not meant for the shell.
-        termios.tcsetattr(stdin, termios.TCSAFLUSH, before)
+        signal.signal(signal.SIGTSTP, before)
+
+
+def _write_at_once(sequence: bytes) -> None:
+    """Past Python's own buffer, which may be in the middle of something."""
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stdout.isatty():
+            os.write(sys.stdout.fileno(), sequence)
 
 
 def _posix_keys(stdin: int) -> list[str]:
@@ -42,7 +93,10 @@ def _posix_keys(stdin: int) -> list[str]:
 
     if not select.select([stdin], [], [], 0.0)[0]:
         return []
-    data = os.read(stdin, AT_ONCE).decode("utf-8", "replace")
+    try:
+        data = os.read(stdin, AT_ONCE).decode("utf-8", "replace")
+    except OSError:  # the terminal was closed
+        return [END]
     if not data:
         return [END]
     return ["\x1b"] if data.startswith("\x1b") else list(data)

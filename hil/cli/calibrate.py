@@ -294,6 +294,7 @@ class _Stand:
         from hil.bench.channel_line import ChannelLine
         from hil.model.files import state_dir
         from hil.runtime.lock import RigLock
+        from hil.runtime.terminal_signals import held_back
 
         with RigLock(state_dir(), self.rig.id, command=" ".join(["hil", *sys.argv[1:]])):
             arm = self._arm(horns_off)
@@ -309,8 +310,9 @@ class _Stand:
                 complain("stopped: the arm holds where it is, and what was measured is kept")
                 raise
             finally:
-                line.stop()
-                line.close()
+                with held_back():
+                    line.stop()
+                    line.close()
 
     def _arm(self, horns_off: bool) -> ChannelArm:
         from hil.bench.calibration import middle_pose

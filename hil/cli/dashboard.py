@@ -14,9 +14,10 @@ from typing import Annotated
 import typer
 
 from hil.errors import CommandError, LinkError
+from hil.runtime.terminal_signals import held_back, leave_the_terminal_to_the_owner, start_unheard
 
 START_S = 30.0
-END_S = 10.0
+END_S = 20.0
 _SERVING = "serving "
 _SERVICE = "from hil.cli.dashboard import serve_for_window; serve_for_window()"
 
@@ -52,12 +53,16 @@ def dashboard(
 
 
 def serve_for_window() -> None:
-    """As `hil serve`, but ends when standard input does: a window that crashed leaves no service behind."""
+    """As `hil serve`, but ends when standard input does: a window that crashed leaves no service behind.
+
+    The window hears the terminal, and decides.
+    """
+    leave_the_terminal_to_the_owner()
     from hil.cli.main import main
 
     def wait_for_the_end() -> None:
         sys.stdin.read()
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     main()
@@ -83,23 +88,32 @@ def _show(url: str, token: str | None, name: str, *, opengl: bool) -> None:
 def _local_service(rig: str, hardware: bool) -> Iterator[str]:
     """A service of this computer's own for one rig, as long as the window is open."""
     command = [sys.executable, "-c", _SERVICE, "serve", rig, "--port", "0"]
-    child = subprocess.Popen(
-        [*command, "--hardware"] if hardware else command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    child = start_unheard(
+        lambda: subprocess.Popen(
+            [*command, "--hardware"] if hardware else command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     )
     try:
         yield _address(child)
     finally:
-        # It stops and holds its arm before it ends.
-        child.terminate()
-        try:
-            child.wait(END_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+        with held_back():
+            _end(child)
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """It stops and holds its arm before it ends."""
+    assert child.stdin is not None
+    with contextlib.suppress(OSError):
+        child.stdin.close()
+    try:
+        child.wait(END_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
 
 
 def _address(child: subprocess.Popen[str]) -> str:

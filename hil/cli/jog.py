@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
     from hil.bench.jog_pad import Action, Pad
     from hil.model.rig import Rig
+    from hil.motion.motion import Motion
+    from hil.robot import Robot
     from hil.runtime.host import Host
+    from hil.runtime.preview import PreviewReport
     from hil.types import Mode, Request, TickRecord
 
 
@@ -58,13 +61,25 @@ def jog(
     set_up = load_rig(rig)
     url = moving.announce(set_up, hardware, port)
     pose = _Pose(set_up)
+    robot = _ready(set_up)
     file = moving.journal_file(set_up, journal)
     with Host(set_up, url=url, journal=file, command=moving.command_line(), on_record=pose.take) as host:
         host.connect(moving.voucher(set_up, url, confirmed_by, host.events))
         moving.pass_on_remarks(host)
-        jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, task)
+        jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, robot, task)
         lead(jogging)
     moving.close_with(host, "the arm holds", done=not jogging.failed)
+
+
+def _ready(rig: Rig) -> Robot:
+    """Import and make what is needed later: on a busy machine the loop would miss our sign of life meanwhile."""
+    import hil.cli._keyboard
+    import hil.kinematics.poses
+    import hil.motion.planning
+    import hil.runtime.preview  # noqa: F401
+    from hil.robot import Robot
+
+    return Robot(rig.robot)
 
 
 class _Pose:
@@ -87,12 +102,10 @@ class _Pose:
 class _Jogging:
     """What was asked for, what came of it, and what there is to say."""
 
-    def __init__(self, host: Host, pad: Pad, pose: _Pose, task: Path | None) -> None:
-        from hil.robot import Robot
-
+    def __init__(self, host: Host, pad: Pad, pose: _Pose, robot: Robot, task: Path | None) -> None:
         self.host, self.pad, self.pose = host, pad, pose
         self.task = task or Path(f"jogged-{host.rig.id}.toml")
-        self.robot = Robot(host.rig.robot)
+        self.robot = robot
         self.note = ""
         self.failed = False
         self._since = len(host.events)
@@ -143,8 +156,13 @@ class _Jogging:
 
         rig, here = self.host.rig, tuple(self.pose.positions)
         goal = rig.home if pose == "home" else rig.park
-        motion = plan_joint_move(rig, here, goal, speed_percent=max(self.pad.speed_percent, 1.0))
-        report = self.host.meanwhile(lambda: preview(rig, motion), "the preview took too long; nothing was sent")
+        speed_percent = max(self.pad.speed_percent, 1.0)
+
+        def planned() -> tuple[Motion, PreviewReport]:
+            motion = plan_joint_move(rig, here, goal, speed_percent=speed_percent)
+            return motion, preview(rig, motion)
+
+        motion, report = self.host.meanwhile(planned, "the preview took too long; nothing was sent")
         if report.certificate is None:
             raise RefusedError(report.refusals, f"the way to the {pose} pose is refused; jog round what is in the way")
         if self.host.mode is Mode.ARMED:

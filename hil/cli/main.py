@@ -1,102 +1,61 @@
-"""The `hil` command. Modules behind a command are imported when it runs, so that help answers at once."""
+"""The `hil` command, from its first line to its last: signals first, then what was asked for. Imports next to nothing.
+
+Each process that is started for a command may read this module again.
+"""
 
 from __future__ import annotations
 
-import signal
 import sys
-from types import FrameType
 from typing import NoReturn
 
-import typer
-
-from hil.cli import (
-    arms,
-    audit,
-    bench_controller,
-    book,
-    calibrate,
-    connect,
-    dashboard,
-    derive,
-    drive,
-    fake,
-    import_robot,
-    jog,
-    journal,
-    kinematics,
-    lint,
-    login,
-    moving,
-    plot,
-    program,
-    pull,
-    serve,
-    tokens,
-    watch,
-    workspace,
-)
-from hil.cli.output import complain
-from hil.errors import HilError
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Plan, preview and stream motion to a small robot arm, or to its fake.",
-)
-arms.add_to(app)
-connect.add_to(app)
-import_robot.add_to(app)
-kinematics.add_to(app)
-workspace.add_to(app)
-derive.add_to(app)
-moving.add_to(app)
-calibrate.add_to(app)
-jog.add_to(app)
-journal.add_to(app)
-lint.add_to(app)
-plot.add_to(app)
-program.add_to(app)
-fake.add_to(app)
-bench_controller.add_to(app)
-tokens.add_to(app)
-login.add_to(app)
-serve.add_to(app)
-dashboard.add_to(app)
-drive.add_to(app)
-watch.add_to(app)
-pull.add_to(app)
-book.add_to(app)
-audit.add_to(app)
-
-_INTERRUPTED = 130
+from hil.cli._interruption import INTERRUPTED, Interruption
 
 
-def _as_keyboard_interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """A polite end from the system, or a closed terminal, is treated like Ctrl-C: the arm is stopped first."""
-    # A closed terminal is told of twice, by its shell and by the system; the second must not break off the stop.
-    signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-def main() -> None:
+def main() -> NoReturn:
     """Run one command and turn every expected failure into one explaining line and an exit code."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _as_keyboard_interrupt)
+    interruption = Interruption()
     try:
-        app()
+        code = _to_its_end(interruption)
+        interruption.when_nothing_is_left(code)
+    except KeyboardInterrupt:  # it came just when all was done
+        code = interruption.code
+        interruption.when_nothing_is_left(code)
+    sys.exit(code)
+
+
+def _to_its_end(interruption: Interruption) -> int:
+    """Run the command, and say so if it was interrupted; its exit code."""
+    try:
+        interruption.before_anything_is_started()
+        code = _run(interruption)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    if code != INTERRUPTED:  # typer ends so, without a word
+        return code
+    print(interruption.words, file=sys.stderr)
+    return interruption.code
+
+
+def _run(interruption: Interruption) -> int:
+    """Run it; its exit code."""
+    from hil.cli import app
+    from hil.cli._closed_terminal import write_without_a_terminal
+    from hil.cli.output import complain
+    from hil.errors import HilError
+
+    write_without_a_terminal()
+    interruption.ends_what_runs()
+    try:
+        app.app()
     except HilError as error:
         complain(str(error))
-        sys.exit(1)
+        return 1
     except SystemExit as end:
-        if end.code == _INTERRUPTED:  # typer ends so, without a word
-            complain("interrupted")
-        raise
-    except KeyboardInterrupt:
-        complain("interrupted")
-        sys.exit(_INTERRUPTED)
+        if isinstance(end.code, str):
+            complain(end.code)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BrokenPipeError:
         # The reader of our output went away (`hil robots | head`); nothing is left to say.
         sys.stderr.close()
-        sys.exit(1)
+        return 1
+    return 0

@@ -109,6 +109,7 @@ def park(
     from hil.errors import RefusedError
     from hil.motion.planning import plan_joint_move
     from hil.runtime.host import Host
+    from hil.runtime.preview import preview
     from hil.runtime.wiring import load_rig
     from hil.types import Mode
 
@@ -118,10 +119,17 @@ def park(
         host.connect(voucher(set_up, url, confirmed_by, host.events))
         pass_on_remarks(host)
         assert host.last is not None
-        motion = plan_joint_move(set_up, host.last.setpoint, set_up.park)
-        report = host.meanwhile(lambda: _preview(set_up, motion), "the preview took too long; nothing was sent")
+        here = host.last.setpoint
+
+        def planned() -> tuple[Motion, PreviewReport]:
+            motion = plan_joint_move(set_up, here, set_up.park)
+            return motion, preview(set_up, motion)
+
+        motion, report = host.meanwhile(planned, "the preview took too long; nothing was sent")
         if report.certificate is None:
-            raise RefusedError(report.refusals, "the way to the park pose is refused; free the arm by hand")
+            raise RefusedError(
+                report.refusals, "the way to the park pose is refused; jog the arm out, or free it by hand"
+            )
         mode = host.run(motion, report.certificate)
     print(host.line_quality.text)
     if mode is not Mode.IDLE:
@@ -285,7 +293,10 @@ def voucher(
                 "nobody has confirmed the pose: run this at a terminal, or give --pose-confirmed-by NAME",
                 ["confirmed pose"],
             )
-        name = input("Look at the arm. Your name confirms that this is so (empty to leave): ").strip()
+        try:
+            name = input("Look at the arm. Your name confirms that this is so (empty to leave): ").strip()
+        except (EOFError, OSError):  # the end of input, or the terminal was closed
+            name = ""
         if not name:
             raise InterlockError("the pose was not confirmed; nothing was sent", ["confirmed pose"])
         return name

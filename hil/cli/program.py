@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from hil.cli._interruption import INTERRUPTED
 from hil.cli.moving import (
     ConfirmedBy,
     Hardware,
@@ -26,6 +27,7 @@ from hil.cli.moving import (
 from hil.cli.output import complain
 
 if TYPE_CHECKING:
+    from hil.cli._attention import Attention
     from hil.link import ProgramEnd, ProgramJob
     from hil.model.rig import Rig
     from hil.program.arm import ProgramArm
@@ -109,11 +111,11 @@ def run_a_program(
     for line in breaks or ():
         if line not in known:
             raise CommandError(f"--break: there is no line {line} in {proved.program.name}", value=line)
-    ended = True
+    code = 0
     if only_preview:
         rows: Sequence[TraceRow] = proved.plan.trace
     elif file is None:
-        rows, ended = _on_controller(proved, url, step=step, breaks=breaks or ())
+        rows, code = _on_controller(proved, url, step=step, breaks=breaks or ())
     else:
         rows = _on_bridge(proved, url, confirmed_by, file, step=step, breaks=breaks or ())
     if trace is not None:
@@ -121,8 +123,8 @@ def run_a_program(
 
         trace.write_text(to_csv(rows, proved.arm), encoding="utf-8")
         print(f"trace of {len(rows)} rows written to {trace}")
-    if not ended:
-        raise typer.Exit(1)
+    if code:
+        raise typer.Exit(code)
 
 
 def read_inputs(inputs: Sequence[str], texts: Sequence[str]) -> Inputs:
@@ -188,7 +190,10 @@ def _go_on(line: int, statement: str) -> bool:
     if not sys.stdin.isatty():
         complain(f"before line {line}: nobody is at the terminal to go on")
         return False
-    answer = input(f"before line {line}: {statement or 'a comment'}. Enter goes on, q leaves: ")
+    try:
+        answer = input(f"before line {line}: {statement or 'a comment'}. Enter goes on, q leaves: ")
+    except (EOFError, OSError):  # the end of input, or the terminal was closed
+        return False
     return not answer.strip().lower().startswith("q")
 
 
@@ -239,26 +244,32 @@ def _in_parts(host: Host, rig: Rig, parts: Sequence[Part], *, ask_first: bool) -
 # -- on the controller -----------------------------------------------------------------------------------
 
 
-def _on_controller(
-    proved: Proved, url: str | None, *, step: bool, breaks: Sequence[int]
-) -> tuple[list[TraceRow], bool]:
-    """Store it there, read it back, run it, watch it, take it away; False if it did not run to its end."""
+def _on_controller(proved: Proved, url: str | None, *, step: bool, breaks: Sequence[int]) -> tuple[list[TraceRow], int]:
+    """Store it there, read it back, run it, watch it, take it away; exit code 0 if it ran to its end."""
+    from hil.cli._attention import attentive
     from hil.runtime.program_watch import WayWatch, job_of
 
     def say(text: str) -> None:
         print(f"  {text}", flush=True)
 
-    watch = WayWatch(proved.plan, proved.program, proved.arm, say=say, go_on=_go_on)
-    job = job_of(
-        proved.plan,
-        proved.program,
-        list(proved.library.values()),
-        proved.inputs,
-        stepping=step,
-        breaks=breaks,
-        press=url is None,
-    )
-    end = _with_a_port(proved.rig, url, job, watch)
+    with attentive() as attention:
+        watch = WayWatch(
+            proved.plan,
+            proved.program,
+            proved.arm,
+            say=say,
+            go_on=lambda line, statement: attention.ask(lambda: _go_on(line, statement)),
+        )
+        job = job_of(
+            proved.plan,
+            proved.program,
+            list(proved.library.values()),
+            proved.inputs,
+            stepping=step,
+            breaks=breaks,
+            press=url is None,
+        )
+        end = _with_a_port(proved.rig, url, job, watch, attention)
     rate = f"{end.looks / end.lasted_s:.2f} looks a second" if end.lasted_s > 0.0 else "one look"
     print(
         f"ran {end.lasted_s:.1f} s on the controller: {end.looks} looks, {rate}; "
@@ -266,10 +277,11 @@ def _on_controller(
     )
     if end.reason:
         complain(f"{proved.rig.id}: the program did not run to its end; {end.reason}")
-    return watch.trace, not end.reason
+    code = INTERRUPTED if attention.interrupted else 1
+    return watch.trace, code if end.reason else 0
 
 
-def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch) -> ProgramEnd:
+def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch, attention: Attention) -> ProgramEnd:
     """Lock the rig, and start a fake controller of our own where no real one is meant."""
     from hil.model.files import state_dir
     from hil.runtime import wiring
@@ -281,9 +293,9 @@ def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch) ->
         tempfile.TemporaryDirectory(prefix="hil-program-", ignore_cleanup_errors=True) as folder,
     ):
         if url is not None:
-            return wiring.run_program(rig, url, job, watch)
-        fake = wiring.start_fake(rig, Path(folder))
+            return wiring.run_program(rig, url, job, watch, attention.clock)
+        fake = wiring.start_fake(rig, Path(folder), attention.look)
         try:
-            return wiring.run_program(rig, fake.url, job, watch, wiring=Wiring.FAKE)
+            return wiring.run_program(rig, fake.url, job, watch, attention.clock, wiring=Wiring.FAKE)
         finally:
             fake.stop()

@@ -106,6 +106,7 @@ def _plans(
 
 
 def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
+    from hil.runtime.terminal_signals import held_back
     from hil.service.opening import open_lab, open_local, tls_of
     from hil.service.settings import Lab
 
@@ -118,13 +119,16 @@ def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
     for plan in plans:
         what = "FAKE" if plan.url is None else f"REAL at {plan.place}"
         print(f"{what} {plan.rig.controller.kind}: {plan.arm}, {plan.rig.title}", flush=True)
-    with asyncio.Runner() as runner:
+    # Asyncio forgets at its end what signals did before it.
+    with held_back() as held, asyncio.Runner() as runner:
+        held.deliver()
         runner.run(_run(running, settings, tls_of(lab)))
 
 
 async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None) -> None:
     from aiohttp import web
 
+    from hil.runtime.terminal_signals import ENDS
     from hil.service.app import application, quiet_logger
 
     app = application(lab, trust_proxy=settings.listen.behind_tls_proxy)
@@ -133,12 +137,12 @@ async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None) 
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complain(f"fault in the server itself: {_words(context)}"))
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
+    for number in ENDS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # by `nohup`, or by the window that this serves
             try:
-                loop.add_signal_handler(getattr(signal, name), told.set)
-            except NotImplementedError:  # Windows: Ctrl-C interrupts the runner
-                break
+                loop.add_signal_handler(number, told.set)
+            except NotImplementedError:  # Windows
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(told.set))
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.listen.host, settings.listen.port, ssl_context=tls)

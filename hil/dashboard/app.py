@@ -17,6 +17,8 @@ from hil.dashboard.window import Window
 from hil.model.files import state_dir, user_dir
 
 LOOK_FOR_SIGNALS_MS = 200
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
+"""What closes the window, as its own button does."""
 
 
 def make_application() -> QApplication:
@@ -44,6 +46,7 @@ def settings() -> QSettings:
 
 def run(link: Link, *, opengl: bool) -> int:
     """Show the window until it is closed."""
+    told = _told_to_close()
     app = make_application()
     session, troubles = Session(link), Troubles(state_dir() / "dashboard.log")
     troubles.failed.connect(session.fail, Qt.ConnectionType.QueuedConnection)
@@ -55,9 +58,16 @@ def run(link: Link, *, opengl: bool) -> int:
             window.tour.begin()
         link.begin()
         # Python sees signals only while it runs.
-        signal.signal(signal.SIGINT, lambda *_: window.close())
-        signal.signal(signal.SIGTERM, lambda *_: window.close())
         awake = QTimer()
-        awake.timeout.connect(lambda: None)
+        awake.timeout.connect(lambda: told and window.close())
         awake.start(LOOK_FOR_SIGNALS_MS)
         return app.exec()
+
+
+def _told_to_close() -> list[int]:
+    """Signals that have come: nothing may be raised in the middle of Qt. What is ignored, as by `nohup`, stays so."""
+    told: list[int] = []
+    for name in ENDING:
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
+            signal.signal(getattr(signal, name), lambda number, frame: told.append(number))
+    return told

@@ -9,7 +9,7 @@ change over speed, so that one second a second keeps every speed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -277,14 +277,35 @@ def along(one: ToolJog, other: ToolJog) -> bool:
 
 def ways_out(robot: Robot, start: FloatArray, tried: ToolJog, fits: Callable[[FloatArray], Refusal | None]) -> str:
     """The directions of the tool, other than the one tried, that are open from a place, in words."""
-    names = [
-        f"{sign}{name}"
-        for name, move in _directions(robot, tried.frame)
-        for sign, turned in (("+", move), ("-", _reversed(move)))
-        if not along(turned, tried) and _is_open(robot, start, turned, fits)
-    ]
+    names = directions(robot, start, tried.frame, lambda way: fits(way[-1]) is None, (1.0,), tried)
     single = "jogging single joints works from any posture"
     return f"the tool can go {', '.join(names)} from here; {single}" if names else single
+
+
+def directions(
+    robot: Robot,
+    start: FloatArray,
+    frame: JogFrame,
+    leads: Callable[[list[FloatArray]], bool],
+    parts: Sequence[float],
+    tried: ToolJog | None = None,
+) -> list[str]:
+    """The directions of the tool that can be gone from a place and lead where it is wanted.
+
+    Args:
+        robot: kinematics.
+        start: position of every axis, shape (n_axes,).
+        frame: in which directions are meant.
+        leads: whether positions along a direction lead where it is wanted.
+        parts: of a small way, at which these positions are; the last is 1.
+        tried: a direction to leave out.
+    """
+    return [
+        f"{sign}{name}"
+        for name, move in _directions(robot, frame)
+        for sign, turned in (("+", move), ("-", _reversed(move)))
+        if not (tried is not None and along(turned, tried)) and _is_open(robot, start, turned, leads, parts)
+    ]
 
 
 def _directions(robot: Robot, frame: JogFrame) -> list[tuple[str, ToolJog]]:
@@ -299,10 +320,21 @@ def _reversed(move: ToolJog) -> ToolJog:
     return ToolJog(frame=move.frame, linear=(-x, -y, -z), pitch=-move.pitch)
 
 
-def _is_open(robot: Robot, start: FloatArray, move: ToolJog, fits: Callable[[FloatArray], Refusal | None]) -> bool:
+def _is_open(
+    robot: Robot,
+    start: FloatArray,
+    move: ToolJog,
+    leads: Callable[[list[FloatArray]], bool],
+    parts: Sequence[float],
+) -> bool:
     way = ToolWay(robot, start, move, step=True)
-    there = way.at(way.end, start)
-    return there is not None and float(np.abs(there - start).max()) <= OUT_CHANGE_RAD and fits(there) is None
+    found: list[FloatArray] = []
+    for part in parts:
+        there = way.at(part * way.end, start)
+        if there is None or float(np.abs(there - start).max()) > OUT_CHANGE_RAD:
+            return False
+        found.append(there)
+    return leads(found)
 
 
 def _direction(move: ToolJog) -> FloatArray:

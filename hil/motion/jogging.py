@@ -4,32 +4,48 @@ Every sample that is given out comes with the stop that would follow it, worked 
 sample whose stop would leave the limits, or come too near to something, is not given out: the stop of the
 sample before is followed instead, which was looked at in the same way. So there is a safe way on at any time.
 
+From where a limit is not kept, beyond a soft one or too near to something, only what makes nothing worse is given
+out, and the words name what leads out (see `jog_room`).
+
 Single axes follow the speeds that are held as fast as acceleration and jerk allow: their next sample is the
 first of a stop in a frame that moves at the speed wanted. The tool follows a way (see `jog_ways`).
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from hil.errors import CommandError, InterlockError, RefusedError
 from hil.link import FloatArray
-from hil.model.rig import AxisKind, Rig
+from hil.model.rig import Axis, AxisKind, Rig
+from hil.motion import jog_refusals as no
+from hil.motion.jog_room import NOTHING_NEAR, JogRoom, Reached
 from hil.motion.jog_run import BRAKE_SHARE, Proposal, Run, RunLimits, speed_before
-from hil.motion.jog_ways import AxisWay, Place, ToolWay, Trail, Way, along, size_of, ways_out
+from hil.motion.jog_ways import (
+    OUT_CHANGE_RAD,
+    OUT_LINE_M,
+    OUT_TURN_RAD,
+    AxisWay,
+    Place,
+    ToolWay,
+    Trail,
+    Way,
+    along,
+    size_of,
+    ways_out,
+)
 from hil.motion.profiles import HEADROOM, axis_limits
-from hil.motion.refusals import LIMIT_SLACK, in_unit, say, unit_of
+from hil.motion.refusals import LIMIT_SLACK, RIG_FILE, in_unit, say, unit_of
 from hil.motion.stopping import stop_samples
 from hil.robot import Robot
 from hil.types import AxisJog, Refusal, ToolJog
 from hil.units import DEG, MM
-
-Near = Callable[[Sequence[float]], Mapping[tuple[str, str], float]]
-"""What positions of the joints bring too near: check and subject, and what is left of the distance kept, metres."""
 
 Move = AxisJog | ToolJog
 
@@ -51,9 +67,11 @@ AT_LIMIT = {AxisKind.REVOLUTE: 0.01 * DEG, AxisKind.PRISMATIC: 0.01 * MM, AxisKi
 STEP_CHANGE_RAD = 3.0 * DEG
 """How finely the way of a step is looked at before it begins."""
 
+JUMP_RAD = 2.0 * DEG
+"""A joint that would be so far beyond its limit at once has not come there by a way, but by another posture."""
+
 LOOK_GROWTH = 4.0
 MOST_LOOKS = 400
-NEARER_M = 1e-9
 
 
 class _Next(NamedTuple):
@@ -72,7 +90,7 @@ class Jogging:
         robot: kinematics of `rig.robot`.
         start: where every axis rests, shape (n,), rad or m.
         speed_share: part of the rig's speeds that is allowed, above 0 to 1; accelerations are the rig's own.
-        near: asked for every sample and stop what comes too near to what.
+        room: judges every sample and stop; nothing is near to anything if not given.
 
     Raises:
         CommandError: a number is not finite or out of its range, or a length does not fit the rig.
@@ -84,13 +102,13 @@ class Jogging:
         robot: Robot,
         start: Sequence[float],
         speed_share: float,
-        near: Near = lambda joints: {},
+        room: JogRoom | None = None,
     ) -> None:
         if not 0.0 < speed_share <= 1.0:
             raise CommandError(f"speed share {speed_share!r} of a jog; allowed: above 0 to 1", value=speed_share)
         if len(start) != len(rig.axes) or not all(map(math.isfinite, start)):
             raise CommandError(f"start of a jog: {list(start)!r}; allowed: {len(rig.axes)} finite numbers", value=start)
-        self._rig, self._robot, self._near = rig, robot, near
+        self._rig, self._robot, self._room = rig, robot, room
         speed, self._acceleration, self._jerk = axis_limits(rig)
         self._speed = speed * speed_share
         self._tool_speed_m_s = rig.tool_speed_m_s * speed_share
@@ -99,8 +117,9 @@ class Jogging:
         here = np.array(start, dtype=np.float64)
         self._history = (here, here, here)
         self._safe: FloatArray = np.empty((0, len(here)))
-        self._floor = near(start[: robot.dof])
+        self._reached = NOTHING_NEAR if room is None else room.standing(here.tolist())
         self._run: Run | None = None
+        self._asked: Move | None = None
         self._wanted: Move | None = None
         self._given_up: Move | None = None
         self._begun = self._is_step = False
@@ -120,6 +139,7 @@ class Jogging:
         if self._is_step:
             raise InterlockError("a jog step is running; hold again when it has ended", ["the step's end"])
         self._check_shape(move)
+        self._asked = move
         if move != self._wanted:
             self._wanted, self._next = move, None
 
@@ -134,14 +154,15 @@ class Jogging:
         if self._begun or self._is_step:
             raise InterlockError("the jog before is still running; nothing is queued", ["rest"])
         self._check_shape(move)
+        self._asked = move
         self._refuse_large(move)
         self._is_step = True
         here = self._history[0]
         if (any(move.amounts) if isinstance(move, AxisJog) else size_of(move)) == 0:
             return
         way = self._way(move, step=True)
+        goal = self._walk_to_end(way, move)
         trail = Trail(way, self._speed, self._fits)
-        goal = self._walk_to_end(trail, move)
         self._run = Run(self._robot, trail, Place(0.0, here), self._limits(move), goal=goal)
         if isinstance(move, ToolJog) and any(move.linear):
             self._run.pace = self._tool_speed_m_s
@@ -160,7 +181,7 @@ class Jogging:
         if isinstance(move, ToolJog):
             line_m, turn_rad = math.hypot(*move.linear), math.hypot(move.pitch, move.roll, *move.turn)
             found = [
-                _too_large(
+                no.too_large(
                     "tool", f"{given / scale:.1f} {unit}", f"{most / scale:.0f} {unit}", (most - given) / scale, unit
                 )
                 for given, most, scale, unit in ((line_m, MOST_LINE_M, MM, "mm"), (turn_rad, MOST_TURN_RAD, DEG, "deg"))
@@ -168,7 +189,7 @@ class Jogging:
             ]
         else:
             found = [
-                _too_large(
+                no.too_large(
                     axis.name, say(axis, amount), say(axis, most), in_unit(axis, most - abs(amount)), unit_of(axis)
                 )
                 for axis, amount in zip(self._rig.axes, move.amounts, strict=True)
@@ -177,24 +198,27 @@ class Jogging:
         if found:
             raise RefusedError(found, "the jog step is refused")
 
-    def _walk_to_end(self, trail: Trail, move: Move) -> FloatArray:
+    def _walk_to_end(self, way: Way, move: Move) -> FloatArray:
         """Look at the whole way of a step, to refuse it before anything moves; gives the goal."""
-        place = Place(0.0, self._history[0])
+        place, reached = Place(0.0, self._history[0]), self._reached
+        trail = Trail(way, self._speed, lambda positions: self._refusal(reached, place.positions, positions))
         most = STEP_CHANGE_RAD / float(self._speed[: self._robot.dof].max())
         guess, change = trail.way.first, min(trail.first_change_s, most)
         for _ in range(MOST_LOOKS):
-            ahead, reached = trail.look(place, change, guess)
-            if not reached:
+            ahead, found = trail.look(place, change, guess)
+            if not found:
                 raise RefusedError([self._blocked(trail, ahead, move)], "the jog step is refused")
             if ahead.length >= trail.way.end:
                 return ahead.positions
             grown = min(LOOK_GROWTH * change, most)
             guess, place, change = (ahead.length - place.length) * grown / change, ahead, grown
+            if self._room is not None:
+                reached = self._room.within(reached, ahead.positions.tolist())
         raise RefusedError([self._blocked(trail, place, move)], "the jog step is refused")
 
     def _blocked(self, trail: Trail, ahead: Place, move: Move) -> Refusal:
         """Why a way ends before its end, and how far it goes."""
-        found = trail.refusal or self._other_posture()
+        found = self._of_the_tool(trail.refusal or no.other_posture(), ahead, move)
         share = ahead.length / trail.way.end if math.isfinite(trail.way.end) else 1.0
         if isinstance(move, AxisJog):
             index = int(np.argmax(np.abs(move.amounts)))
@@ -208,6 +232,8 @@ class Jogging:
             nearest = f"{ahead.length / scale:.2f} {unit} this way"
             other = "Take a smaller increment, or: " if self._is_step else "Another direction: "
             advice = f"{other}{self._ways_out(move)}."
+        if self._reached.floors or found.advice == RIG_FILE:
+            return msgspec.structs.replace(self._explained(found), nearest_allowed=nearest)
         return Refusal(
             check=found.check,
             subject=found.subject,
@@ -224,6 +250,11 @@ class Jogging:
     def sample(self) -> tuple[float, ...]:
         """The sample to send now; the same until `advance`. The first is the place where the arm rests."""
         return tuple(self._find().sample.tolist())
+
+    @property
+    def stop(self) -> FloatArray:
+        """The stop from the sample sent last, as it was looked at, shape (K, n); K is 0 where nothing moves."""
+        return self._safe
 
     @property
     def resting(self) -> bool:
@@ -245,7 +276,8 @@ class Jogging:
             self._run.take(taken.proposal)
             if self._run.at_goal:
                 self._run = None
-        self._floor = self._near(taken.sample[: self._robot.dof].tolist())
+        if self._room is not None:
+            self._reached = self._room.passed(self._reached, taken.sample.tolist())
         self._next = None
 
     def take_words(self) -> tuple[str, ...]:
@@ -286,7 +318,7 @@ class Jogging:
     def _track(self, move: AxisJog) -> _Next:
         h, (p, p1, p2) = self._rig.period_s, self._history
         wanted = np.clip(np.array(move.amounts), -self._speed * HEADROOM, self._speed * HEADROOM)
-        lower, upper = self._bounds()
+        lower, upper = self._bounds(p)
         a, j = self._acceleration * BRAKE_SHARE, self._jerk * BRAKE_SHARE
         rooms = np.where(wanted > 0.0, upper - p, p - lower)
         slowed = np.sign(wanted) * np.minimum(np.abs(wanted), speed_before(rooms, a, j))
@@ -302,7 +334,8 @@ class Jogging:
             return _Next(sample, stop)
         if refusal.check in ("E-09", "E-10"):
             self._given_up = move
-            self._say_once(refusal.subject, f"{refusal.text} Jog the other way.")
+            other = "" if self._reached.floors else " Jog the other way."
+            self._say_once(refusal.subject, lambda: f"{self._explained(refusal).text}{other}")
         return self._stopping()
 
     def _within_tool_speed(self, p: FloatArray, speeds: FloatArray) -> FloatArray:
@@ -314,13 +347,19 @@ class Jogging:
     def _say_limits(self, wanted: FloatArray, rooms: FloatArray) -> None:
         for axis, speed, room in zip(self._rig.axes, wanted.tolist(), rooms.tolist(), strict=True):
             if speed and room < AT_LIMIT[axis.kind]:
-                bound = axis.upper - axis.soft_margin if speed > 0.0 else axis.lower + axis.soft_margin
-                side, other = ("upper", "-") if speed > 0.0 else ("lower", "+")
-                self._say_once(
-                    f"{axis.name} {side}",
-                    f"[E-02] {axis.name} is at its {side} soft limit {say(axis, bound)}; "
-                    f"jog it the other way ({other}{axis.name})",
-                )
+                self._say_once(f"{axis.name} {speed > 0.0}", functools.partial(self._at_limit, axis, speed > 0.0))
+
+    def _at_limit(self, axis: Axis, upper: bool) -> str:
+        bound, side, other = (
+            (axis.upper - axis.soft_margin, "upper", "-") if upper else (axis.lower + axis.soft_margin, "lower", "+")
+        )
+        words = f"[E-02] {axis.name} is at its {side} soft limit {say(axis, bound)}"
+        floors = self._reached.floors
+        if not floors:
+            return f"{words}; jog it the other way ({other}{axis.name})"
+        if self._rig.index(axis.name) in (floors.upper if upper else floors.lower):
+            words = words.replace(" at ", " beyond ", 1)
+        return f"{words}. {self._ways_out_of_limits()}"
 
     # -- the tool along a way --------------------------------------------------------------------------------
 
@@ -371,8 +410,10 @@ class Jogging:
             if refusal is None:
                 self._say_about(run)
                 return _Next(found.place.positions, stop, found)
-        found_refusal = refusal or run.trail.refusal or self._other_posture()
-        self._say_once(found_refusal.subject, f"the jog was broken off: {found_refusal.text}")
+        found_refusal = refusal or run.trail.refusal or no.other_posture()
+        if run.move is not None:
+            found_refusal = self._of_the_tool(found_refusal, run.place, run.move)
+        self._say_once(found_refusal.subject, lambda: f"the jog was broken off: {self._explained(found_refusal).text}")
         self._run, self._given_up = None, self._wanted
         return self._stopping()
 
@@ -394,23 +435,54 @@ class Jogging:
     def _ways_out(self, tried: ToolJog) -> str:
         return ways_out(self._robot, self._history[0], tried, self._fits)
 
+    def _of_the_tool(self, refusal: Refusal, ahead: Place, move: Move) -> Refusal:
+        """A refusal of a way of the tool that ends at a place ahead.
+
+        Near a singular posture a joint has to race, or to jump into another posture: there reach ends, and the limit
+        that the joint comes to is not what is in the way.
+        """
+        if isinstance(move, AxisJog) or refusal.check != "E-02":
+            return refusal
+        index = self._rig.index(refusal.subject)
+        axis, turned = self._rig.axes[index], abs(float(ahead.positions[index] - self._history[0][index]))
+        races = turned > OUT_CHANGE_RAD * max(ahead.length / (OUT_LINE_M if any(move.linear) else OUT_TURN_RAD), 1.0)
+        if axis.kind is AxisKind.REVOLUTE and (races or abs(refusal.margin) * DEG > JUMP_RAD):
+            return no.singular(axis)
+        return msgspec.structs.replace(refusal, advice="Another direction, or single joints.")
+
+    def _explained(self, refusal: Refusal) -> Refusal:
+        """With what leads out, where limits are not kept and joints can change that."""
+        if not self._reached.floors or refusal.advice == RIG_FILE:
+            return refusal
+        return msgspec.structs.replace(refusal, advice=self._ways_out_of_limits())
+
+    def _ways_out_of_limits(self) -> str:
+        """What leads out of the limits that are not kept, in words."""
+        assert self._room is not None
+        if self._room.by_the_file(self._history[0].tolist()):
+            return RIG_FILE
+        tool = isinstance(self._asked, ToolJog)
+        return no.ways_out(*self._room.ways_out(self._robot, self._reached, self._history[0], tool=tool))
+
     # -- limits ----------------------------------------------------------------------------------------------
 
-    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, here: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Soft limits; an axis that is beyond one may go no further, but back."""
-        here = self._history[0]
         return np.minimum(self._soft_lower, here), np.maximum(self._soft_upper, here)
 
     def _fits(self, positions: FloatArray) -> Refusal | None:
-        """Why an arm may not be there: a soft limit, or too near to something and nearer than now."""
-        lower, upper = self._bounds()
+        """Why an arm that comes from here may not be there."""
+        return self._refusal(self._reached, self._history[0], positions)
+
+    def _refusal(self, reached: Reached, here: FloatArray, positions: FloatArray) -> Refusal | None:
+        """Why an arm that has reached so much may not go on from `here`: a soft limit, or too near to something."""
+        lower, upper = self._bounds(here)
         outside = (positions < lower - LIMIT_SLACK) | (positions > upper + LIMIT_SLACK)
         if outside.any():
-            return self._beyond_limit(int(np.argmax(outside)), positions)
-        for (check, subject), margin_m in self._near(positions[: self._robot.dof].tolist()).items():
-            if margin_m < self._floor.get((check, subject), math.inf) - NEARER_M:
-                return _too_near(check, subject, margin_m)
-        return None
+            index = int(np.argmax(outside))
+            return no.beyond_limit(self._rig.axes[index], float(positions[index]))
+        found = None if self._room is None else self._room.too_near(reached, positions.tolist())
+        return None if found is None else no.too_near(found)
 
     def _judge(self, sample: FloatArray) -> tuple[FloatArray, Refusal | None]:
         """The stop after a sample, and why the sample may not be sent: its rates, or where it or its stop leads."""
@@ -423,18 +495,25 @@ class Jogging:
         for found, most, word in rates:
             excess = np.abs(found) / most
             if excess.max() > 1.0:
-                return np.empty((0, len(p))), self._too_fast(int(np.argmax(excess)), word, float(excess.max()))
-        stop = stop_samples(h, self._acceleration, self._jerk, sample, v, a)
+                axis = self._rig.axes[int(np.argmax(excess))]
+                return np.empty((0, len(p))), no.too_fast(axis, word, float(excess.max()))
+        # A joint that stops last goes on alone, and alone it may make worse what all of them together lessen.
+        together = bool(self._reached.floors)
+        stop = stop_samples(h, self._acceleration, self._jerk, sample, v, a, together=together)
         # Joints that stop one after the other may carry the tool faster than when they moved together.
         joints = np.vstack((p, sample, stop))[:, : self._robot.dof]
         tools = self._robot.forward_kinematics(joints)[:, :3, 3]
         tool_m_s = float(np.linalg.norm(np.diff(tools, axis=0), axis=1).max()) / h
         if tool_m_s > self._tool_speed_m_s:
-            return stop, _tool_too_fast(tool_m_s, self._tool_speed_m_s)
+            return stop, no.tool_too_fast(tool_m_s, self._tool_speed_m_s)
+        reached, here = self._reached, p
         for row in (sample, *stop):
-            refusal = self._fits(row)
+            refusal = self._refusal(reached, here, row)
             if refusal is not None:
                 return stop, refusal
+            if self._room is not None and reached.floors:
+                reached = self._room.within(reached, row.tolist())
+            here = row
         return stop, None
 
     # -- words -----------------------------------------------------------------------------------------------
@@ -444,76 +523,3 @@ class Jogging:
         if what not in self._said:
             self._said.add(what)
             self._words.append(text if isinstance(text, str) else text())
-
-    def _beyond_limit(self, index: int, positions: FloatArray) -> Refusal:
-        axis, value = self._rig.axes[index], float(positions[index])
-        low = value < axis.lower + axis.soft_margin
-        bound = axis.lower + axis.soft_margin if low else axis.upper - axis.soft_margin
-        return Refusal(
-            check="E-02",
-            subject=axis.name,
-            limit=f"{'lower' if low else 'upper'} soft limit {say(axis, bound)}",
-            margin=-abs(in_unit(axis, value - bound)),
-            unit=unit_of(axis),
-            nearest_allowed=say(axis, bound),
-            advice=f"Jog {axis.name} the other way.",
-        )
-
-    def _too_fast(self, index: int, word: str, excess: float) -> Refusal:
-        axis = self._rig.axes[index]
-        return Refusal(
-            check="E-03",
-            subject=axis.name,
-            limit=f"{word} limit; the way of the tool takes {excess:.2f} times that here",
-            margin=1.0 - excess,
-            unit="times the limit",
-            nearest_allowed="up to here",
-            advice="Jog single joints past this place.",
-        )
-
-    def _other_posture(self) -> Refusal:
-        return Refusal(
-            check="E-05",
-            subject="posture",
-            limit="the tool can go on only in another posture of the arm (elbow, or base turned round)",
-            margin=-1.0,
-            unit="posture",
-            nearest_allowed="up to here",
-            advice="Jog single joints past this place.",
-        )
-
-
-def _too_near(check: str, subject: str, margin_m: float) -> Refusal:
-    return Refusal(
-        check=check,
-        subject=subject,
-        limit="distance kept while jogging, a stop from here included",
-        margin=margin_m / MM,
-        unit="mm",
-        nearest_allowed="up to here",
-        advice="Another direction leads away.",
-    )
-
-
-def _tool_too_fast(speed_m_s: float, most_m_s: float) -> Refusal:
-    return Refusal(
-        check="E-03",
-        subject="tool",
-        limit=f"speed {most_m_s / MM:.1f} mm/s",
-        margin=(most_m_s - speed_m_s) / MM,
-        unit="mm/s",
-        nearest_allowed=f"{most_m_s / MM:.1f} mm/s",
-        advice="Jog slower.",
-    )
-
-
-def _too_large(subject: str, given: str, most: str, margin: float, unit: str) -> Refusal:
-    return Refusal(
-        check="E-02",
-        subject=subject,
-        limit=f"a step of {most} at most; {given} given",
-        margin=margin,
-        unit=unit,
-        nearest_allowed=most,
-        advice="Take smaller increments, or write a task, which is previewed.",
-    )

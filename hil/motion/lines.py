@@ -18,6 +18,7 @@ from hil.errors import RefusedError
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.model.rig import AxisKind, Rig
+from hil.motion.motion import STILL
 from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s, usage
 from hil.motion.refusals import LIMIT_SLACK, Spot, beyond_soft_limits, in_unit, refused, require_time, say, unit_of
 from hil.robot import Robot
@@ -60,9 +61,6 @@ LIMIT_ADVICE = (
     "Lead the line elsewhere, or begin it in another posture with a move before it. Where the way does not matter, "
     "make it a move."
 )
-
-STILL = 1e-12
-"""Radians or metres below which nothing counts as moving."""
 
 LEAST_TRAVEL_M = 1e-6
 """Travel of the tool from which its pace can be told."""
@@ -149,8 +147,10 @@ class _Trace:
         self._axes = rig.axes[: robot.dof]
         self._tool_speed_m_s = rig.tool_speed_m_s
         self._turns = np.array([axis.kind is AxisKind.REVOLUTE for axis in self._axes])
-        self._lower = np.array([axis.lower + axis.soft_margin - LIMIT_SLACK for axis in self._axes])
-        self._upper = np.array([axis.upper - axis.soft_margin + LIMIT_SLACK for axis in self._axes])
+        # An axis that begins beyond a soft limit may go back, and no further out.
+        lower = [min(axis.lower + axis.soft_margin, at) for axis, at in zip(self._axes, start, strict=True)]
+        upper = [max(axis.upper - axis.soft_margin, at) for axis, at in zip(self._axes, start, strict=True)]
+        self._lower, self._upper = np.array(lower) - LIMIT_SLACK, np.array(upper) + LIMIT_SLACK
 
     def follow(self, fractions: FloatArray) -> FloatArray:
         """Joint positions at rising fractions, shape (len(fractions), dof); the first is the start itself."""
@@ -177,7 +177,7 @@ class _Trace:
         if outside.any():
             k = int(np.argmax(outside))
             what = f"at {self._words(float(fractions[k]))},"
-            found = beyond_soft_limits(self._axes, rows[k].tolist(), what, LIMIT_ADVICE)
+            found = beyond_soft_limits(self._axes, rows[k].tolist(), what, LIMIT_ADVICE, start=self._start.tolist())
             raise self._refused(found, float(fractions[k]))
 
     def check_continuity(self, grid: FloatArray, rows: FloatArray) -> None:

@@ -16,6 +16,9 @@ from hil.errors import CommandError
 from hil.link import FloatArray
 from hil.types import Record
 
+STILL = 1e-12
+"""Radians or metres below which nothing counts as moving."""
+
 MAX_DURATION_S = 3600.0
 MAX_SAMPLES = 2_000_000
 MAX_AXES = 16

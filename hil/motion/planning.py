@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,11 @@ from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.model.files import find
 from hil.model.rig import Axis, AxisKind, Rig
-from hil.motion.lines import STILL, Inverse, Line, plan_line
-from hil.motion.motion import Kind, Mark, Motion, Point
+from hil.motion.leaving import Leaving
+from hil.motion.lines import Inverse, Line, plan_line
+from hil.motion.motion import STILL, Kind, Mark, Motion, Point
 from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s
-from hil.motion.refusals import POSTURE, Spot, beyond_soft_limits, refused, require_time
+from hil.motion.refusals import POSTURE, Spot, beyond_hard_limits, beyond_soft_limits, refused, require_time
 from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait, load_task
 from hil.motion.tasks import Line as LineStep
 from hil.robot import Robot
@@ -31,6 +33,8 @@ FULL_POSE_AXES = 6
 
 NEARER = "Move the target nearer to the arm, or give it another pitch_deg or elbow."
 ANY_ORIENTATION = "An arm of {} axes cannot take any orientation: give pitch_deg and roll_deg instead of abc_deg."
+
+AT_END = "at the end of this step"
 
 PITCH_STEP_RAD = 5.0 * DEG
 """How finely a pitch is looked for where a file leaves it open."""
@@ -112,6 +116,9 @@ def plan_until_refused(rig: Rig, robot: Robot, task: Task) -> tuple[Motion, Refu
 def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, speed_percent: float = 100.0) -> Motion:
     """One joint move of every axis, the gripper included.
 
+    From where a limit is not kept it goes straight if that makes nothing worse, else first a short way out (see
+    `hil.motion.leaving`).
+
     Args:
         rig: limits and period.
         start: position of every axis, shape (n_axes,), in rad or m.
@@ -120,7 +127,7 @@ def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, 
 
     Raises:
         CommandError: a number is not finite, or a length does not fit the rig.
-        RefusedError: start or goal is outside a soft limit.
+        RefusedError: the start is outside a hard limit, or the goal outside a soft one, and further than the start.
     """
     if not 0.0 < speed_percent <= 100.0:
         raise CommandError(f"speed {speed_percent!r} %; allowed: above 0 to 100 %", value=speed_percent)
@@ -131,12 +138,35 @@ def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, 
                 f"{name} of a joint move: {list(values)!r}; allowed: {len(rig.axes)} finite numbers",
                 value=values,
             )
-        if found := beyond_soft_limits(rig.axes, values, f"at the {name}"):
-            raise refused(found, Spot(0, rig.period_s, name))
-    ways = np.array(start, dtype=np.float64), np.array(goal, dtype=np.float64)
-    samples = _joint_run(rig, Robot(rig.robot), *ways, speed_percent / 100.0, Spot(0, rig.period_s, "joint move"))
+    if found := beyond_hard_limits(rig.axes, start, "at the start"):
+        raise refused(found, Spot(0, rig.period_s, "start"))
+    if found := beyond_soft_limits(rig.axes, goal, "at the goal", start=start):
+        raise refused(found, Spot(0, rig.period_s, "goal"))
+    here, there = np.array(start, dtype=np.float64), np.array(goal, dtype=np.float64)
+    robot, effort, spot = Robot(rig.robot), speed_percent / 100.0, Spot(0, rig.period_s, "joint move")
+    leaving = Leaving(rig, robot, here)
+    samples = leaving.planned(there, lambda places: _joint_runs(rig, robot, [here, *places], effort, spot))
     mark = Mark(first=0, last=len(samples) - 1, step=0, kind="joint", label="joint move")
     return Motion([axis.name for axis in rig.axes], rig.period_s, samples, [mark])
+
+
+def _joint_runs(rig: Rig, robot: Robot, places: Sequence[FloatArray], effort: float, spot: Spot) -> FloatArray:
+    """Samples from place to place, at rest at each of them; row 0 is the first place."""
+    blocks = [places[0][None, :]]
+    for start, goal in pairwise(places):
+        if len(blocks) > 1:
+            blocks[-1] = _at_corner(rig, blocks[-1])
+        before = sum(map(len, blocks)) - 1
+        blocks.append(_joint_run(rig, robot, start, goal, effort, spot._replace(first=spot.first + before))[1:])
+    return np.concatenate(blocks)
+
+
+def _at_corner(rig: Rig, rows: FloatArray) -> FloatArray:
+    """With the rest that a controller of few targets needs at the end of a step, or it would cut the corner."""
+    pace = rig.controller.pace
+    if pace is None or not len(rows):
+        return rows
+    return np.concatenate([rows, np.repeat(rows[-1:], math.ceil(pace.longest_s / rig.period_s), axis=0)])
 
 
 def _joint_run(rig: Rig, robot: Robot, start: FloatArray, goal: FloatArray, effort: float, spot: Spot) -> FloatArray:
@@ -173,6 +203,7 @@ class _Planner:
         self._rig, self._robot, self._file = rig, robot, task.file
         self._axes = rig.axes
         self._position = self._start(task.start)
+        self._kept = False
         self._blocks = [self._position[None, :]]
         self._marks: list[Mark] = []
         self._last = 0
@@ -196,21 +227,21 @@ class _Planner:
                 count = max(1, math.ceil(step.seconds / self._rig.period_s - 1e-9))
                 self._append(number, step.label, "wait", np.repeat(self._position[None, :], count + 1, axis=0))
 
-    def _at_corner(self, rows: FloatArray) -> FloatArray:
-        """With the rest that a controller of few targets needs at the end of a step, or it would cut the corner."""
-        pace = self._rig.controller.pace
-        if pace is None or len(rows) < 2:
-            return rows
-        count = math.ceil(pace.longest_s / self._rig.period_s)
-        return np.concatenate([rows, np.repeat(rows[-1:], count, axis=0)])
-
     def _run(self, number: int, step: Move | Gripper, kind: Kind, goal: FloatArray) -> None:
-        effort, spot = step.speed_percent / 100.0, self._spot(number, kind)
-        rows = _joint_run(self._rig, self._robot, self._position, goal, effort, spot)
+        effort, spot, start = step.speed_percent / 100.0, self._spot(number, kind), self._position
+        leaving = None if self._kept else Leaving(self._rig, self._robot, start)
+        if leaving is None or not leaving.needed:
+            # Where a step ends too near to something all the same, the preview says so.
+            self._kept = True
+            rows = _joint_run(self._rig, self._robot, start, goal, effort, spot)
+        else:
+            rows = leaving.planned(
+                goal, lambda places: _joint_runs(self._rig, self._robot, [start, *places], effort, spot)
+            )
         self._append(number, step.label, kind, rows)
 
     def _append(self, number: int, label: str, kind: Kind, rows: FloatArray, line: Line | None = None) -> None:
-        rows = self._at_corner(rows)
+        rows = np.concatenate([rows[:1], _at_corner(self._rig, rows[1:])])
         last = self._last + len(rows) - 1
         self._marks.append(
             Mark(
@@ -244,7 +275,7 @@ class _Planner:
                 position[self._gripper("start.opening_mm", start.opening_mm)] = start.opening_mm * MM
         else:
             position = np.array(self._rig.home if start == "home" else self._rig.park)
-        if found := beyond_soft_limits(self._axes, position.tolist(), "at the start"):
+        if found := beyond_hard_limits(self._axes, position.tolist(), "at the start"):
             raise refused(found, Spot(0, self._rig.period_s, "start"))
         return position
 
@@ -264,7 +295,7 @@ class _Planner:
                 ("by_mm", step.by_mm, AxisKind.PRISMATIC, True),
             ):
                 self._name_joints(goal, table or {}, kind, f"{key}.{name}", by=by)
-        if found := beyond_soft_limits(self._axes, goal.tolist(), "at the end of this step"):
+        if found := beyond_soft_limits(self._axes, goal.tolist(), AT_END, start=self._position.tolist()):
             raise self._refused(number, "joint", found)
         return goal
 
@@ -297,7 +328,7 @@ class _Planner:
         index = self._gripper(f"step {number}.opening_mm", step.opening_mm)
         goal = self._position.copy()
         goal[index] = step.opening_mm * MM
-        if found := beyond_soft_limits(self._axes, goal.tolist(), "at the end of this step"):
+        if found := beyond_soft_limits(self._axes, goal.tolist(), AT_END, start=self._position.tolist()):
             raise self._refused(number, "gripper", found)
         return goal
 
@@ -364,12 +395,14 @@ class _Planner:
         return np.array([axis.speed for axis in self._axes[: self._robot.dof]])
 
     def _usable(self, result: IkResult, elbow: str | None = None) -> list[FloatArray]:
-        """Solutions inside the rig's soft limits, with the elbow as wanted."""
-        axes = self._axes[: self._robot.dof]
+        """Solutions inside the rig's soft limits, with the elbow as wanted; turned by whole turns where that helps."""
+        axes, now = self._axes[: self._robot.dof], self._joints()
         return [
-            np.array(solution.q)
+            np.array(q)
             for solution in result.solutions
-            if (elbow is None or ELBOWS[elbow] in solution.branch) and _inside(axes, solution.q)
+            if elbow is None or ELBOWS[elbow] in solution.branch
+            for q in (solution.q, _within_a_turn(axes, solution.q))
+            if not beyond_soft_limits(axes, q, "", start=now)
         ]
 
     def _no_posture(self, result: IkResult, step: Move) -> list[Refusal]:
@@ -407,15 +440,18 @@ class _Planner:
         """Inverse kinematics along the line, and how far the tool turns on it, in radians."""
         if step.abc_deg is not None:
             goal = self._pose(number, (end / MM).tolist(), step)
-            return self._turning(pose, goal)
+            return self._turning(pose, goal, step)
         if self._keeps_orientation(step):
             goal = pose.copy()
             goal[:3, 3] = end
-            return self._turning(pose, goal)
+            return self._turning(pose, goal, step)
         return self._pitching(step, pose[:3, 3], end)
 
-    def _turning(self, pose: FloatArray, goal: FloatArray) -> tuple[Inverse, float]:
+    def _turning(self, pose: FloatArray, goal: FloatArray, step: LineStep) -> tuple[Inverse, float]:
         turn = np.array(rotation_vector((pose[:3, :3].T @ goal[:3, :3]).tolist()))
+        angle = float(np.linalg.norm(turn))
+        if step.turn == "long" and angle > 0.0:
+            turn *= 1.0 - 2.0 * math.pi / angle
         robot = self._robot
 
         def inverse(fraction: float, seed: list[float]) -> IkResult:
@@ -438,7 +474,7 @@ class _Planner:
         roll = now.roll_rad if step.roll_deg is None else step.roll_deg * DEG
         pitch = self._end_pitch(end, now.pitch_rad, roll) if step.pitch_deg is None else step.pitch_deg * DEG
         tilt = math.remainder(pitch - now.pitch_rad, 2.0 * math.pi)
-        twist = 0.0 if roll is None or now.roll_rad is None else roll - now.roll_rad
+        twist = 0.0 if step.roll_deg is None or now.roll_rad is None else self._twist(now.roll_rad, step)
 
         def inverse(fraction: float, seed: list[float]) -> IkResult:
             return robot.inverse_kinematics_target(
@@ -450,16 +486,28 @@ class _Planner:
 
         return inverse, max(abs(tilt), abs(twist))
 
+    def _twist(self, now: float, step: LineStep) -> float:
+        """How far the roll joint turns: the short way round, as a move does, or the other one."""
+        assert step.roll_deg is not None
+        wanted, turn = step.roll_deg * DEG, 2.0 * math.pi
+        index = self._robot.dof - 1
+        axis, here = self._axes[index], float(self._position[index])
+        nearest = round((now - wanted) / turn)
+        ways = [wanted + (nearest + k) * turn - now for k in (0, -1, 1)]
+        inside = [way for way in ways if not beyond_soft_limits([axis], [here + way], "", start=[here])]
+        short = min(inside, key=lambda way: round(abs(way), 9), default=wanted - now)
+        if step.turn != "long":
+            return short
+        other = [way for way in inside if way * short < 0.0]
+        # Where the other way round leaves the limits, the line says so.
+        return min(other, key=abs, default=short - math.copysign(turn, short))
+
     def _end_pitch(self, end: FloatArray, present: float, roll: float | None) -> float:
         """The present pitch if the line's end can be reached with it, else that of the nearest joints."""
         if self._usable(self._target(end.tolist(), present, roll)):
             return present
         found = self._usable(self._target(end.tolist(), None, roll))
         return self._robot.tool_target(found[0].tolist()).pitch_rad if found else present
-
-
-def _inside(axes: Sequence[Axis], q: Sequence[float]) -> bool:
-    return not beyond_soft_limits(axes, q, "")
 
 
 def _within_a_turn(axes: Sequence[Axis], q: Sequence[float]) -> list[float]:

@@ -41,19 +41,35 @@ def say(axis: Axis, value: float) -> str:
     return f"{in_unit(axis, value):.2f} {unit_of(axis)}"
 
 
+RIG_FILE = "No joint changes this distance: correct the rig file, a shape, the table's height, a box or the clearance."
+
 INSIDE = "Ask for a position inside the soft limits; they stand in the rig file."
 POSTURE = "Move the target, or reach it in another posture: another pitch_deg or elbow."
 """What to change, where a joint was named, and where inverse kinematics chose its position."""
 
 
 def beyond_soft_limits(
-    axes: Sequence[Axis], positions: Sequence[float], what: str, advice: str = INSIDE
+    axes: Sequence[Axis],
+    positions: Sequence[float],
+    what: str,
+    advice: str = INSIDE,
+    *,
+    start: Sequence[float] | None = None,
 ) -> list[Refusal]:
-    """One refusal for each axis that would be outside its soft limits; `what` says when, in words."""
+    """One refusal for each axis that would be outside its soft limits.
+
+    Args:
+        axes: whose limits count.
+        positions: where they would be.
+        what: when, in words.
+        advice: what to change.
+        start: where they come from: an axis that is beyond a limit there may be so as well, and no further out.
+    """
     found = []
-    for axis, value in zip(axes, positions, strict=True):
+    for axis, value, known in zip(axes, positions, positions if start is None else start, strict=True):
         lower, upper = axis.lower + axis.soft_margin, axis.upper - axis.soft_margin
-        if lower - LIMIT_SLACK <= value <= upper + LIMIT_SLACK:
+        low, high = (lower, upper) if start is None else (min(lower, known), max(upper, known))
+        if low - LIMIT_SLACK <= value <= high + LIMIT_SLACK:
             continue
         side, bound = ("lower", lower) if value < lower else ("upper", upper)
         found.append(
@@ -68,6 +84,12 @@ def beyond_soft_limits(
             )
         )
     return found
+
+
+def beyond_hard_limits(axes: Sequence[Axis], positions: Sequence[float], what: str) -> list[Refusal]:
+    """The same where a soft limit does not count, for an arm may stand beyond it."""
+    inside = [min(max(value, axis.lower), axis.upper) for axis, value in zip(axes, positions, strict=True)]
+    return beyond_soft_limits(axes, positions, what, start=inside)
 
 
 def require_time(spot: Spot, seconds: float) -> None:

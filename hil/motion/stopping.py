@@ -63,7 +63,14 @@ def stop_ramp(
 
 
 def stop_samples(
-    period_s: float, most: FloatArray, jerk: FloatArray, p: FloatArray, v: FloatArray, a: FloatArray
+    period_s: float,
+    most: FloatArray,
+    jerk: FloatArray,
+    p: FloatArray,
+    v: FloatArray,
+    a: FloatArray,
+    *,
+    together: bool = False,
 ) -> FloatArray:
     """The same for any coordinates.
 
@@ -74,8 +81,11 @@ def stop_samples(
         p: position now; all finite.
         v: velocity now.
         a: acceleration now.
+        together: all come to rest at once, with the last; so what moved in proportion nearly goes on to do so.
     """
     stops = _plan(period_s, most, jerk, v, a)
+    if together:
+        stops = _plan(period_s, most, jerk, v, a, float(stops.periods.max()))
     k = np.arange(1.0, max(float(stops.periods.max()), 1.0) + 1.0)[:, None]
     falling = stops.a - k * stops.step
     hard = np.maximum(np.maximum(falling, -stops.bound), np.minimum(k - stops.periods, 0.0) * stops.step)
@@ -118,13 +128,14 @@ def _checked(rig: Rig, name: str, values: Sequence[float]) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def _plan(h: float, limit: FloatArray, jerk: FloatArray, v: FloatArray, a: FloatArray) -> _Stops:
-    """Length and mixture of the stop of every state; `v` and `a` of shape (..., n)."""
+def _plan(h: float, limit: FloatArray, jerk: FloatArray, v: FloatArray, a: FloatArray, least: float = 0.0) -> _Stops:
+    """Length, at least so many periods, and mixture of the stop of every state; `v` and `a` of shape (..., n)."""
     step = jerk * (HEADROOM * h)
     side = np.where(v / h + _let_go(a, step) >= 0.0, 1.0, -1.0)
     v, a = side * v, side * a
     bound = np.maximum(limit * HEADROOM, np.abs(a))
     count = np.maximum(np.ceil(np.abs(a) / step), _shortest(v / h, a, bound, step) - 2.0)
+    count = np.maximum(count, least)
     while True:
         hard = _hard_sum(a, bound, step, count)
         # A hair of allowance: a state on the very edge shall not cost a whole period for its rounding.

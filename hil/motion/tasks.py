@@ -63,6 +63,7 @@ class Line(Record, frozen=True):
     roll_deg: Angle | None = None
     abc_deg: Abc | None = None
     convention: Convention | None = None
+    turn: Literal["short", "long"] | None = None
     speed_mm_s: Annotated[float, Meta(ge=0.1, le=10_000)] | None = None
     tolerance_mm: Annotated[float, Meta(ge=0.01, le=100)] = 1.0
     speed_percent: Percent = 100.0
@@ -170,6 +171,8 @@ def _step(raw: Mapping[str, Any], number: int, file: str) -> Step:
     if isinstance(step, Line):
         goals = [name for name in ("to_mm", "by_mm") if getattr(step, name) is not None]
         _check_goal(step, goals, file, prefix)
+        if step.turn is not None and step.roll_deg is None and step.abc_deg is None:
+            raise ConfigError(file, f"{prefix}.turn", step.turn, "only together with roll_deg or abc_deg")
     if isinstance(step, Move | Line):
         _check_orientation(step, file, prefix)
     return step

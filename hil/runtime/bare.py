@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
-import signal
 from multiprocessing.connection import Connection
 
 from hil.clock import RealClock
 from hil.runtime.pacing import run_paced
 from hil.runtime.report import Timing, timing
 from hil.runtime.rtprio import prepare_realtime
+from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner, start_unheard
 from hil.types import Request
 
 
@@ -38,17 +39,23 @@ def measure_bare_loop(period_s: float, seconds: float) -> Timing:
     """Run a bare loop in a process of its own, as the real loop does, and return its timing."""
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe(duplex=False)
-    process = spawn.Process(target=_run, args=(theirs, period_s, max(2, round(seconds / period_s))), name="hil-bare")
-    process.start()
+    process = spawn.Process(
+        target=_run, args=(theirs, period_s, max(2, round(seconds / period_s))), name="hil-bare", daemon=True
+    )
+    start_unheard(process.start)
     theirs.close()
-    result: Timing = ours.recv()
-    process.join()
-    return result
+    try:
+        result: Timing = ours.recv()
+        return result
+    finally:
+        process.kill()
+        process.join()
 
 
 def _run(results: Connection, period_s: float, ticks: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_the_terminal_to_the_owner()
     prepare_realtime()
     bare = _Bare(ticks)
     run_paced(bare, RealClock(lambda: None), period_s, lambda now_s: (), lambda nothing: None)
-    results.send(timing(bare.late_s, bare.work_s[1:], bare.missed))
+    with contextlib.suppress(OSError):  # nobody asks any more
+        results.send(timing(bare.late_s, bare.work_s[1:], bare.missed))

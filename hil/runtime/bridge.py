@@ -368,7 +368,7 @@ class Bridge:
                     axis=axis.name,
                     value=reported,
                 )
-        self._energise = EnergiseSource(pose, self._rig.energise_order, self._rig.energise_dwell_s)
+        self._energise = EnergiseSource(self._guard.inside(pose), self._rig.energise_order, self._rig.energise_dwell_s)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
 
     def _load(self, request: Load, now_s: float) -> None:
@@ -431,6 +431,13 @@ class Bridge:
                     "preview again from the present pose",
                     ["start pose"],
                 )
+        # A motion may begin where a limit is not kept; an arm that stands better may not be brought there.
+        if worse := self._guard.worse(self._recent[-1], self._motion.start):
+            names = ", ".join(f"{hit.axis} [{hit.check}]" for hit in worse)
+            raise InterlockError(
+                f"the motion starts nearer than the arm stands: {names}. Preview again from the present pose",
+                ["start pose"],
+            )
 
     def _check_arm(self, now_s: float) -> None:
         """The pose is known and the controller answers."""
@@ -683,6 +690,10 @@ class Bridge:
             self._rest()
             return
         if self._source is not None and self._all_sent(self._source):
+            return
+        if isinstance(self._source, JogSource) and len(self._source.stop):
+            # The one that was looked at; worked out anew in the middle of a stop it would end a little elsewhere.
+            self._source = StopSource(self._source.stop)
             return
         position, velocity, acceleration = self._motion_state()
         self._source = StopSource(stop_ramp(self._rig, position, velocity, acceleration))

@@ -47,19 +47,22 @@ class DivergenceMonitor:
             return None
         self._last_report_s = reported.t_s
         measured = reported.source is StateSource.MEASURED
-        past = [shaft if measured else pulse for _, pulse, shaft in self._history]
-        columns = list(zip(*past, strict=True))
-        lowest, highest = [min(column) for column in columns], [max(column) for column in columns]
+        newest = shaft if measured else setpoint
         for axis, value in enumerate(reported.positions):
             if value is None:
                 continue
             band = self._bands[axis]
-            inside = lowest[axis] - band <= value <= highest[axis] + band
+            if abs(value - newest[axis]) <= band:
+                self._outside[axis] = 0
+                continue
+            past = [shaft[axis] if measured else pulse[axis] for _, pulse, shaft in self._history]
+            lowest, highest = min(past), max(past)
+            inside = lowest - band <= value <= highest + band
             self._outside[axis] = 0 if inside else self._outside[axis] + 1
             if self._outside[axis] >= CONFIRM_REPORTS:
                 return (
                     f"{self._names[axis]}: the controller reports {value:.4f}, the shadow was between "
-                    f"{lowest[axis]:.4f} and {highest[axis]:.4f} (band {band:.4f}; rad or m): they have parted. "
+                    f"{lowest:.4f} and {highest:.4f} (band {band:.4f}; rad or m): they have parted. "
                     "Look at the arm and the line before going on"
                 )
         return None

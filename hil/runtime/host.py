@@ -29,10 +29,12 @@ from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
 from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
+from hil.runtime.pacing import OWNER_SILENT_S
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
 from hil.runtime.report import LineQuality, QualityCount
 from hil.runtime.ring import RingReader, RingWriter, default_folder
+from hil.runtime.terminal_signals import HeldBack, held_back, start_unheard
 from hil.safety.certificate import Certificate
 from hil.types import Arm, Confirm, Disconnect, JointState, Load, Mode, Record, Request, Start, Stop, TickRecord
 
@@ -104,13 +106,17 @@ class Host:
         self._stack = contextlib.ExitStack()
         self._loop: BaseProcess | None = None
         self._recorder: BaseProcess | None = None
-        self._lost = False
+        self._lost = self._leaving = False
+        self._held = HeldBack({})
+        self._beat_s: float | None = None
         self._quality = QualityCount()
 
     # -- life --------------------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
+            # Until the arm is let go of, a signal means something only where we wait, never in between.
+            self._held = stack.enter_context(held_back())
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
             require_room(self.journal)
             memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
@@ -123,7 +129,7 @@ class Host:
             if url is not None:
                 wiring.check_arm(self.rig, url)
             else:
-                fake = wiring.start_fake(self.rig, folder)
+                fake = wiring.start_fake(self.rig, folder, self._held.deliver)
                 stack.callback(fake.stop)
                 url = fake.url
             self._start(stack, folder, url)
@@ -145,14 +151,15 @@ class Host:
         with seen, held:  # the recorder alone may hold that end: the loop sees its death by the pipe's
             told = (ring_path, self.journal, self._session, None, self._room.part_bytes, held)
             self._recorder = spawn.Process(target=record, args=told, name="hil-recorder")
-            self._recorder.start()
+            start_unheard(self._recorder.start)
             self._loop = spawn.Process(target=run_loop, args=(spec, seen), name="hil-loop")
-            self._loop.start()
+            start_unheard(self._loop.start)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop, let go of the line, wait until the journal is closed."""
+        """Stop, let go of the line, wait until the journal is closed. No signal breaks that off."""
+        self._leaving = True
         try:
             self.send(Disconnect(reason="the session ends"))
             self.until(lambda: not self.alive, within_s=self.rig.period_s + 10.0)
@@ -189,10 +196,13 @@ class Host:
         self.wait_for(Mode.IDLE, 2.0 + 2.0 * len(self.rig.axes) * dwell_s)
 
     def run(self, motion: Motion, certificate: Certificate) -> Mode:
-        """Arm and stream one certified motion; Ctrl-C stops it.
+        """Arm and stream one certified motion.
 
         Returns:
             The mode in which it ended: IDLE if it ran to its end.
+
+        Raises:
+            KeyboardInterrupt: after it was stopped because of that.
         """
         self.send(Load(motion=motion.to_bytes(), certificate=certificate.to_bytes()), Arm(digest=motion.digest))
         self.wait_for(Mode.ARMED, 2.0)
@@ -204,9 +214,10 @@ class Host:
         ended = {Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED}
         try:
             self.until(lambda: self.mode in ended, within_s=motion.duration_s * 1.5 + 10.0)
-        except KeyboardInterrupt:
-            self.send(Stop(reason="interrupted from the keyboard"))
+        except KeyboardInterrupt as interruption:
+            self.send(Stop(reason=str(interruption) or "interrupted from the keyboard"))
             self.until(lambda: self.mode in ended, within_s=10.0)
+            raise
         return self.mode
 
     def wait_for(self, mode: Mode, within_s: float) -> None:
@@ -253,7 +264,7 @@ class Host:
         if errors:
             raise errors[0]
         if not answers:
-            raise InterlockError(too_late, ["an answer"])
+            raise InterlockError(too_late if self.alive else f"{too_late}; {self.events[-1]}", ["an answer"])
         return answers[0]
 
     def _refused(self, since: int) -> bool:
@@ -292,8 +303,17 @@ class Host:
         return self._recorder is not None and self._recorder.is_alive()
 
     def poll(self) -> None:
-        """Give a sign of life and take what the loop has published."""
-        self._mailbox.beat(time.monotonic())
+        """Give a sign of life, take what the loop has published, and let signals do what they do.
+
+        Raises:
+            KeyboardInterrupt: one has come.
+        """
+        now_s = time.monotonic()
+        gap_s = 0.0 if self._beat_s is None else now_s - self._beat_s
+        self._mailbox.beat(now_s)
+        self._beat_s = now_s
+        if not self._leaving:
+            self._held.deliver()
         for record_bytes in self._reader.read():
             tick = _decode_tick(record_bytes)
             self.last = tick
@@ -303,6 +323,11 @@ class Host:
                 self.events.append(words)
                 self.remarks.append(words)
             self._on_record(tick)
+        if gap_s > OWNER_SILENT_S:
+            self.events.append(
+                f"this program was suspended for {gap_s:.1f} s (Ctrl-Z, or a machine that stood still); stop: without "
+                "its sign of life the loop has stopped the arm and let go of it"
+            )
         if self._loop is not None and not self._lost and not self._loop.is_alive() and not self._reader.closed:
             self._lost = True
             self.events.append(

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 from hil.errors import InterlockError
+from hil.link import FloatArray
 from hil.model.rig import Rig
+from hil.motion.jog_room import JogRoom
 from hil.motion.jogging import Jogging
 from hil.robot import Robot
 from hil.runtime.sources import Positions
-from hil.safety.body import LiveBody
+from hil.space.body import LiveBody
 from hil.types import JogHold, JogStep
 
 HOLD_S = 0.1
 """A hold that is not renewed for longer than this counts as released."""
-
-ROUNDING_ROOM_M = 1e-3
-"""Kept on top of the rig's clearance: pulses are whole microseconds, and the guard judges those."""
 
 
 class JogSource:
@@ -35,7 +33,7 @@ class JogSource:
     """
 
     def __init__(self, rig: Rig, robot: Robot, body: LiveBody, start: Sequence[float], speed_share: float) -> None:
-        self._jogging = Jogging(rig, robot, start, speed_share, functools.partial(_near, body))
+        self._jogging = Jogging(rig, robot, start, speed_share, JogRoom(rig, body))
         self._held_until_s: float | None = None
 
     def hold(self, request: JogHold, now_s: float) -> None:
@@ -77,6 +75,11 @@ class JogSource:
         return self._jogging.done
 
     @property
+    def stop(self) -> FloatArray:
+        """The stop from the sample sent last, as it was looked at, shape (K, n); K is 0 where nothing moves."""
+        return self._jogging.stop
+
+    @property
     def resting(self) -> bool:
         """True while there is nothing to send, for the arm stands where it shall."""
         return self._jogging.resting
@@ -88,8 +91,3 @@ class JogSource:
     def take_words(self) -> tuple[str, ...]:
         """What the user should know since the last call."""
         return self._jogging.take_words()
-
-
-def _near(body: LiveBody, joints: Sequence[float]) -> dict[tuple[str, str], float]:
-    found = body.violations(joints, -ROUNDING_ROOM_M)
-    return {(body.constraints[i].check, body.constraints[i].subject): margin_m for i, margin_m in found}

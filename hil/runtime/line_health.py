@@ -133,22 +133,20 @@ class LineHealth:
 
     def look(self, line: LineAccount, now_s: float) -> str:
         """Take the account of one tick; words for the user if there is something new to say, else empty."""
-        self._note_gap(now_s)
+        last_s, self._last_s = self._last_s, now_s
+        if last_s is not None and now_s - last_s > GAP_PERIODS * self._period_s:
+            self._gaps.append((now_s, now_s - last_s - self._period_s))
         before, self._line = self._line, line
         if line.believed_s is None:
             if before.believed_s is not None:
                 self.forget()
             return ""
-        if before.believed_s != line.believed_s:
-            while self._gaps and self._gaps[0][0] <= line.believed_s:
-                self._gaps.popleft()
-            if line.overdue_s is None and line.doubtful_s is None:
-                self._clean_bytes = line.noise_bytes
-        self._note_noise(before, line, now_s)
         troubled = line.overdue_s is not None or line.doubtful_s is not None
+        if line is not before:
+            self._note(before, line, troubled, now_s)
         self.may_move = not (troubled and self._at_once)
-        self.level = self._judge(troubled, now_s)
-        return self._news(before, line, now_s)
+        self.level = self._judge(line.believed_s, troubled, now_s)
+        return self._news(before, line, now_s) if line is not before else ""
 
     def age_s(self, now_s: float) -> float:
         """How old the newest believed report is, gaps of the loop included; infinity without one."""
@@ -162,8 +160,23 @@ class LineHealth:
 
     # -- judging -------------------------------------------------------------------------------------------
 
-    def _judge(self, troubled: bool, now_s: float) -> Level:
-        age_s = self._line_age_s(now_s)
+    def _note(self, before: LineAccount, line: LineAccount, troubled: bool, now_s: float) -> None:
+        """What is new in the account: since when a byte of noise counts, and which gaps are over."""
+        assert line.believed_s is not None
+        if before.believed_s != line.believed_s:
+            while self._gaps and self._gaps[0][0] <= line.believed_s:
+                self._gaps.popleft()
+            if not troubled:
+                self._clean_bytes = line.noise_bytes
+        if line.noise_bytes > before.noise_bytes:
+            if not self._noisy(now_s):
+                self._noise_from_s = now_s
+            self._noise_last_s = now_s
+
+    def _judge(self, believed_s: float, troubled: bool, now_s: float) -> Level:
+        age_s = now_s - believed_s
+        if self._gaps:
+            age_s -= sum([lost_s for _, lost_s in self._gaps])
         noisy_s = now_s - self._noise_from_s if self._noisy(now_s) else 0.0
         if age_s > self.fault_s or noisy_s > NOISE_FAULT_S:
             return Level.FAULT
@@ -171,25 +184,8 @@ class LineHealth:
             return Level.HOLD
         return Level.WATCH if troubled else Level.FINE
 
-    def _line_age_s(self, now_s: float) -> float:
-        return self.age_s(now_s) - sum([lost_s for _, lost_s in self._gaps])
-
-    def _note_gap(self, now_s: float) -> None:
-        if self._last_s is not None:
-            since_s = now_s - self._last_s
-            if since_s > GAP_PERIODS * self._period_s:
-                self._gaps.append((now_s, since_s - self._period_s))
-        self._last_s = now_s
-
     def _noisy(self, now_s: float) -> bool:
         return now_s - self._noise_last_s <= QUIET_S
-
-    def _note_noise(self, before: LineAccount, line: LineAccount, now_s: float) -> None:
-        if line.noise_bytes <= before.noise_bytes:
-            return
-        if not self._noisy(now_s):
-            self._noise_from_s = now_s
-        self._noise_last_s = now_s
 
     # -- words ---------------------------------------------------------------------------------------------
 
@@ -207,27 +203,30 @@ class LineHealth:
 
     def _seconds(self, cause: LineCause, now_s: float) -> float:
         if cause is LineCause.DELAYED:
-            return self._line.delayed_s
+            return max(self._line.delayed_s, self._late_by_s)
         if cause is LineCause.LOOP_LATE:
             return sum([lost_s for _, lost_s in self._gaps])
         return self.age_s(now_s)
 
     def _news(self, before: LineAccount, line: LineAccount, now_s: float) -> str:
         """What has just come to light and moves nobody to act; each cause not more than now and then."""
-        dispelled = before.doubtful_s is not None and line.doubtful_s is None
-        if dispelled and before.delayed_s > 0.0:
-            return self._tell(LineCause.DELAYED, before.delayed_s, now_s)
         if before.overdue_s is not None:
             self._late_by_s = max(self._late_by_s, now_s - before.overdue_s)
-        if line.late > before.late:
-            late_by_s, self._late_by_s = self._late_by_s, 0.0
-            return self._tell(LineCause.LATE, late_by_s, now_s)
+        dispelled = before.doubtful_s is not None and line.doubtful_s is None
+        if dispelled and before.delayed_s > 0.0:
+            return self._tell(LineCause.DELAYED, max(before.delayed_s, self._take_lateness()), now_s)
+        if line.late > before.late and line.delayed_s == 0.0:
+            return self._tell(LineCause.LATE, self._take_lateness(), now_s)
         if line.noise_bytes > before.noise_bytes or dispelled:
             return self._tell(LineCause.NOISE, 0.0, now_s)
         if line.lost > before.lost:
-            late_by_s, self._late_by_s = self._late_by_s, 0.0
-            return self._tell(LineCause.SILENT, late_by_s, now_s)
+            return self._tell(LineCause.SILENT, self._take_lateness(), now_s)
         return ""
+
+    def _take_lateness(self) -> float:
+        """By how much the answer was overdue that has come or was given up; told once."""
+        late_by_s, self._late_by_s = self._late_by_s, 0.0
+        return late_by_s
 
     def _tell(self, cause: LineCause, seconds: float, now_s: float) -> str:
         if now_s - self._told_s.get(cause, float("-inf")) < REPEAT_S:
@@ -251,6 +250,8 @@ class AccountLog:
     def entry(self, line: LineAccount, mode: Mode) -> LineAccount | None:
         """The account for this tick's record; None where it says nothing new."""
         before = self._logged
+        if line is before and mode is self._mode:
+            return None
         same = (
             mode is self._mode
             and line.late == before.late
@@ -259,6 +260,7 @@ class AccountLog:
             and line.wrong_echoes == before.wrong_echoes
         )
         if same or line.questions == 0:
+            self._logged = line
             return None
         self._logged, self._mode = line, mode
         return line

@@ -16,9 +16,10 @@ from hil.runtime import wiring
 from hil.runtime.journal import SessionRecord
 from hil.runtime.mailbox import MailboxReader
 from hil.runtime.pacing import Watch, run_paced
-from hil.runtime.processes import catch_signals, death_of, death_of_parent
+from hil.runtime.processes import death_of, death_of_parent
 from hil.runtime.ring import RingWriter
 from hil.runtime.rtprio import RestingCollector, prepare_realtime
+from hil.runtime.terminal_signals import Told
 from hil.types import WRITING, Disconnect, Mode, Record, Request, TickRecord
 
 RECORDER_START_S = 10.0
@@ -53,15 +54,15 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
         spec: what to run.
         recorder: end of a pipe whose other end the recorder alone holds.
     """
-    told: list[Disconnect] = []
+    told = Told(time.monotonic)
+    told.listen()
     why: list[str] = []
-    catch_signals(lambda name: told.append(Disconnect(reason=f"the loop was interrupted by {name}")))
     ring = RingWriter.attach(spec.ring)
     mailbox = MailboxReader(spec.mailbox)
     recorder_dead = death_of(recorder)
-    missing = _await_journal(ring, lambda: bool(told) or recorder_dead())
-    if missing or told:
-        ring.close(told[0].reason if told else missing)
+    missing = _await_journal(ring, lambda: bool(told.to_end()) or recorder_dead())
+    if missing or told.to_end():
+        ring.close(_interrupted_by(told.to_end()) if told.to_end() else missing)
         return
     watch = Watch(
         death_of_parent(),
@@ -84,10 +85,9 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
 
     def take(now_s: float) -> tuple[Request, ...]:
         requests: tuple[Request, ...] = mailbox.take() + watch.requests(now_s)
-        if told:
-            requests += tuple(told)
-            why.append(told[0].reason)
-            told.clear()
+        if (name := told.to_end()) and not why:
+            why.append(_interrupted_by(name))
+            requests += (Disconnect(reason=why[0]),)
         return requests
 
     collector = RestingCollector()
@@ -104,6 +104,10 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
         bridge.give_up(clock.now_s())
         raise SystemExit(f"loop: fault in the program itself, the arm was frozen where it was: {error!r}") from error
     ring.close(": ".join(["the session ended", *[reason for reason in (watch.reason, *why) if reason][:1]]))
+
+
+def _interrupted_by(name: str) -> str:
+    return f"the loop was interrupted by {name}"
 
 
 def _await_journal(ring: RingWriter, in_vain: Callable[[], bool]) -> str:

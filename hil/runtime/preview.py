@@ -8,10 +8,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+import msgspec
+import numpy as np
+
 import hil
+from hil.errors import RefusedError
 from hil.link import ArmLink
 from hil.model.rig import Rig
+from hil.motion.jog_refusals import ways_out
+from hil.motion.jog_room import JogRoom
 from hil.motion.motion import ExpectedInput, Motion
+from hil.motion.planning import plan_joint_move
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.first_cause import first_fault
@@ -21,6 +28,7 @@ from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
 from hil.safety.findings import without_echoes
 from hil.safety.over_time import OverTime
+from hil.space.body import LiveBody
 from hil.types import (
     Arm,
     Confirm,
@@ -35,6 +43,7 @@ from hil.types import (
 )
 
 CONNECT_DEADLINE_S = 6.0
+LEFT_BY_A_WAY_OUT = ("E-02", "E-09", "E-10", "E-13")
 
 
 class PreviewReport(Record, frozen=True):
@@ -77,7 +86,7 @@ def preview(
     """
     now_epoch_s = time.time() if now_epoch_s is None else now_epoch_s
     findings = check_motion(rig, Robot(rig.robot), motion, over_time)
-    refusals, certificate = without_echoes(findings.refusals), None
+    refusals, certificate = _with_ways_out(rig, motion, without_echoes(findings.refusals)), None
     records: list[TickRecord] = []
     first_move: tuple[float, ...] = ()
     if not refusals:
@@ -95,6 +104,36 @@ def preview(
         duration_s=motion.duration_s,
         samples=len(motion.samples),
     )
+
+
+def _with_ways_out(rig: Rig, motion: Motion, refusals: tuple[Refusal, ...]) -> tuple[Refusal, ...]:
+    """Where the start does not keep a limit and the motion is refused: with what leads out of there."""
+    if not any(refusal.check in LEFT_BY_A_WAY_OUT for refusal in refusals):
+        return refusals
+    room, robot = JogRoom(rig, LiveBody(rig)), Robot(rig.robot)
+    reached = room.standing(motion.start)
+    if not reached.floors or room.by_the_file(motion.start):
+        return refusals
+    axes, tool = room.ways_out(robot, reached, np.array(motion.start))
+    poses = [name for name, pose in (("home", rig.home), ("park", rig.park)) if _leads_to(rig, robot, motion, pose)]
+    words = ways_out(axes, tool, poses)
+    return tuple(
+        msgspec.structs.replace(refusal, advice=f"{refusal.advice} {words}")
+        if refusal.check in LEFT_BY_A_WAY_OUT
+        else refusal
+        for refusal in refusals
+    )
+
+
+def _leads_to(rig: Rig, robot: Robot, motion: Motion, pose: Sequence[float]) -> bool:
+    """Whether a planned move leads from the motion's start to a pose that it does not go to itself."""
+    if tuple(pose) == motion.end:
+        return False
+    try:
+        planned = plan_joint_move(rig, motion.start, pose)
+    except RefusedError:
+        return False
+    return not check_motion(rig, robot, planned).refusals
 
 
 class _Rehearsal:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 from collections.abc import Callable
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from types import FrameType
 
 _QUERY_LIMITED_INFORMATION = 0x1000
 _STILL_ACTIVE = 259
@@ -37,21 +35,6 @@ def death_of_parent() -> Callable[[], bool]:
     """The same of the process that has started this one with `multiprocessing`."""
     parent = parent_process()
     return death_of(parent.sentinel) if parent is not None else lambda: False
-
-
-def catch_signals(on_signal: Callable[[str], None]) -> None:
-    """Have this process told of the signals that ask it to end, Ctrl-C and a closed terminal included, by their names.
-
-    One that is ignored already stays so: whoever started the process meant that, as `nohup` does.
-    """
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        on_signal(signal.Signals(number).name)
-
-    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGBREAK"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, handle)
 
 
 def process_alive(pid: int) -> bool:

@@ -20,9 +20,10 @@ from hil.clock import Clock, RealClock
 from hil.errors import CommandError, HilError, JournalError
 from hil.runtime.journal import EndKind, JournalWriter, SessionRecord, pack, part_path
 from hil.runtime.journal_file import DiskFullError, Reserve, TamperedError
-from hil.runtime.processes import catch_signals, process_alive
+from hil.runtime.processes import process_alive
 from hil.runtime.ring import RECORDER_SLOT, RingReader
 from hil.runtime.rtprio import leave_the_loops_core
+from hil.runtime.terminal_signals import Told
 from hil.types import TickRecord
 
 DRAIN_S = 0.05
@@ -211,17 +212,17 @@ def record(
     Raises:
         SystemExit: the ring or the journal cannot be used; with one line that says why.
     """
-    told: list[str] = []
-    catch_signals(lambda name: told.append(f"the recorder was interrupted by {name}"))
-    leave_the_loops_core()
     running = clock or RealClock()
+    told = Told(running.now_s)
+    told.listen()
+    leave_the_loops_core()
     with contextlib.ExitStack() as stack:
         try:
             ring = stack.enter_context(RingReader(ring_path, slot=RECORDER_SLOT))
             recorder = stack.enter_context(contextlib.closing(_begin(ring, journal_path, session, part_bytes)))
             while not recorder.finished:
-                if told:
-                    recorder.leave(told[0], running.now_s())
+                if name := told.to_end():
+                    recorder.leave(f"the recorder was interrupted by {name}", running.now_s())
                 recorder.step(running.now_s())
                 if not recorder.finished:
                     running.sleep_until(running.now_s() + DRAIN_S)

@@ -29,7 +29,10 @@ class AgreedReport:
         self.agreed = report if report is not None and before is not None and self._agree(report, before) else None
 
     def _agree(self, report: JointState, before: JointState) -> bool:
-        return all(
-            a is b if a is None or b is None else abs(a - b) <= step
-            for a, b, step in zip(report.positions, before.positions, self.step, strict=True)
-        )
+        for a, b, step in zip(report.positions, before.positions, self.step, strict=True):
+            if a is None or b is None:
+                if a is not b:
+                    return False
+            elif abs(a - b) > step:
+                return False
+        return True

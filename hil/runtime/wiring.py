@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -47,8 +48,10 @@ from hil.runtime import adapters
 from hil.runtime.bridge import Bridge
 from hil.runtime.controller_memory import ControllerMemory, remedy
 from hil.runtime.journal import SessionRecord, Wiring
+from hil.runtime.processes import death_of
 from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
+from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
 from hil.types import ControllerIdentity
 from hil.units import DEG
@@ -64,6 +67,7 @@ from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 from sim.uart import FRAMINGS
 
 FAKE_READY_S = 20.0
+FAKE_LOOK_S = 0.05
 VIRTUAL_START_S = 0.1
 """First reading of a virtual clock: the board has started up by then."""
 MIDDLE_US = 1500
@@ -95,7 +99,8 @@ class Kind:
         build: makes the driver from settings and a way to open the port.
         ask: finds out who answers on a line that it opens at a baud rate, with questions only.
         memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
-        fake_process: main function of the emulated controller in a process of its own.
+        fake_process: main function of the emulated controller in a process of its own, given the rig, a folder, and a
+            line to its owner: it says there where it serves, and ends when the other end is closed.
         channels: how an arm of this kind is calibrated; None for a kind that knows by itself where its arm stands.
         framing: data bits, parity and stop bits with which it is asked.
         look_over: what it says of itself to a person at the bench; None for a kind that can only say who it is.
@@ -220,8 +225,26 @@ def _ssc32_in_memory(
     )
 
 
-def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
-    """Serve a fake board that stands in the park pose, until the owner is gone or terminates it."""
+def _until_owner_ends_it(owner: Connection) -> Callable[[], bool]:
+    """Whether a fake controller of the program's own is to end: its owner has let go of it, or is gone.
+
+    A shutdown of the machine tells all processes at once. As a real controller would, this one then stays for those
+    that still have to stop the arm.
+    """
+    told_s: list[float] = []
+    leave_the_terminal_to_the_owner(lambda: told_s.append(time.monotonic()))
+    owner_gone = death_of(owner)
+    return lambda: owner_gone() or (bool(told_s) and time.monotonic() - told_s[0] > SERVANTS_STAY_S)
+
+
+def _tell(owner: Connection, word: str | HilError) -> None:
+    with contextlib.suppress(OSError):  # it has changed its mind meanwhile
+        owner.send(word)
+
+
+def _ssc32_process(rig: Rig, folder: Path, owner: Connection) -> None:
+    """Serve a fake board that stands in the park pose, until its owner ends it or is gone."""
+    owned = _until_owner_ends_it(owner)
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
     on_tcp = not has_pseudo_terminals()
@@ -230,14 +253,13 @@ def _ssc32_process(rig: Rig, folder: Path, ready: Connection) -> None:
         tcp_port=0 if on_tcp else None,
         board=_ssc32_board(settings),
         servos=tuple(_ssc32_servos(rig, rig.park)),
-        parent_pid=os.getppid(),
     )
     go_before_others()
     leave_the_loops_core()
     try:
-        run_fake_ssc32(options, ready.send)
+        run_fake_ssc32(options, partial(_tell, owner), owned)
     except HilError as error:
-        ready.send(error)
+        _tell(owner, error)
 
 
 def _ssc32_crooked(settings: ssc32.Ssc32Settings, rng: random.Random) -> ssc32.Ssc32Settings:
@@ -288,8 +310,9 @@ def _cr1_in_memory(
     )
 
 
-def _cr1_process(rig: Rig, folder: Path, ready: Connection) -> None:
-    """Serve a fake CR1 whose arm stands in the park pose, until the owner is gone or terminates it."""
+def _cr1_process(rig: Rig, folder: Path, owner: Connection) -> None:
+    """Serve a fake CR1 whose arm stands in the park pose, until its owner ends it or is gone."""
+    owned = _until_owner_ends_it(owner)
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
     on_tcp = not has_pseudo_terminals()
@@ -299,14 +322,13 @@ def _cr1_process(rig: Rig, folder: Path, ready: Connection) -> None:
         settings=_cr1(settings),
         programs=SOMEBODYS,
         joints_deg=settings.degrees(rig.park),
-        parent_pid=os.getppid(),
     )
     go_before_others()
     leave_the_loops_core()
     try:
-        run_fake_cr1(options, ready.send)
+        run_fake_cr1(options, partial(_tell, owner), owned=owned)
     except HilError as error:
-        ready.send(error)
+        _tell(owner, error)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -432,7 +454,13 @@ def back_up(rig: Rig, url: str | None) -> tuple[SavedFile, ...]:
 
 
 def run_program(
-    rig: Rig, url: str | None, job: ProgramJob, watcher: ProgramWatcher, *, wiring: Wiring = Wiring.REAL
+    rig: Rig,
+    url: str | None,
+    job: ProgramJob,
+    watcher: ProgramWatcher,
+    clock: Clock | None = None,
+    *,
+    wiring: Wiring = Wiring.REAL,
 ) -> ProgramEnd:
     """Run a program on a controller itself, at the rig's override.
 
@@ -441,6 +469,7 @@ def run_program(
         url: its port; None for a fake in memory on virtual time, its arm in the park pose.
         job: what to run.
         watcher: is told and asked on the way.
+        clock: the machine's, to wait by on a port; a KeyboardInterrupt from it stops the arm.
         wiring: FAKE for the port of a fake in a process of its own, see `start_fake`.
 
     Raises:
@@ -453,7 +482,8 @@ def run_program(
     if run is None:
         raise InterlockError(f"rig {rig.id}: a {rig.controller.kind} runs no programs; use --on bridge")
     meet = ControllerMemory(rig, url if wiring is Wiring.REAL else None).introduction(watcher.said)
-    return run(*_by_itself(rig, url, wiring, check_arm), job, watcher, meet)
+    settings, open_port, usual_clock = _by_itself(rig, url, wiring, check_arm)
+    return run(settings, open_port, clock or usual_clock, job, watcher, meet)
 
 
 def _by_itself(
@@ -806,38 +836,63 @@ def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdenti
 
 @dataclass(frozen=True)
 class FakeProcess:
-    """A running fake controller."""
+    """A running fake controller; it lives as long as this process holds its line to it."""
 
     url: str
     process: BaseProcess
+    line: Any  # `Connection`, or what Windows has in its place
 
     def stop(self) -> None:
         """End it."""
-        self.process.terminate()
+        self.line.close()
         self.process.join(5.0)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
 
 
-def start_fake(rig: Rig, folder: Path) -> FakeProcess:
+def start_fake(rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: None) -> FakeProcess:
     """Start the rig's kind of controller as an emulation in a process of its own, standing in the park pose.
+
+    Args:
+        rig: whose controller.
+        folder: for what it has to leave somewhere.
+        meanwhile: called again and again until it is there; may break the start off by raising.
 
     Raises:
         LinkError: it did not come up.
     """
     spawn = multiprocessing.get_context("spawn")
-    ours, theirs = spawn.Pipe(duplex=False)
-    process = spawn.Process(target=KINDS[rig.controller.kind].fake_process, args=(rig, folder, theirs), name="hil-fake")
-    process.start()
+    ours, theirs = spawn.Pipe()
+    main = KINDS[rig.controller.kind].fake_process
+    process = spawn.Process(target=main, args=(rig, folder, theirs), name="hil-fake", daemon=True)
+    start_unheard(process.start)
     theirs.close()
+    fake = FakeProcess(url="", process=process, line=ours)
     try:
-        answer = ours.recv() if ours.poll(FAKE_READY_S) else None
-    except EOFError:
-        answer = None
+        answer = _first_word(ours, meanwhile)
+    except BaseException:
+        fake.stop()
+        raise
+    if isinstance(answer, str):
+        return replace(fake, url=answer)
+    fake.stop()
     if isinstance(answer, HilError):
         raise answer
-    if answer is None:
-        process.terminate()
-        raise LinkError("the fake controller did not come up; run `hil fake` by hand to see why")
-    return FakeProcess(url=answer, process=process)
+    raise LinkError("the fake controller did not come up; run `hil fake` by hand to see why")
+
+
+def _first_word(line: Any, meanwhile: Callable[[], None]) -> object:
+    """What a process says first; None if it ends or is silent for too long."""
+    deadline_s = time.monotonic() + FAKE_READY_S
+    while time.monotonic() < deadline_s:
+        meanwhile()
+        if line.poll(FAKE_LOOK_S):
+            try:
+                return line.recv()
+            except (EOFError, OSError):
+                return None
+    return None
 
 
 def has_pseudo_terminals() -> bool:

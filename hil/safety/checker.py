@@ -3,6 +3,9 @@
 The controller sees rounded positions, so hard limits, speed and clearances are judged on those. Acceleration
 and jerk are judged on the samples themselves, because rounding to a microsecond alone turns 3 rad/s2 into 10;
 instead the rounding error is bounded by half a step of the wire.
+
+What the start pose does not keep, a soft limit or a clearance, may get no worse (see `hil.space.no_worse`). That holds
+for this motion, from this start, and for nothing else: both stand in its certificate, and the loop compares them.
 """
 
 from __future__ import annotations
@@ -14,16 +17,20 @@ import numpy as np
 from hil.link import FloatArray
 from hil.model.rig import Axis, Rig
 from hil.motion.motion import Mark, Motion
+from hil.motion.room_along import JUMP
 from hil.robot import Robot
-from hil.safety.body import Body
 from hil.safety.chords import check_chords
-from hil.safety.clearance import JUMP, clearances, stop_clearances, stop_limits
+from hil.safety.clearance import clearances, stop_clearances, stop_limits
 from hil.safety.findings import ABSOLUTE_SLACK, MILLIMETRES, RELATIVE_SLACK, Findings, Notes, Unit, unit_of
-from hil.safety.geometry import point_segment_distance
 from hil.safety.over_time import OverTime
+from hil.space.body import Body
+from hil.space.geometry import point_segment_distance
+from hil.space.no_worse import Course, soft_course
 from hil.types import Margin
 
 __all__ = ["Findings", "check_motion"]
+
+SOFT_SLACK = 1e-9
 
 SENSIBLE = 1e4
 """No axis ever is further than this from zero, in rad or m; arithmetic beyond could overflow."""
@@ -66,14 +73,14 @@ def check_motion(rig: Rig, robot: Robot, motion: Motion, over_time: OverTime | N
     _timing(rig, motion, notes)
     _wire(rig, notes)
     sent = _quantise(rig, motion.samples)
-    _positions(rig, motion.samples, sent, notes)
+    soft = _positions(rig, motion.samples, sent, notes)
     _rates(rig, motion.samples, sent, notes)
     _tool(rig, robot, motion, notes)
     body = Body(rig, robot)
-    margins = clearances(rig, body, sent[:, : robot.dof], notes)
-    rest = stop_limits(rig, motion, notes)
-    stop_clearances(rig, body, motion, rest, margins, notes)
-    check_chords(rig, robot, body, motion, notes)
+    space = clearances(rig, body, motion.samples[:, : robot.dof], sent[:, : robot.dof], notes)
+    rest = stop_limits(rig, motion, soft, notes)
+    stop_clearances(rig, body, motion, rest, space, notes)
+    check_chords(rig, robot, body, motion, space, notes)
     _grip(rig, motion, notes)
     return notes.findings()
 
@@ -174,38 +181,41 @@ def _quantise(rig: Rig, samples: FloatArray) -> FloatArray:
     return np.where(rounded, sent, samples)
 
 
-def _positions(rig: Rig, samples: FloatArray, sent: FloatArray, notes: Notes) -> None:
-    """E-02: soft limits for what was planned; hard limits and the controller's for what will be sent."""
+def _positions(rig: Rig, samples: FloatArray, sent: FloatArray, notes: Notes) -> Course:
+    """E-02: soft limits for what was planned; hard limits and the controller's for what will be sent.
+
+    Gives the soft limits along the motion.
+    """
     low, high = rig.controller.bounds()
+    soft = soft_course(rig, samples)
     for i, axis in enumerate(rig.axes):
         unit, name = unit_of(axis), axis.name
         soft_low, soft_high = axis.lower + axis.soft_margin, axis.upper - axis.soft_margin
-        for values, lower, upper, what, advice in (
-            (
-                samples,
-                soft_low,
-                soft_high,
-                "",
-                "Move the target inside; the soft margin stands in the rig file.",
-            ),
-            (
-                sent,
-                axis.lower,
-                axis.upper,
-                " (hard)",
-                "Keep further from the hard limit: raise the soft margin.",
-            ),
-            (
-                sent,
-                float(low[i]),
-                float(high[i]),
-                " of the controller",
-                "Move the target, or calibrate anew.",
-            ),
+        for column, word, value in ((i, "lower", soft_low), (i + len(rig.axes), "upper", soft_high)):
+            limit = f"{word} limit {unit.say(value)}"
+            if soft.broken[column]:
+                beyond = float(-soft.left[0, column])
+                limit += f"; it starts {unit.say(beyond)} beyond and may go no further out"
+                notes.excuse("E-02", name, limit, -beyond, unit)
+            notes.judge(
+                "E-02",
+                name,
+                soft.left[:, column] - soft.before[:, column],
+                scale=soft_high - soft_low,
+                unit=unit,
+                limit=limit,
+                nearest=unit.say(value),
+                advice="Move the target inside; the soft margin stands in the rig file.",
+                group=name,
+                slack=SOFT_SLACK,
+            )
+        for lower, upper, what, advice in (
+            (axis.lower, axis.upper, " (hard)", "Keep further from the hard limit: raise the soft margin."),
+            (float(low[i]), float(high[i]), " of the controller", "Move the target, or calibrate anew."),
         ):
             for room, word, value in (
-                (values[:, i] - lower, "lower limit", lower),
-                (upper - values[:, i], "upper limit", upper),
+                (sent[:, i] - lower, "lower limit", lower),
+                (upper - sent[:, i], "upper limit", upper),
             ):
                 notes.judge(
                     "E-02",
@@ -219,6 +229,7 @@ def _positions(rig: Rig, samples: FloatArray, sent: FloatArray, notes: Notes) ->
                     group=name,
                     slack=1e-9,
                 )
+    return soft
 
 
 def _rates(rig: Rig, samples: FloatArray, sent: FloatArray, notes: Notes) -> None:

@@ -12,11 +12,13 @@ import numpy.typing as npt
 from hil.link import FloatArray, Pace
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
+from hil.motion.room_along import along
 from hil.robot import Robot
-from hil.safety.body import Body
-from hil.safety.clearance import along, evasion
+from hil.safety.clearance import evasion
 from hil.safety.findings import DISTANCE_SLACK_M, MILLIMETRES, RELATIVE_SLACK, Notes
-from hil.safety.geometry import point_segment_distance
+from hil.space.body import Body
+from hil.space.geometry import point_segment_distance
+from hil.space.no_worse import Course
 
 Ends = npt.NDArray[np.intp]
 
@@ -30,7 +32,7 @@ FINE = 1e-4
 """Part of a chord over which the tool's speed is taken."""
 
 
-def check_chords(rig: Rig, robot: Robot, body: Body, motion: Motion, notes: Notes) -> None:
+def check_chords(rig: Rig, robot: Robot, body: Body, motion: Motion, space: Course, notes: Notes) -> None:
     """E-03, E-06, E-09 and E-10 along the chords; nothing to do for a controller that takes every sample."""
     pace = rig.controller.pace
     if pace is None:
@@ -41,7 +43,7 @@ def check_chords(rig: Rig, robot: Robot, body: Body, motion: Motion, notes: Note
         moving = (joints[ends[:, 0]] != joints[ends[:, 1]]).any(axis=1)
         ends = ends[moving]
         if len(ends):
-            _clear(body, joints, ends, notes)
+            _clear(body, joints, motion.samples[:, : robot.dof], ends, space, notes)
             _tool_speed(rig, robot, pace, joints, ends, notes)
             _straight(robot, motion, joints, ends, notes)
 
@@ -52,9 +54,14 @@ def _ends(count: int, span: int) -> Ends:
     return np.stack([first, np.minimum(first + span, count - 1)], axis=1)
 
 
-def _clear(body: Body, joints: FloatArray, ends: Ends, notes: Notes) -> None:
+def _clear(body: Body, joints: FloatArray, samples: FloatArray, ends: Ends, space: Course, notes: Notes) -> None:
     a, b = joints[ends[:, 0]], joints[ends[:, 1]]
     lowest = along(body, a, b, body.margins(a), body.margins(b))
+    floors = space.after[ends[:, 0]]
+    held = floors != 0.0
+    if held.any():
+        a, b = samples[ends[:, 0]], samples[ends[:, 1]]
+        lowest = np.where(held, along(body, a, b, body.margins(a) - floors, body.margins(b) - floors, floors), lowest)
     clearance = MILLIMETRES.say(body.clearance_m)
     for column, constraint in enumerate(body.constraints):
         notes.judge(

@@ -30,7 +30,8 @@ class Findings(Record, frozen=True):
 
     Attributes:
         refusals: why it may not be sent; empty if it may.
-        margins: the tightest place of each check that passed. A negative one is a warning.
+        margins: the tightest place of each check that passed. A negative one is a warning: a gripper closed for long,
+            or a limit that the start does not keep and that nothing makes worse.
     """
 
     refusals: tuple[Refusal, ...]
@@ -77,6 +78,7 @@ class Notes:
         self._motion, self._over_time = motion, over_time
         self._refusals: dict[tuple[str, str], list[tuple[float, Refusal]]] = {}
         self._margins: dict[tuple[str, str], tuple[float, Margin]] = {}
+        self._excuses: list[Margin] = []
 
     def refuse(self, check: str, subject: str, limit: str, nearest: str, advice: str) -> None:
         """A refusal of the motion as a whole."""
@@ -179,6 +181,19 @@ class Notes:
         """Note a margin that stays a warning even when negative."""
         self._margins[(margin.check, margin.subject)] = (0.0, margin)
 
+    def excuse(self, check: str, subject: str, limit: str, margin: float, unit: Unit) -> None:
+        """Note what the start does not keep, and what therefore may get no worse: a negative margin, a warning."""
+        found = Margin(
+            check=check,
+            subject=subject,
+            limit=limit,
+            margin=margin * unit.per_si,
+            unit=unit.name,
+            sample=0,
+            time_s=0.0,
+        )
+        self._excuses.append(found)
+
     def findings(self) -> Findings:
         """Everything, the worst few refusals of each group, margins of groups without refusals."""
         refusals = [
@@ -187,6 +202,7 @@ class Notes:
             for _, refusal in sorted(found, key=lambda pair: pair[0])[:PER_GROUP]
         ]
         margins = [margin for key, (_, margin) in self._margins.items() if key not in self._refusals]
+        margins += self._excuses
         refusals.sort(key=lambda refusal: (-1 if refusal.sample is None else refusal.sample, refusal.check))
         return Findings(
             refusals=tuple(refusals),

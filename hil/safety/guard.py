@@ -1,4 +1,7 @@
-"""The last look at a live command: the checker's limits, one sample at a time, within a tick's budget."""
+"""The last look at a live command: the checker's limits, one sample at a time, within a tick's budget.
+
+What the pose at which it was reset does not keep may get no worse (see `hil.space.no_worse`), by what has passed since.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,17 @@ from typing import NamedTuple
 from hil.errors import CommandError
 from hil.model.rig import Axis, Rig
 from hil.robot import Robot
-from hil.safety.body import LiveBody
 from hil.safety.findings import ABSOLUTE_SLACK, DISTANCE_SLACK_M, RELATIVE_SLACK
+from hil.space.body import LiveBody
+from hil.space.no_worse import NO_FLOORS, SLACK, Floors, NoWorse
 from hil.types import JointCommand, LimitHit, Record
 
 _Positions = tuple[float, ...]
 _History = tuple[_Positions, _Positions, _Positions]
 """The last three positions that passed, newest first."""
+
+FLOOR_SLACK = 2.0 * SLACK
+"""More than whoever made the motion allows itself, so that rounding of doubles never stops one that was checked."""
 
 
 class _Limits(NamedTuple):
@@ -68,15 +75,18 @@ class Guard:
         self._names = tuple(axis.name for axis in rig.axes)
         self._controller = rig.controller
         self._period_s = period
+        self._quanta = tuple(quantum.tolist())
         self._limits = self._full = tuple(
             _limits(axis, float(low[i]), float(high[i]), float(quantum[i]), period) for i, axis in enumerate(rig.axes)
         )
         self.body = LiveBody(rig)
+        self._no_worse = NoWorse(rig, self.body, FLOOR_SLACK)
         self._clearance_m = rig.fences.clearance_m
         self._passed: _History | None = None
         self._sent: tuple[float, ...] = ()
         self._due_s = -math.inf
-        self._undo: tuple[_History, _Positions, float] | None = None
+        self._floors = NO_FLOORS
+        self._undo: tuple[_History, _Positions, float, Floors] | None = None
 
     def reset(self, positions: Sequence[float], speed_share: float = 1.0) -> None:
         """Start afresh, at rest at `positions` (every axis, radians or metres).
@@ -98,7 +108,36 @@ class Guard:
         self._passed = (here, here, here)
         self._sent = self._quantise(here)
         self._due_s = -math.inf
+        self._floors = self._no_worse.standing(here)
         self._undo = None
+
+    def inside(self, positions: Sequence[float]) -> _Positions:
+        """Positions next to these (every axis, rad or m) that the controller's rounding leaves inside the hard limits.
+
+        An arm that was confirmed right at a limit is driven one step of the wire inside of it, or it could never move.
+        """
+        there = self._quantise(tuple(positions))
+        return tuple(
+            here + (step if sent < limits.lower else -step if sent > limits.upper else 0.0)
+            for here, sent, step, limits in zip(positions, there, self._quanta, self._full, strict=True)
+        )
+
+    def worse(self, present: Sequence[float], wanted: Sequence[float]) -> tuple[LimitHit, ...]:
+        """What an arm that rests at `present` would break, or make worse, at `wanted`: clearances and soft limits.
+
+        For the start of a motion, which was checked as if the arm stood there. Compared is what the controller makes of
+        both: whoever plans from what it was sent plans from where the arm is.
+        """
+        present, wanted = self._quantise(tuple(present)), self._quantise(tuple(wanted))
+        floors = self._no_worse.standing(present)
+        begins = self._no_worse.standing(wanted)
+        hits = [self._too_near(i, left_m, 0.0) for i, left_m in begins.body.items() if i not in floors.body]
+        for beyond, known, bounds in (
+            (begins.lower, floors.lower, self._no_worse.soft_lower),
+            (begins.upper, floors.upper, self._no_worse.soft_upper),
+        ):
+            hits += [_hit("E-02", self._names[i], at, bounds[i]) for i, at in beyond.items() if i not in known]
+        return (*hits, *self._floor_hits(floors, wanted))
 
     def check(self, wanted: JointCommand) -> Verdict:
         """Judge the next command; without hits it counts as sent, with hits it leaves no trace.
@@ -119,16 +158,20 @@ class Guard:
             hits.append(LimitHit(check="E-04", axis="time", requested=wanted.due_s, allowed=self._due_s))
         if not hits and sent != self._sent:
             hits = self._body_hits(sent)
+        if not hits and self._floors:
+            hits = self._floor_hits(self._floors, positions)
         if not hits:
-            self._undo = (self._passed, self._sent, self._due_s)
+            self._undo = (self._passed, self._sent, self._due_s, self._floors)
             self._passed = (positions, self._passed[0], self._passed[1])
             self._sent, self._due_s = sent, wanted.due_s
+            if self._floors:
+                self._floors = self._no_worse.raised(self._floors, positions)
         return Verdict(command=wanted, hits=tuple(hits))
 
     def retract(self) -> None:
         """Forget the command that passed last, because it could not be sent; nothing to forget is fine."""
         if self._undo is not None:
-            self._passed, self._sent, self._due_s = self._undo
+            self._passed, self._sent, self._due_s, self._floors = self._undo
             self._undo = None
 
     def rehearse(self, positions: Sequence[float]) -> None:
@@ -170,12 +213,18 @@ class Guard:
         return hits
 
     def _body_hits(self, sent: tuple[float, ...]) -> list[LimitHit]:
-        hits = []
-        for index, margin_m in self.body.violations(sent[: self._dof], DISTANCE_SLACK_M):
-            found = self.body.constraints[index]
-            clearance_m = self._clearance_m
-            hits.append(_hit(found.check, found.subject, margin_m + clearance_m, clearance_m))
-        return hits
+        found = self.body.violations(sent[: self._dof], DISTANCE_SLACK_M)
+        return [self._too_near(index, left_m, 0.0) for index, left_m in found if index not in self._floors.body]
+
+    def _floor_hits(self, floors: Floors, positions: tuple[float, ...]) -> list[LimitHit]:
+        return [
+            _hit("E-02", self._names[index], value, floor) if of_axis else self._too_near(index, value, floor)
+            for index, of_axis, value, floor in self._no_worse.worse(floors, positions)
+        ]
+
+    def _too_near(self, index: int, left_m: float, least_m: float) -> LimitHit:
+        found = self.body.constraints[index]
+        return _hit(found.check, found.subject, left_m + self._clearance_m, least_m + self._clearance_m)
 
     def _quantise(self, positions: tuple[float, ...]) -> tuple[float, ...]:
         return self._controller.quantise_pose(positions)

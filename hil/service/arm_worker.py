@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import select
-import signal
 import socket
 import time
 from collections import deque
@@ -15,6 +14,7 @@ from hil.model.rig import Rig
 from hil.runtime.host import Host, Room
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import answer_at_once
+from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner
 from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, WorkerEnd
 from hil.service.keeping import new_journal
 from hil.types import (
@@ -62,12 +62,8 @@ class ArmSpec(Record, frozen=True):
 
 def run_arm(spec: ArmSpec, end: socket.socket) -> None:
     """Own the arm until told to leave, the server is gone, or the loop has ended."""
-    # Ctrl-C and a closed terminal reach the whole group: the server decides what they mean, or is gone, which is seen.
-    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
     told: list[str] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: told.append("the worker was told to end"))
+    leave_the_terminal_to_the_owner(lambda: told.append("the worker was told to end"))
     channel = WorkerEnd(end)
     reports = Reports(len(spec.rig.axes))
     try:

@@ -15,6 +15,7 @@ import msgspec
 from hil.errors import InterlockError, LinkClosed, LinkError
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import hand_out_cores
+from hil.runtime.terminal_signals import start_unheard
 from hil.runtime.wiring import serial_adapters
 from hil.service.adapters import Listing, port_of
 from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, decode_to_server, frame
@@ -222,7 +223,7 @@ class ArmProcess:
                 target=run_arm, args=(spec, theirs), name=f"hil-arm-{self.spec.rig.id}"
             )
             try:
-                process.start()
+                start_unheard(process.start)
             except OSError:
                 ours.close()
                 raise

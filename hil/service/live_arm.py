@@ -9,12 +9,12 @@ from hil.model.rig import AxisKind, Rig
 from hil.motion.stopping import stop_time_s
 from hil.robot import Robot
 from hil.runtime.jog_source import HOLD_S
-from hil.safety.body import LiveBody
 from hil.service.arm_channel import ArmReport
 from hil.service.grants import Point
 from hil.service.stop_budget import Live, budget, stop_figures
 from hil.service.uploads import Verdict
 from hil.service.wire import AxisInfo, JogHold, JogStep, LeaseBrief, StopBudget, Telemetry, Timing
+from hil.space.body import LiveBody
 from hil.types import AxisJog, JogFrame, Mode, ToolJog
 
 WINDOW_S = 1.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import multiprocessing
-import signal
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from hil.model.rig import AxisKind, Rig
 from hil.runtime.host import Room
 from hil.runtime.recorder import PART_BYTES
 from hil.runtime.rtprio import go_after_others
+from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner, start_unheard
 from hil.service.gate import BOX_SLACK_M, SLACK
 from hil.service.grants import WorkBox
 from hil.service.wire import Previewed, encode
@@ -217,7 +217,7 @@ class PreviewDesk:
         spawn = multiprocessing.get_context("spawn")
         self._connection, theirs = spawn.Pipe()
         process = spawn.Process(target=serve_previews, args=(self._rigs, theirs), name="hil-preview", daemon=True)
-        process.start()
+        start_unheard(process.start)
         self._process = process
         theirs.close()
 
@@ -300,9 +300,7 @@ def told(arm: str, verdict: Verdict, name: str) -> Previewed:
 
 def serve_previews(rigs: Mapping[str, Rig], connection: Connection) -> None:
     """Answer jobs until the server is gone."""
-    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    leave_the_terminal_to_the_owner()
     _limit()
     go_after_others()
     with contextlib.suppress(EOFError, OSError):

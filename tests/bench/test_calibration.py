@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -29,7 +30,7 @@ from hil.bench.calibration import (
     residuals,
 )
 from hil.bench.drafts import Draft, read_draft, write_calibration, write_draft
-from hil.errors import ConfigError, ControllerError, InterlockError
+from hil.errors import ConfigError, ControllerError, InterlockError, LinkTimeout
 from hil.model._calibration_file import AxisCalibration
 from hil.model.files import bundled_dir
 from hil.model.rig import AdapterIdentity, Rig
@@ -221,6 +222,31 @@ def test_ctrl_c_in_the_middle_of_a_move_freezes_it_and_the_next_run_goes_on(
     assert_small_moves(table)
 
 
+@pytest.mark.parametrize(("still_s", "goes_on"), [(0.9, True), (1.1, False)])
+def test_a_move_in_whose_middle_it_stood_still_does_not_go_on_by_itself(
+    still_s: float, goes_on: bool, lynx6: Rig, crooked: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(lynx6, crooked)
+    channel = table.channels[0]
+    table.line.drive(channel, 1500)
+    step = table.line._link.step
+    steps = itertools.count()
+
+    def suspended(channel: int, pulse_us: int, now_s: float) -> float:
+        arrives_s = step(channel, pulse_us, now_s)
+        if next(steps) == 2:
+            table.clock.sleep_until(arrives_s + still_s)
+        return arrives_s
+
+    monkeypatch.setattr(table.line._link, "step", suspended)
+    if goes_on:
+        table.line.move(channel, 1600)
+    else:
+        with pytest.raises(InterlockError, match=r"was suspended for 1\.1 s in the middle of a move"):
+            table.line.move(channel, 1600)
+    assert next(steps) == (5 if goes_on else 3)
+
+
 def test_a_draft_is_read_back_for_the_same_arm_only(home: Path, plan: Plan) -> None:
     progress = Progress(
         held={1: 1512}, channels={"base": 3}, directions={"base": "rising"}, points={"base": ((1.5, 3),)}
@@ -355,6 +381,21 @@ def test_another_program_that_moves_the_arm_meanwhile_is_noticed(plan: Plan, lyn
 
     with pytest.raises(ControllerError, match=r"channel 1 .* the board makes 1900 us.*another program"):
         go_through(calibrate(plan, Progress()), table, Operator(table, meddle))
+
+
+def test_a_board_that_falls_silent_between_two_steps_gets_no_further_one(plan: Plan, lynx6: Rig, crooked: Rig) -> None:
+    table = Table(lynx6, crooked)
+    receive, timed = table.board.receive, itertools.count(1)
+
+    def hang_after_three(data: bytes, start_s: float, byte_s: float, *framing: Any) -> None:
+        receive(data, start_s, byte_s, *framing)
+        if b"T" in data and next(timed) == 3:
+            table.board.hang(start_s + len(data) * byte_s)
+
+    table.board.receive = hang_after_three  # type: ignore[method-assign]
+    with pytest.raises(LinkTimeout, match="does not answer any more; nothing more was sent"):
+        go_through(calibrate(plan, Progress()), table, Operator(table))
+    assert next(timed) == 4
 
 
 # -- one joint -------------------------------------------------------------------------------------------

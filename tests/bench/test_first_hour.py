@@ -130,7 +130,7 @@ def _mentions(text: str) -> Iterator[list[str]]:
 def test_every_command_that_a_page_names_exists(page: str) -> None:
     import typer.main
 
-    from hil.cli.main import app
+    from hil.cli.app import app
 
     group = typer.main.get_command(app)
     for words in _mentions((DOCS / page).read_text("utf-8")):

@@ -431,22 +431,18 @@ def test_a_motion_that_waits_says_why(happens: Callable[[Bench], None], words: s
         bench.stream(0, 40.0, 8.0)
 
 
-def test_a_conversation_that_breaks_off_says_what_came_instead() -> None:
-    for mangle, words in (
-        (lambda command, reply: [] if command == "STPSIG" or command.startswith("PARC") else [(0.0, reply)], "silent"),
-        (lambda command, reply: [(0.0, b"\x80\x81\r" if command.startswith(("STPS", "PAR")) else reply)], "stopped"),
-    ):
-        bench = Bench()
-        bench.connect()
-        bench.driver.close()
-        bench.port.closed = False
-        bench.port.mangle = mangle  # type: ignore[assignment]
-        if words == "silent":
-            bench.port.mangle = lambda command, reply: [] if command != "OPEN=HIL" else [(0.0, reply)]
-        bench.driver.open(bench.now_s)
-        with pytest.raises((LinkTimeout, ControllerError), match=words):
-            bench.tick(500)
-        assert bench.tick().phase is LinkPhase.CLOSED
+@pytest.mark.parametrize(
+    ("instead", "words"),
+    [([], "silent for 2.0 s in the middle of a conversation"), ([(0.0, b"\x81\r")], "answers have stopped, and bytes")],
+    ids=["silence", "noise"],
+)
+def test_a_handshake_that_breaks_off_says_what_came_instead(instead: list[tuple[float, bytes]], words: str) -> None:
+    bench = Bench()
+    bench.port.mangle = lambda command, reply: [(0.0, reply)] if command in ("OPEN=HIL", "PARRLNG") else instead
+    bench.driver.open(bench.now_s)
+    with pytest.raises((LinkTimeout, ControllerError), match=words):
+        bench.tick(500)
+    assert bench.tick().phase is LinkPhase.CLOSED
 
 
 # -- the first cause -----------------------------------------------------------------------------------------------

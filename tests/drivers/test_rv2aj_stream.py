@@ -166,6 +166,23 @@ def test_our_program_is_put_there_started_and_taken_away(way: str, name: str) ->
     assert not port.running
 
 
+def test_a_garbled_name_of_what_was_selected_is_not_selected_in_the_end() -> None:
+    port = Cr1Port()
+    port.programs["DEMO"], port.selected = ["10 END"], "DEMO"
+    left = [1]
+
+    def mangle(command: str, reply: bytes) -> list[tuple[float, bytes]]:
+        if command == "STATE" and left:
+            left.clear()
+            return [(0.0, reply.replace(b"DEMO", b"DEEO"))]
+        return [(0.0, reply)]
+
+    port.mangle = mangle
+    bench = Bench(port, way="hot", send_period_ms=1000).ready()
+    bench.driver.close()
+    assert port.commands("PRGLOAD") == ["PRGLOAD=DEMO"]
+
+
 def test_the_programs_begin_where_the_arm_is_and_keep_to_the_language() -> None:
     for way in (Way.HOT, Way.LINE):
         lines = program_lines(way, 7)

@@ -9,7 +9,7 @@ from rv2aj_script import Cr1Port, settings
 
 from drivers.rv2aj import ask, back_up, look_over
 from hil.clock import VirtualClock
-from hil.errors import LinkTimeout
+from hil.errors import ControllerError, LinkTimeout
 from hil.link import Condition
 
 MOVERS = ("EXEC", "RUN", "HOT", "PRN", "SRVON", "RSTALRM", "SLOTINIT", "EDATA", "SAVE", "FDEL")
@@ -104,3 +104,30 @@ def test_nobody_there_is_told_in_bounded_time() -> None:
     with pytest.raises(LinkTimeout, match="no answer to OPEN"):
         ask(lambda baud: port, "/dev/ttyTEST", clock)
     assert clock.now_s() < 4.0
+
+
+@pytest.mark.parametrize("noise", [b"", b"\x81\x82\r"], ids=["silence", "noise"])
+def test_a_controller_that_falls_silent_in_the_middle_is_told_in_bounded_time(noise: bytes) -> None:
+    port, clock = Cr1Port(), VirtualClock()
+    dead: list[str] = []
+
+    def mangle(command: str, reply: bytes) -> list[tuple[float, bytes]]:
+        dead.extend([command] if command == "STATE" else [])
+        return [(0.0, noise if dead else reply)]
+
+    port.mangle = mangle
+    words = "answers have stopped, and bytes without meaning" if noise else r"silent for 2\.0 s in the middle"
+    with pytest.raises((LinkTimeout, ControllerError), match=words):
+        look_over(settings(), lambda: port, clock)
+    assert clock.now_s() < 5.0
+    assert port.closed
+
+
+def test_one_kind_of_answer_that_can_never_be_read_is_told_by_its_name() -> None:
+    port, clock = Cr1Port(), VirtualClock()
+    port.answers["STPSIG"] = "QoKrubbish"
+    with pytest.raises(
+        LinkTimeout, match="no answer to STPSIG that can be read for 5 s, though the controller answers"
+    ):
+        look_over(settings(), lambda: port, clock)
+    assert clock.now_s() < 9.0

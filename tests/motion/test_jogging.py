@@ -13,18 +13,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from motion_rigs import revolute
+from space_judge import SpaceJudge, fault
 
 from hil.errors import CommandError, InterlockError, RefusedError
 from hil.link import FloatArray
 from hil.model.loading import load_robot
 from hil.model.rig import Fences, Rig
+from hil.motion.jog_room import JogRoom
 from hil.motion.jog_run import speed_before
 from hil.motion.jogging import Jogging, Move
 from hil.motion.profiles import differences, usage
 from hil.motion.stopping import stop_ramp
 from hil.robot import Robot
 from hil.runtime import wiring
-from hil.safety.body import LiveBody
+from hil.space.body import LiveBody
 from hil.types import AxisJog, JogFrame, ToolJog
 from hil.units import DEG, MM
 
@@ -44,7 +46,7 @@ class Bench:
         return {(found[i].check, found[i].subject): left for i, left in self.body.violations(joints, -1 * MM)}
 
     def jog(self, start: Sequence[float], share: float = 0.25) -> Jogging:
-        return Jogging(self.rig, self.robot, start, share, self.near)
+        return Jogging(self.rig, self.robot, start, share, JogRoom(self.rig, self.body))
 
     def axes(self, **amounts: float) -> AxisJog:
         """Amounts by name, in degrees, or millimetres of the gripper."""
@@ -440,6 +442,78 @@ def test_the_tool_led_up_to_its_reach_slows_says_what_helps_and_goes_back() -> N
     back = held(jog, ToolJog(frame=WORLD, linear=(0.0, 0.0, -0.2)), 60)
     assert bench.point_mm(back[-1])[2] < bench.point_mm(up[-1])[2] - 2.0
     assert_kept(bench, np.array([*up, *back, *stop_of(bench.rig, up + back)]), 1.0)
+
+
+def test_beside_the_base_axis_a_tool_that_cannot_go_on_names_reach_and_not_the_base() -> None:
+    """The nearest posture beyond has the base turned round: its limit is not what is in the way."""
+    bench = lynx6()
+    near = (-0.21589800703471027, 1.6088283346079986, 0.004341808831447159, -0.020974121776304675, 0.0, 0.01)
+    for start in (STRAIGHT_UP, near):
+        for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+            jog = bench.jog(start)
+            held(jog, ToolJog(frame=WORLD, linear=(0.05 * x, 0.05 * y, 0.0)), 150)
+            said = " ".join(jog.take_words())
+            assert "Jog base the other way" not in said
+            if "would have to turn far" in said:
+                assert "[E-07] tool: reach" in said
+    with pytest.raises(RefusedError) as refused:
+        bench.jog(STRAIGHT_UP).step(ToolJog(frame=WORLD, linear=(0.0, 10 * MM, 0.0)))
+    assert refused.value.refusals[0].subject == "tool"
+    assert "reach" in refused.value.refusals[0].limit
+
+
+# -- from where a limit is not kept ----------------------------------------------------------------------------
+
+
+def test_from_too_near_a_jog_away_goes_on_and_one_nearer_is_refused_by_what_leads_out() -> None:
+    bench = Bench(raised(lynx6().rig, 30))
+    low = (0.0, 40 * DEG, -65 * DEG, -30 * DEG, 0.0, 10 * MM)
+    assert bench.body.violations(low[:5], 0.0)
+    up = np.array(held(bench.jog(low, 0.5), bench.axes(shoulder=20), 60))
+    assert up[-1][1] > low[1] + 5 * DEG
+    assert_floors_kept(bench, up)
+    down = bench.jog(low, 0.5)
+    assert {tuple(row) for row in held(down, bench.axes(shoulder=-20), 30)} == {low}
+    (words,) = down.take_words()
+    assert "it is too near already" in words
+    assert "Out of it: jog +shoulder" in words
+
+
+def test_what_has_lessened_in_a_jog_does_not_grow_again_in_the_same_or_the_next() -> None:
+    bench = Bench(raised(lynx6().rig, 30))
+    low = (0.0, 40 * DEG, -65 * DEG, -30 * DEG, 0.0, 10 * MM)
+    jog = bench.jog(low, 0.5)
+    up = held(jog, bench.axes(shoulder=20), 20)
+    back = held(jog, bench.axes(shoulder=-20), 40)
+    assert_floors_kept(bench, np.array(up + back))
+    assert back[-1][1] > low[1] + 0.5 * DEG
+
+
+@given(st.integers(0, 2**32 - 1), HELD)
+@settings(max_examples=25, deadline=None)
+def test_whatever_is_held_from_a_broken_pose_no_sample_and_no_stop_makes_it_worse(
+    seed: int, moves: list[tuple[Move, int]]
+) -> None:
+    random = np.random.default_rng(seed)
+    bench = Bench(raised(lynx6().rig, float(random.uniform(0, 34))))
+    axes = bench.rig.axes
+    start = tuple(float(random.uniform(a.lower + 0.1 * a.soft_margin, a.upper - 0.1 * a.soft_margin)) for a in axes)
+    jog = bench.jog(start, 1.0)
+    samples = [jog.sample]
+    jog.advance()
+    for move, ticks in moves:
+        samples += held(jog, move, ticks)
+    samples += [tuple(row) for row in jog.stop.tolist()]
+    assert_floors_kept(bench, np.array(samples))
+
+
+def raised(rig: Rig, height_mm: float) -> Rig:
+    return msgspec.structs.replace(rig, fences=msgspec.structs.replace(rig.fences, table_height_m=height_mm * MM))
+
+
+def assert_floors_kept(bench: Bench, samples: FloatArray) -> None:
+    words = fault(SpaceJudge(bench.rig), bench.rig, samples)
+    assert not words, words
 
 
 # -- refusals --------------------------------------------------------------------------------------------------

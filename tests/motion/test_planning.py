@@ -102,6 +102,27 @@ def test_a_joint_move_to_outside_a_soft_limit_is_refused_with_joint_and_limit():
     assert refusal.nearest_allowed == "88.00 deg"
 
 
+def test_a_move_from_beyond_a_soft_limit_leads_back_and_no_further_out():
+    beyond = [89 * DEG, *RIG.park[1:]]
+    assert plan_joint_move(RIG, beyond, RIG.home).start[0] == 89 * DEG
+    assert plan_joint_move(RIG, beyond, [88.5 * DEG, *RIG.home[1:]]).end[0] == 88.5 * DEG
+    with pytest.raises(RefusedError, match="base: upper soft limit"):
+        plan_joint_move(RIG, beyond, [89.5 * DEG, *RIG.home[1:]])
+    with pytest.raises(RefusedError, match="at the start"):
+        plan_joint_move(RIG, [90.5 * DEG, *RIG.park[1:]], RIG.home)
+
+
+def test_steps_from_a_start_beyond_a_soft_limit_lead_back_and_no_further_out():
+    start = {"joints_deg": {"base": 89}}
+    assert plan({"do": "move", "by_deg": {"base": -10}}, start=start).end[0] == pytest.approx(79 * DEG)
+    assert plan({"do": "gripper", "opening_mm": 5}, start=start).end[0] == 89 * DEG
+    (refusal,) = refusals({"do": "move", "by_deg": {"base": 0.5}}, start=start)
+    assert (refusal.check, refusal.subject) == ("E-02", "base")
+    inside = {"do": "move", "by_deg": {"base": -10}}
+    (refusal,) = refusals(inside, {"do": "move", "by_deg": {"base": 9.5}}, start=start)
+    assert (refusal.check, refusal.place) == ("E-02", "step 2 (joint)")
+
+
 def test_a_task_goes_from_rest_to_rest_with_a_mark_for_each_step():
     motion = plan(
         HOME,

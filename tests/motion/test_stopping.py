@@ -11,7 +11,7 @@ from motion_rigs import make_rig
 from hil.errors import CommandError
 from hil.motion.motion import Motion
 from hil.motion.profiles import axis_limits, differences, rest_to_rest
-from hil.motion.stopping import stop_positions, stop_ramp, stop_time_s
+from hil.motion.stopping import stop_positions, stop_ramp, stop_samples, stop_time_s
 
 PART = st.floats(-1.0, 1.0)
 RIG = make_rig()
@@ -99,3 +99,22 @@ def test_a_stop_from_a_state_that_is_not_finite_is_refused(bad):
 def test_a_stop_with_too_few_numbers_is_refused():
     with pytest.raises(CommandError, match="5 values of position for 6 axes"):
         stop_ramp(RIG, [0.0] * 5, [0.0] * 6, [0.0] * 6)
+
+
+@settings(max_examples=80)
+@given(st.integers(0, 2**32 - 1))
+def test_joints_that_stop_together_rest_at_once_keep_their_limits_and_do_not_turn_back(seed):
+    random = np.random.default_rng(seed)
+    most, jerk = np.array([3.0, 2.0, 4.0]), np.array([30.0, 20.0, 40.0])
+    share = random.uniform(0.0, 1.0)
+    speed = random.uniform(-1.0, 1.0, 3) * share
+    rows = stop_samples(0.02, most, jerk, np.zeros(3), speed, np.zeros(3), together=True)
+    single = stop_samples(0.02, most, jerk, np.zeros(3), speed, np.zeros(3))
+    assert len(rows) == len(single)
+    path = np.vstack([-0.02 * 2 * speed, -0.02 * speed, np.zeros(3), rows, rows[-1], rows[-1]])
+    assert (np.abs(np.diff(path, 2, axis=0)) <= most * 0.02**2 * (1 + 1e-9)).all()
+    assert (np.abs(np.diff(path, 3, axis=0)) <= jerk * 0.02**3 * (1 + 1e-9)).all()
+    steps = np.diff(np.vstack([np.zeros(3), rows]), axis=0)
+    assert (steps * np.sign(speed) >= -1e-12).all()
+    # All of one shape, since acceleration and jerk are in one proportion here.
+    assert np.allclose(steps[:-1] / speed, (steps[:-1] / speed)[:, :1], atol=1e-6)

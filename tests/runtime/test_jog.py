@@ -19,7 +19,7 @@ from hil.runtime.jog_source import HOLD_S
 from hil.runtime.journal import EndKind, JournalWriter
 from hil.runtime.mailbox import MailboxReader, MailboxWriter
 from hil.runtime.replay import replay
-from hil.safety.body import LiveBody
+from hil.space.body import LiveBody
 from hil.testing.oracle import UnsafeBytes
 from hil.types import (
     Arm,

@@ -6,13 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from subprocess import PIPE
 
 import pytest
-
-from hil.runtime.processes import catch_signals
 
 ROOT = Path(__file__).parents[2]
 ENDING = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGBREAK")
@@ -57,33 +54,3 @@ def test_the_death_of_a_sibling_and_of_the_parent_is_seen_although_nobody_reaps_
         owner.kill()
         assert owner.stdout.readline() == "sibling dead: True parent dead: True\n"
         assert owner.stdout.read() == "", "the watcher has ended by itself"
-
-
-@pytest.fixture
-def own_signals() -> Iterator[list[str]]:
-    """The signals that this process was told of; what it did with them before is restored."""
-    names = [name for name in ENDING if hasattr(signal, name)]
-    before = {name: signal.getsignal(getattr(signal, name)) for name in names}
-    yield names
-    for name, handler in before.items():
-        signal.signal(getattr(signal, name), handler)
-
-
-def test_a_process_is_told_of_every_signal_that_asks_it_to_end(own_signals: list[str]) -> None:
-    told: list[str] = []
-    for name in own_signals:
-        signal.signal(getattr(signal, name), signal.SIG_DFL)
-    catch_signals(told.append)
-    for name in own_signals:
-        signal.raise_signal(getattr(signal, name))
-    assert told == own_signals
-
-
-def test_a_signal_that_was_ignored_from_birth_stays_so(own_signals: list[str]) -> None:
-    told: list[str] = []
-    for name in own_signals:
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
-    catch_signals(told.append)
-    for name in own_signals:
-        signal.raise_signal(getattr(signal, name))
-    assert told == []

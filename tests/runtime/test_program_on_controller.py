@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hil.clock import VirtualClock
 from hil.errors import ControllerError, InterlockError
 from hil.link import ProgramEnd, ProgramLook
 from hil.program.planning import arm_of, plan_program
@@ -240,6 +241,36 @@ def test_ctrl_c_stops_the_arm_and_clears_up(controller: Controller) -> None:
     assert not controller.cr1.in_motion
     assert controller.cr1.joints[0] < 40.0
     assert list(controller.cr1.store.programs) == ["1"]
+
+
+class Interrupting(VirtualClock):
+    """Somebody presses Ctrl-C at the so-manieth wait, once."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(wiring.VIRTUAL_START_S)
+        self._left = at
+
+    def sleep_until(self, deadline_s: float) -> None:
+        self._left -= 1
+        if self._left == 0:
+            raise KeyboardInterrupt("somebody pressed Ctrl-C")
+        super().sleep_until(deadline_s)
+
+
+# Some 640 waits to the first look, 1540 to the last one, and 25 of clearing up.
+@pytest.mark.parametrize("at", [1, 5, 60, 300, 420, 600, 700, 1000, 1500, *range(1544, 1568)])
+def test_ctrl_c_at_any_wait_stops_the_arm_and_clears_up_also_while_it_clears_up(
+    controller: Controller, at: int
+) -> None:
+    program = parse_program(SHORT, name="P")
+    watch = controller.watch(program, Inputs())
+    job = job_of(controller.plan, program, [], Inputs(), stepping=False, breaks=(), press=True)
+    end = wiring.run_program(controller.rig, None, job, watch, Interrupting(at))
+    assert end.reason == "somebody pressed Ctrl-C"
+    assert controller.said == []
+    assert not controller.cr1.in_motion
+    assert list(controller.cr1.store.programs) == ["1"]
+    assert controller.cr1.panel.holder.name == "NOBODY"
 
 
 @pytest.mark.parametrize(

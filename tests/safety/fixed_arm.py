@@ -187,6 +187,12 @@ def hold(rig: Rig, positions: Sequence[float], count: int = 5) -> Motion:
     return Motion([axis.name for axis in rig.axes], rig.period_s, np.tile(positions, (count, 1)))
 
 
+def arrive(rig: Rig, positions: Sequence[float], count: int = 5, start: Sequence[float] = HOME) -> Motion:
+    """Go to one place from another where every limit is kept, and stand still there."""
+    rows = move(rig, start, positions).samples
+    return Motion([axis.name for axis in rig.axes], rig.period_s, np.vstack([rows, np.tile(positions, (count, 1))]))
+
+
 def move(rig: Rig, *poses: Sequence[float], share: float = 0.9, marks: Sequence[Mark] = ()) -> Motion:
     """From rest to rest along straight lines in joint space, at a share of the rig's limits."""
     rows = [np.array([poses[0]])]

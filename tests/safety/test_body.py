@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.robot import Robot
-from hil.safety.body import Body, LiveBody, lever_arms
+from hil.space.body import Body, LiveBody, lever_arms
 
 RIG = with_fences(
     make_rig(),

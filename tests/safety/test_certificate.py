@@ -6,7 +6,7 @@ import re
 
 import msgspec
 import pytest
-from fixed_arm import HOME, hold, make_rig, move, pose, with_axis
+from fixed_arm import HOME, arrive, hold, make_rig, move, pose, with_axis
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,7 +58,7 @@ def test_it_carries_the_margins_of_the_check():
 
 
 def test_a_refused_motion_gets_no_certificate():
-    bad = hold(RIG, pose(base=89))
+    bad = arrive(RIG, pose(base=89))
     with pytest.raises(RefusedError, match=r"no certificate: the motion was refused\n\[E-02\]"):
         issue(RIG, bad, check_motion(RIG, ROBOT, bad), NOW_S, version=VERSION)
 

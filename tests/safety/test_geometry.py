@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.safety.geometry import (
+from hil.space.geometry import (
     point_segment_distance,
     room_inside,
     segment_box_distance,

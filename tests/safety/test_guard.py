@@ -181,9 +181,9 @@ def test_speed_is_limited_with_one_pulse_of_allowance(pulses, passes):
 
 def test_a_shape_in_a_box_is_a_hit_that_names_shape_and_box():
     rig = with_fences(RIG, keep_out=(box("camera", (100, -50, 0), (300, 50, 300)),))
-    verdict = guard(rig, pose(base=1)).check(command(pose(base=1.2)))
+    verdict = guard(rig, pose(base=80)).check(command(pose(base=1.2)))
     assert ("E-03 jerk", "base") in checks(verdict)
-    live = guard(with_axis(rig, "base", jerk=1e9, acceleration=1e6), pose(base=1))
+    live = guard(with_axis(rig, "base", jerk=1e9, acceleration=1e6, speed=1e3), pose(base=80))
     verdict = live.check(command(pose(base=1.2)))
     assert checks(verdict) == {("E-10", "forearm and camera"), ("E-10", "hand and camera")}
     assert all(hit.requested < hit.allowed == 5 * MM for hit in verdict.hits)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from lab_server import made_lab, run, served
 
-from hil.cli.main import app
+from hil.cli.app import app
 from hil.runtime.journal import (
     Completeness,
     EndKind,

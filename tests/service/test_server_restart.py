@@ -18,12 +18,17 @@ from lab_server import Served, kinds, run, said, served
 from hil.errors import HilError
 from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
+from hil.service.lease import LeaseSettings
 from hil.service.reaching import list_arms
 from hil.service.remote import RemoteArm
+from hil.service.settings import Settings
 from hil.service.wire import Go, LeasePhase
 from hil.types import Mode
 
 pytestmark = pytest.mark.wall_clock
+
+WAITING = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0, grace_s=600.0))
+"""A busy machine may take long to end a server and to start the next; what is judged is for whom the arm waits."""
 
 TURN = {"type": "axes", "amounts": [0.05, 0.0, 0.0, 0.0, 0.0, 0.0]}
 
@@ -32,13 +37,13 @@ TURN = {"type": "axes", "amounts": [0.05, 0.0, 0.0, 0.0, 0.0, 0.0]}
 async def after_a_kill(folder: Path) -> AsyncIterator[tuple[Served, int]]:
     """The next server, after one that was killed while Ada drove; and the epoch under which she did."""
     file = folder / "leases.json"
-    async with served(folder) as lab:
+    async with served(folder, settings=WAITING) as lab:
         ada = await lab.driver()
         epoch = ada.lease["epoch"]
         left_behind = file.read_bytes()
     # All that a process that is killed can leave is what it has written before.
     file.write_bytes(left_behind)
-    async with served(folder) as lab:
+    async with served(folder, settings=WAITING) as lab:
         yield lab, epoch
 
 
@@ -49,7 +54,7 @@ def test_after_a_killed_server_the_arm_is_its_drivers_and_waits_for_all_that_lea
             bob = await lab.join(name="Bob")
             refused = await bob.ask("claim")
             assert refused["code"] == "lease" and "is away; it is kept for" in refused["reason"]
-            assert bob.lease["phase"] == "suspended" and 50.0 < bob.lease["kept_s"] <= 60.0
+            assert bob.lease["phase"] == "suspended" and 0.0 < bob.lease["kept_s"] <= 600.0
             ada = await lab.join()
             assert (await ada.ask("claim"))["type"] == "accepted"
             await ada.until(lambda: ada.yours)
@@ -76,9 +81,9 @@ def test_a_stop_by_anybody_counts_while_the_arm_waits_for_its_driver(tmp_path: P
 
 def test_a_server_that_was_ended_in_order_keeps_the_lease_too(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path) as lab:
+        async with served(tmp_path, settings=WAITING) as lab:
             await lab.driver()
-        async with served(tmp_path) as lab:
+        async with served(tmp_path, settings=WAITING) as lab:
             lease = lab.lab.desks["arm-1"].lease
             assert lease.phase is LeasePhase.SUSPENDED and lease.driver is not None and lease.driver.user == "someone"
 

@@ -8,6 +8,8 @@ from itertools import pairwise
 import pytest
 from cr1_terminal import Cr1Terminal
 
+from sim._cr1_arm import ArmModel
+
 GOLDEN_JOINTS = "J1;0.00;J2;21.19;J3;72.78;J4;****;J5;86.03;J6;0.00;;****,****;50;0.00;00000000"
 GOLDEN_POSE = "X;250.00;Y;0.00;Z;450.00;A;0.00;B;180.00;;6,0;50;0.00;00000000"
 
@@ -390,3 +392,13 @@ def test_with_the_machine_lock_programs_run_and_the_arm_stays():  # M
     assert terminal.status()[0] & 4
     terminal.do("MLOCKOFF")
     assert terminal.joints()[0] == 0
+
+
+def test_an_arm_that_sags_stands_off_where_it_is_driven_and_shows_that_in_joints_and_pose():
+    terminal = Cr1Terminal(joints=(0, 0, 90, 90, 0), arm=ArmModel(sag_deg=(0.0, 0.5, 0.0, 0.0, 0.0))).ready()
+    assert fields(terminal.ask("JPOSF"))["J2"] == 0.0
+    terminal.do("EXECJT=(0,10,80,0,90,0)", "EXECMOV JT")
+    terminal.settle()
+    shown = fields(terminal.ask("JPOSF"))
+    assert (shown["J2"], shown["J3"]) == (10.5, 80.0)
+    assert fields(terminal.ask("PPOSF"))["B"] == 180.5

@@ -212,6 +212,34 @@ def test_late_bytes_hold_up_those_behind_them():
     assert port.read(1.0) == b"C32-V2.03XE\r"
 
 
+def test_delayed_bytes_are_on_their_way_for_longer_and_hold_up_nothing():
+    port, board, _ = faulty({"kind": "delayed", "delay_ms": 100.0, "direction": "commands", "for_s": 0.5})
+    port.write(b"#0P1500\r", 0.0)
+    port.write(b"#0P1600T60\r", 0.02)
+    assert port.backlog(0.03) == 0
+    board.advance(0.099)
+    assert board.pulse_us(0) == 0
+    board.advance(0.125)
+    assert board.pulse_us(0) == 1500
+    board.advance(0.2)
+    assert board.pulse_us(0) == 1600
+
+
+def test_nothing_overtakes_a_delayed_byte():
+    port, board, _ = faulty({"kind": "delayed", "delay_ms": 100.0, "direction": "commands", "for_s": 0.01})
+    port.write(b"#0P1500\r", 0.0)
+    port.write(b"#0P1600\r", 0.05)
+    board.advance(0.2)
+    assert board.pulse_us(0) == 1600
+
+
+def test_delayed_replies_come_later_by_just_that():
+    port, _, _ = faulty({"kind": "delayed", "delay_ms": 50.0})
+    port.write(b"VER\r", 0.0)
+    assert port.read(0.05) == b""
+    assert port.read(0.06) == b"SSC32-V2.03XE\r"
+
+
 def test_a_fault_lasts_only_from_its_beginning_to_its_end():
     port, _, _ = faulty({"kind": "lost", "at_s": 1.0, "for_s": 1.0})
     heard = []
@@ -308,6 +336,7 @@ def test_a_stall_without_a_servo_is_refused():
         ({"kind": "lost", "every": 2, "probability": 0.5}, "either every or probability"),
         ({"kind": "reset", "every": 2}, "no every with kind reset"),
         ({"kind": "late"}, "kind late needs delay_ms"),
+        ({"kind": "delayed"}, "kind delayed needs delay_ms"),
         ({"kind": "lost", "delay_ms": 2.0}, "delay_ms goes only with kind late"),
         ({"kind": "stall", "channel": 32}, "fault.0.channel: 32 given"),
         ({"kind": "stale_text", "text": "a\r"}, "printable ASCII"),

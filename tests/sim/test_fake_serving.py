@@ -27,7 +27,8 @@ pytestmark = pytest.mark.processes
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
-import sys, msgspec
+import signal, sys, msgspec
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored from birth where tests run in the background
 from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 options = msgspec.json.decode(sys.argv[1], type=FakeOptions)
 run_fake_ssc32(options, lambda url: print(url, flush=True))
@@ -134,8 +135,8 @@ def test_it_answers_on_a_pseudo_terminal_whose_clients_come_and_go(tmp_path):
 
 
 @pytest.mark.pty
-def test_it_ends_cleanly_on_sigterm_and_sigint_and_takes_its_link_along(tmp_path):
-    for number in (signal.SIGTERM, signal.SIGINT):
+def test_it_ends_cleanly_on_what_ends_programs_and_takes_its_link_along(tmp_path):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         fake = Fake(FakeOptions(link=str(tmp_path / "arm")))
         assert (tmp_path / "arm").is_symlink()
         assert "ended" in fake.end(number)
@@ -197,27 +198,6 @@ def test_it_moves_on_and_writes_its_trace_after_the_client_has_died(tmp_path):
 
 
 @pytest.mark.pty
-def test_it_ends_with_its_parent(tmp_path):
-    program = """
-import subprocess, sys, os, time
-import msgspec
-from sim.fake_ssc32 import FakeOptions
-options = msgspec.structs.replace(msgspec.json.decode(sys.argv[1], type=FakeOptions), parent_pid=os.getpid())
-code = "import sys, msgspec; from sim.fake_ssc32 import *; run_fake_ssc32(msgspec.json.decode(sys.argv[1], " \\
-    "type=FakeOptions), lambda url: print(url, flush=True))"
-subprocess.Popen([sys.executable, "-c", code, msgspec.json.encode(options).decode()])
-time.sleep(60)
-"""
-    link = tmp_path / "arm"
-    fake = Fake(FakeOptions(link=str(link)), program)
-    assert fake.url == str(link)
-    fake.process.kill()
-    out, _ = fake.process.communicate(timeout=10)
-    assert out == ""
-    assert not link.is_symlink()
-
-
-@pytest.mark.pty
 def test_a_pulled_cable_takes_the_device_away_and_brings_it_back(tmp_path):
     faults = tmp_path / "faults.toml"
     faults.write_text('title = "t"\n[[fault]]\nkind = "unplug"\nat_s = 1.5\nfor_s = 1.0\n')
@@ -261,3 +241,12 @@ def test_a_missing_folder_and_a_busy_port_are_named(tmp_path):
         run_fake_ssc32(FakeOptions(tcp_port=taken.getsockname()[1]), lambda url: None)
     with pytest.raises(ConfigError, match="each once"):
         run_fake_ssc32(FakeOptions(servos=(BenchServo(channel=1), BenchServo(channel=1))), lambda url: None)
+
+
+@pytest.mark.pty
+def test_a_fake_that_is_to_ignore_a_closed_terminal_does(tmp_path):
+    program = PROGRAM.replace("SIGINT, signal.default_int_handler", "SIGHUP, signal.SIG_IGN")
+    with Fake(FakeOptions(link=str(tmp_path / "arm")), program) as fake:
+        fake.process.send_signal(signal.SIGHUP)
+        with Client(fake.url) as client:
+            assert client.ask(b"QP0\r", 1) == b"\x00"

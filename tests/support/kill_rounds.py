@@ -539,7 +539,7 @@ def polite_round(
         else:
             os.kill(stage.owner.pid, number)
         code = stage.owner.ends(30.0)
-        outcome.hold(code in (1, 130), f"exit code {code}, expected 1 or 130")
+        outcome.hold(code == 128 + number, f"exit code {code}, expected {128 + number}")
         said = stage.owner.err.read_text()
         outcome.hold(_TRACEBACK not in said, f"a traceback was printed: {said}")
         outcome.hold(said.strip() != "", "nothing was said on standard error")

@@ -58,8 +58,8 @@ class OneLateAnswer:
         while b"\r" in self._text:
             answer = bytes(self._text[: self._text.index(b"\r") + 1])
             del self._text[: len(answer)]
-            pieces = [(0.0, answer)]
-            if self.kind and not self.struck and self._question(answer).startswith(self.kind):
+            pieces, question = [(0.0, answer)], self._question(answer)
+            if self.kind and not self.struck and question.startswith(self.kind):
                 self.struck, pieces = True, self.damage(answer)
             at_s = max(now_s, self._coming[-1][0] if self._coming else now_s)
             for delay_s, piece in pieces:

@@ -7,8 +7,9 @@ import random
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from soak_excuses import Excuse, Excused
 from soak_oracles import STILL, AxisFacts, FirstMoveJudge, RigFacts, Violation
 
 from hil.link import BytePort
@@ -86,6 +87,7 @@ def read_facts(name: str) -> RigFacts:
     table = tomllib.loads(find("rigs", name).read_text(encoding="utf-8"))
     parent = tomllib.loads(find("rigs", table["inherit"]).read_text(encoding="utf-8")) if "inherit" in table else table
     timing = {**parent["timing"], **table.get("timing", {})}
+    controller = {**parent["controller"], **table.get("controller", {})}
     axes = tuple(
         AxisFacts(
             name=joint["name"],
@@ -97,6 +99,7 @@ def read_facts(name: str) -> RigFacts:
             upper=joint["upper_deg"] * DEG,
             speed=joint["speed_deg_s"] * DEG,
             acceleration=joint["acceleration_deg_s2"] * DEG,
+            jerk=joint["jerk_deg_s3"] * DEG,
             park=joint["park_deg"] * DEG,
             lag_s=joint["servo_lag_ms"] / 1000.0,
             servo_speed=joint["servo_speed_deg_s"] * DEG,
@@ -110,6 +113,8 @@ def read_facts(name: str) -> RigFacts:
         look_ahead_s=timing["look_ahead_ms"] / 1000.0,
         dwell_s=timing["energise_dwell_ms"] / 1000.0,
         canary=0,
+        # A target waits for its turn, and the controller gets up to speed once more.
+        settle_after_s=(controller["send_period_ms"] + controller["ramp_ms"]) / 1000.0,
     )
 
 
@@ -131,10 +136,10 @@ class Cr1World:
         self.faults = _troubles(rng, ticks * self.rig.period_s * 1.3)
         self._script = FaultScript(FaultFile(title="soak", fault=tuple(self.faults)), random.Random(rng.random()))
         self._port: MemoryPort | None = None
-        self._excused_until_s = -math.inf
+        self._excused = Excused(_excuses(self.faults))
+        self.same = tuple(axis.still for axis in self.facts.axes)
         self._boots = self.cr1.counts.boots
         self._begun: set[int] = set()
-        self._excuses = sorted(_excuses(self.faults))
 
     @property
     def hung(self) -> bool:
@@ -158,13 +163,11 @@ class Cr1World:
         self.cr1.advance(now_s)
         return tuple(angle * DEG for angle in self.cr1.joints)
 
-    def excused(self, now_s: float) -> bool:
-        """True while something that no program can help moves the arm, and for a while after."""
-        while self._excuses and self._excuses[0][0] <= now_s:
-            self._excused_until_s = max(self._excused_until_s, self._excuses.pop(0)[1])
-        if now_s < self._excused_until_s and self.cr1.in_motion:
-            self._excused_until_s = max(self._excused_until_s, now_s + AFTERMATH_S)
-        return now_s < self._excused_until_s
+    def excused(self, now_s: float) -> Excuse | None:
+        """What no program can help and moves the arm now, or a while ago."""
+        if self._excused.at(now_s) and self.cr1.in_motion:
+            self._excused.extend(now_s + AFTERMATH_S, Excuse.HALF_A_LINE)
+        return self._excused.at(now_s)
 
     def new_troubles(self, now_s: float) -> list[Fault]:
         """Faults that began since the last question."""
@@ -181,7 +184,7 @@ class Cr1World:
         """A person brings the arm back to its park pose with the teach box."""
         self.cr1.power_cycle(now_s)
         self.cr1.arm.stand([axis.park / DEG for axis in self.facts.axes])
-        self._excused_until_s = max(self._excused_until_s, now_s + AFTERMATH_S)
+        self._excused.extend(now_s + AFTERMATH_S, Excuse.BY_HAND)
         self._counts["arm freed by hand"] += 1
 
     def wire_judge(self) -> Cr1Judge:
@@ -191,15 +194,19 @@ class Cr1World:
     def judge_first_move(self, record: TickRecord, axis: int, judge: FirstMoveJudge) -> None:
         """Servos that come on move nothing: the arm's judge would see it."""
 
+    def freezes(self) -> Callable[[bytes], bool]:
+        """One request stops every task."""
+        return lambda data: b"1;1;STOP\r" in data
 
-def _excuses(faults: Sequence[Fault]) -> list[tuple[float, float]]:
+
+def _excuses(faults: Sequence[Fault]) -> list[tuple[float, float, Excuse]]:
     spans = []
     for fault in faults:
         end_s = fault.end_s if math.isfinite(fault.end_s) else fault.at_s
         if fault.kind in BYTE_KINDS and fault.direction is Direction.COMMANDS:
-            spans.append((fault.at_s - 0.1, end_s + AFTERMATH_S))
+            spans.append((fault.at_s - 0.1, end_s + AFTERMATH_S, Excuse.DAMAGED_COMMAND))
         elif fault.kind is FaultKind.HUNG:
-            spans.append((fault.at_s, end_s + AFTERMATH_S))
+            spans.append((fault.at_s, end_s + AFTERMATH_S, Excuse.HUNG_CONTROLLER))
     return spans
 
 
@@ -226,6 +233,7 @@ class Cr1Judge:
         self._mode = Mode.DISCONNECTED
         self._ended = False
         self.counts: Counter[str] = Counter()
+        self.excused: Counter[Excuse] = Counter()
         self.worst_step = 0.0
 
     def judge(self, record: TickRecord) -> None:

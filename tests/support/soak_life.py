@@ -16,7 +16,9 @@ from typing import Protocol
 
 import msgspec
 from soak_cr1 import Cr1Judge, Cr1World
+from soak_excuses import Excuse, Excused
 from soak_oracles import (
+    ECHO_US,
     ArmJudge,
     FirstMoveJudge,
     NoticeJudge,
@@ -27,6 +29,15 @@ from soak_oracles import (
     WireJudge,
     driven_pose,
     read_rig,
+)
+from soak_promises import (
+    SILENCES_S,
+    AdoptJudge,
+    ConfirmJudge,
+    DeathJudge,
+    LatchJudge,
+    StopJudge,
+    judge_journal,
 )
 
 import hil
@@ -72,7 +83,7 @@ FIRST_TICK_S = 0.1
 AFTERMATH_S = 1.5
 """What a damaged time in a command, a freed joint or a returned servo supply can go on moving."""
 
-NOTICE_S = {"unplugged": 0.05, "reset": 0.6, "hung": 0.7}
+NOTICE_S = {"unplugged": 0.05, "reset": 0.4, "hung": 0.4}
 """From trouble to the end of streaming, gaps of the loop not counted; docs/faults-and-kills.md says why."""
 
 
@@ -86,8 +97,14 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     wire: Counter[str] = field(default_factory=Counter)
     worst: dict[str, float] = field(default_factory=dict)
+    excused: Counter[Excuse] = field(default_factory=Counter)
     allowed_s: float = 0.0
     violation: str = ""
+
+    @property
+    def judged(self) -> bool:
+        """False for a life in which nothing has moved: no promise about motion was kept or broken in it."""
+        return self.wire["samples"] > 0 or bool(self.violation)
 
     def peak(self, name: str, value: float) -> None:
         """Remember the largest value under this name."""
@@ -194,6 +211,7 @@ class World(Protocol):
         title: for the tally.
         notice_s: from each kind of trouble to the end of streaming, at most.
         spread: how far from home, in parts of the range, a person wants to go.
+        same: how far two reports of an axis may be apart and still be one.
         each_leaves: a command that is sent is bytes in the same tick.
         end_time_s: from the end of the stream to the last moving pulse; None where that is not shorter than a stop.
     """
@@ -203,6 +221,7 @@ class World(Protocol):
     title: str
     notice_s: Mapping[str, float]
     spread: float
+    same: tuple[float, ...]
     each_leaves: bool
     end_time_s: float | None
 
@@ -214,12 +233,13 @@ class World(Protocol):
     def open_port(self) -> BytePort: ...
     def advance(self, now_s: float) -> None: ...
     def positions(self, now_s: float) -> tuple[float, ...]: ...
-    def excused(self, now_s: float) -> bool: ...
+    def excused(self, now_s: float) -> Excuse | None: ...
     def new_troubles(self, now_s: float) -> list[Fault]: ...
     def rebooted(self) -> bool: ...
     def free_by_hand(self, now_s: float) -> None: ...
     def wire_judge(self) -> WireJudge | Cr1Judge: ...
     def judge_first_move(self, record: TickRecord, axis: int, judge: FirstMoveJudge) -> None: ...
+    def freezes(self) -> Callable[[bytes], bool] | None: ...
 
 
 class _World:
@@ -233,6 +253,7 @@ class _World:
         self.rig, self.facts = wiring.load_rig(RIG), read_rig(find("rigs", RIG))
         duration_s = ticks * self.rig.period_s * 1.3
         self.end_time_s: float | None = self.facts.end_time_s
+        self.same = tuple(1.01 * ECHO_US * axis.unit_per_us for axis in self.facts.axes)
         self._tally, facts = tally, self.facts
         self.firmware = rng.choice(_FIRMWARES)
         self.title = f"lives with firmware {self.firmware.value}"
@@ -246,10 +267,9 @@ class _World:
         title = FaultFile(title="soak", fault=tuple(self.faults))
         self._script = FaultScript(title, random.Random(rng.random()))
         self._port: MemoryPort | None = None
-        self._excused_until_s = -math.inf
+        self._excused = Excused(_excuses(self.faults))
         self._boots = self.board.counts.boots
         self._begun: set[int] = set()
-        self._excuses = sorted(_excuses(self.faults))
 
     def open_port(self) -> BytePort:
         """Plug in."""
@@ -267,19 +287,13 @@ class _World:
         """Where the servos are, in the order of the rig's axes."""
         return self.bench.positions(now_s)
 
-    def excused(self, now_s: float) -> bool:
-        """True while something that no program can help moves the arm, and for a while after."""
-        while self._excuses and self._excuses[0][0] <= now_s:
-            self._excuse(self._excuses.pop(0)[1])
+    def excused(self, now_s: float) -> Excuse | None:
+        """What no program can help and moves the arm now, or a while ago."""
         if self._port is not None and self._port.line.backlog(now_s) > 200:
-            self._excuse(now_s + AFTERMATH_S)
-        if now_s < self._excused_until_s and (self.board.moving or self.board._text):
-            # A damaged time can be long, and half a line waits in the board for whatever ends it.
-            self._excuse(now_s + AFTERMATH_S)
-        return now_s < self._excused_until_s
-
-    def _excuse(self, until_s: float) -> None:
-        self._excused_until_s = max(self._excused_until_s, until_s)
+            self._excused.extend(now_s + AFTERMATH_S, Excuse.LATE_LINE)
+        if self._excused.at(now_s) and (self.board.moving or self.board._text):
+            self._excused.extend(now_s + AFTERMATH_S, Excuse.HALF_A_LINE)
+        return self._excused.at(now_s)
 
     def new_troubles(self, now_s: float) -> list[Fault]:
         """Faults that began since the last question."""
@@ -298,7 +312,7 @@ class _World:
         for axis in self.facts.axes:
             self.bench.stall(axis.channel, now_s, stalled=False)
             self.bench.place(axis.channel, axis.park, now_s)
-        self._excuse(now_s + AFTERMATH_S)
+        self._excused.extend(now_s + AFTERMATH_S, Excuse.BY_HAND)
         self._tally.counts["arm freed by hand"] += 1
 
     @property
@@ -316,18 +330,23 @@ class _World:
         line = record.written.removesuffix(b"\r").rpartition(b"\r")[2]
         judge.judge(line, self.board.pulse_us(channel), self.bench.position(channel, record.t_s))
 
+    def freezes(self) -> Callable[[bytes], bool] | None:
+        """Every channel has to be named by a STOP."""
+        stops = [b"STOP%d\r" % axis.channel for axis in self.facts.axes]
+        return None if self.firmware is Firmware.V1 else lambda data: all(stop in data for stop in stops)
 
-def _excuses(faults: list[Fault]) -> list[tuple[float, float]]:
+
+def _excuses(faults: list[Fault]) -> list[tuple[float, float, Excuse]]:
     """From when until when the arm may move although nobody asks it to."""
     spans = []
     for fault in faults:
         end_s = fault.end_s if math.isfinite(fault.end_s) else fault.at_s
         if fault.kind in BYTE_KINDS and fault.direction is Direction.COMMANDS:
-            spans.append((fault.at_s - 0.1, end_s + AFTERMATH_S))
-        elif fault.kind in (FaultKind.STALL, FaultKind.NO_SERVO_POWER):
-            spans.append((end_s, end_s + AFTERMATH_S))
-            if fault.kind is FaultKind.NO_SERVO_POWER:
-                spans.append((fault.at_s, fault.at_s + AFTERMATH_S))
+            spans.append((fault.at_s - 0.1, end_s + AFTERMATH_S, Excuse.DAMAGED_COMMAND))
+        elif fault.kind is FaultKind.STALL:
+            spans.append((end_s, end_s + AFTERMATH_S, Excuse.FREED_JOINT))
+        elif fault.kind is FaultKind.NO_SERVO_POWER:
+            spans += [(at_s, at_s + AFTERMATH_S, Excuse.SERVO_SUPPLY) for at_s in (fault.at_s, end_s)]
     return spans
 
 
@@ -482,10 +501,10 @@ class _Life:
         self.tally.counts[self._world.title] += 1
         self._arm: ArmJudge | None = None
 
-    def arm_judge(self, stop_time_s: float) -> ArmJudge:
+    def arm_judge(self) -> ArmJudge:
         """The arm's judge outlives sessions, as the arm does."""
-        end_time_s = self._world.end_time_s or stop_time_s
-        self._arm = self._arm or ArmJudge(self._facts, stop_time_s, end_time_s)
+        stop_time_s = self._facts.stop_time_s
+        self._arm = self._arm or ArmJudge(self._facts, stop_time_s, self._world.end_time_s or stop_time_s)
         return self._arm
 
     def run(self, folder: Path) -> None:
@@ -515,7 +534,7 @@ class _Session:
         self._clock, self._world, self._person = life.clock, life._world, life._person
         rig, facts = life._rig, life._facts
         self._rng = random.Random(life._rng.random())
-        self._deaths = random.Random(f"{self._tally.seed} {self._tally.sessions}")
+        self._fate = random.Random(f"{self._tally.seed} {self._tally.sessions}")
         now_s = self._clock.now_s()
         self._record = SessionRecord(
             software_version=hil.__version__,
@@ -547,11 +566,23 @@ class _Session:
         self._encode = msgspec.msgpack.Encoder().encode
         self._wire, self._samples = self._world.wire_judge(), SampleJudge(facts)
         self._records, self._first = RecordJudge(each_leaves=self._world.each_leaves), FirstMoveJudge(facts)
-        self._arm = life.arm_judge(self._bridge.stop_time_s)
-        self._notice = NoticeJudge(dict(self._world.notice_s))
-        self._owner_away_s = self._recorder_away_s = self._last_drain_s = -math.inf
+        self._arm = life.arm_judge()
+        self._notice = NoticeJudge({**self._world.notice_s, **SILENCES_S})
+        self._deaths, self._adopted = DeathJudge(), AdoptJudge(facts, self._world.same)
+        self._judges = (
+            self._wire,
+            self._samples,
+            self._records,
+            self._deaths,
+            StopJudge(self._world.freezes()),
+            LatchJudge(),
+            self._adopted,
+            ConfirmJudge(facts, self._world.same),
+            self._notice,
+        )
+        self._owner_away_s = self._recorder_away_s = self._last_drain_s = self._last_beat_s = -math.inf
         self._leaving = False
-        self._mode = Mode.DISCONNECTED
+        self._mode, self._streaming_s = Mode.DISCONNECTED, -math.inf
         self._wire_bytes: list[int] = []
         self._drained = 0
 
@@ -593,18 +624,27 @@ class _Session:
             self._recorder_away_s = now_s + rng.uniform(0.2, 2.5)
             self._tally.counts["recorder held up"] += 1
         moving = self._mode in WRITING
-        if self._deaths.random() < (0.0007 if moving else 0.0001) and not (self._owner_dead or self._recorder_dead):
-            who = self._deaths.choice(["owner", "recorder"])
+        if self._fate.random() < (0.0007 if moving else 0.0001) and not (self._owner_dead or self._recorder_dead):
+            who = self._fate.choice(["owner", "recorder"])
             setattr(self, f"_{who}_dead", True)
+            self._deaths.died(who)
             self._tally.counts[f"{who} killed"] += 1
             self._tally.counts["killed while something moves"] += moving
         if now_s >= self._owner_away_s and not self._owner_dead:
             self._outbox.beat(now_s)
-        if self._recorder_dead:
-            return
-        if now_s >= self._recorder_away_s and now_s - self._last_drain_s >= DRAIN_S:
+            self._last_beat_s = now_s
+        self._note_silence("owner silent", self._last_beat_s, now_s, self._owner_dead)
+        if not self._recorder_dead and now_s >= self._recorder_away_s and now_s - self._last_drain_s >= DRAIN_S:
             self._last_drain_s, self._drained = now_s, len(self._wire_bytes)
             self._recorder.step(now_s)
+        self._note_silence("recorder silent", self._last_drain_s, now_s, self._recorder_dead)
+
+    def _note_silence(self, kind: str, last_s: float, now_s: float, dead: bool) -> None:
+        """Who is silent is noticed in time, unless it is dead, which is noticed at once."""
+        if dead or now_s - last_s <= 2 * DRAIN_S:
+            self._notice.passed(kind)
+        elif self._mode is Mode.STREAMING:
+            self._notice.happened(kind, max(last_s, self._streaming_s))
 
     def _publish(self, record: TickRecord) -> None:
         self._ring.append(self._encode(record))
@@ -613,14 +653,12 @@ class _Session:
         self._tally.ticks += 1
         self._note_troubles(record)
         self._note_mode(record)
-        self._wire.judge(record)
-        if isinstance(record.sent, EnergiseCommand) and not self._world.excused(record.t_s):
+        for judge in self._judges:
+            judge.judge(record)
+        excuse = self._world.excused(record.t_s)
+        if isinstance(record.sent, EnergiseCommand) and excuse is None:
             self._world.judge_first_move(record, record.sent.axis, self._first)
-        self._samples.judge(record)
-        self._records.judge(record)
-        self._notice.judge(record)
-        excused = self._world.excused(record.t_s)
-        self._arm.judge(record, self._world.positions(record.t_s), excused=excused)
+        self._arm.judge(record, self._world.positions(record.t_s), excuse)
         self._person.see(record)
 
     def _note_mode(self, record: TickRecord) -> None:
@@ -629,6 +667,7 @@ class _Session:
             if self._mode is Mode.STREAMING and record.mode is not Mode.IDLE:
                 self._tally.counts["interrupted motions"] += 1
             self._mode = record.mode
+            self._streaming_s = record.t_s
         self._tally.counts["refused requests"] += sum(event.startswith("refused: ") for event in record.events)
 
     def _note_troubles(self, record: TickRecord) -> None:
@@ -655,6 +694,12 @@ class _Session:
         tally.allowed_s = self._arm.allowed_s
         tally.peak("step between lines, of the limit", self._wire.worst_step)
         tally.peak("acceleration of samples, of the limit", self._samples.worst_acceleration)
+        tally.peak("jerk of samples, of the limit", self._samples.worst_jerk)
+        tally.peak("age of a report that was adopted, s", self._adopted.worst_age_s)
+        tally.excused.update(self._notice.excused)
+        tally.excused.update(self._wire.excused)
+        tally.excused.update(self._arm.excused)
+        self._arm.excused.clear()
         tally.peak("first move of an axis already driven, us", self._first.worst_driven_us)
         tally.peak("first move of a limp axis, in us", self._first.worst_limp)
         for kind, rest_s in self._arm.worst_rest_s.items():
@@ -663,6 +708,7 @@ class _Session:
             tally.peak(f"notice of {kind}, s", notice_s)
 
     def _judge_journal(self) -> None:
+        judge_journal(self._journal, len(self._wire_bytes), complete=not self._recorder_dead, at_least=self._drained)
         verdict = verify(self._journal)
         expected = Completeness.UNFINISHED if self._recorder_dead else Completeness.COMPLETE
         if verdict.completeness is not expected or verdict.lost or verdict.ticks < self._drained:
@@ -692,6 +738,7 @@ def together(tallies: list[Tally]) -> Tally:
         total.sessions += tally.sessions
         total.counts.update(tally.counts)
         total.wire.update(tally.wire)
+        total.excused.update(tally.excused)
         total.allowed_s = max(total.allowed_s, tally.allowed_s)
         for name, value in tally.worst.items():
             total.peak(name, value)

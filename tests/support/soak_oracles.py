@@ -15,6 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from soak_excuses import Excuse
+
 from hil.types import WRITING, Confirm, EndStream, EnergiseCommand, JointCommand, Mode, Start, TickRecord
 
 STILL = 0.1
@@ -29,6 +31,8 @@ LINE_S = 48 * 10 / 115200
 """The longest move of a Lynx6 on its line."""
 GAP_S = 0.03
 """Ticks further apart than this: the loop was held up."""
+ANSWER_S = 0.12
+"""A report on a line that is well is never older: asked for every 50 ms, and told a tick or two later."""
 
 
 class Violation(AssertionError):  # noqa: N818 - it is what the judges say, not a fault of theirs
@@ -48,6 +52,7 @@ class AxisFacts:
     upper: float
     speed: float
     acceleration: float
+    jerk: float
     park: float
     lag_s: float
     servo_speed: float
@@ -66,21 +71,37 @@ class AxisFacts:
         """The most that one microsecond can be, anywhere on this axis."""
         return max(abs((x1 - x0) / (u1 - u0)) for (x0, u0), (x1, u1) in pairwise(self.points))
 
+    @property
+    def ramp_s(self) -> float:
+        """The longest stop of this axis: at full speed and still speeding up, as hard as it may."""
+        return self.speed / self.acceleration + 2.5 * self.acceleration / self.jerk
+
 
 @dataclass(frozen=True)
 class RigFacts:
-    """A rig's file, read with nothing of the product."""
+    """A rig's file, read with nothing of the product.
+
+    Attributes:
+        settle_after_s: from when a command is due until the controller's last change for it.
+    """
 
     axes: tuple[AxisFacts, ...]
     period_s: float
     look_ahead_s: float
     dwell_s: float
     canary: int
+    settle_after_s: float = FRAME_S
 
     @property
     def settle_s(self) -> float:
         """Time in which the servos arrive once the pulses stand still."""
         return SETTLE_LAGS * max(axis.lag_s for axis in self.axes)
+
+    @property
+    def stop_time_s(self) -> float:
+        """From a stop to the last moving pulse: longest ramp on the grid of ticks, look-ahead, and what is left."""
+        ramp_s = math.ceil(max(axis.ramp_s for axis in self.axes) / self.period_s - 1e-9) * self.period_s
+        return ramp_s + self.look_ahead_s + self.settle_after_s
 
     @property
     def end_time_s(self) -> float:
@@ -115,6 +136,7 @@ def _axis(table: dict[str, Any], wire: dict[str, Any], unit: str, scale: float) 
         upper=table[f"upper_{unit}"] * scale,
         speed=table[f"speed_{unit}_s"] * scale,
         acceleration=table[f"acceleration_{unit}_s2"] * scale,
+        jerk=table[f"jerk_{unit}_s3"] * scale,
         park=table[f"park_{unit}"] * scale,
         lag_s=table["servo_lag_ms"] / 1000.0,
         servo_speed=table[f"servo_speed_{unit}_s"] * scale,
@@ -144,6 +166,7 @@ class WireJudge:
         self._before_us: dict[int, int] = {}
         self._energised_s = -math.inf
         self.counts: Counter[str] = Counter()
+        self.excused: Counter[Excuse] = Counter()
         self.worst_step = 0.0
 
     def judge(self, record: TickRecord) -> None:
@@ -225,31 +248,56 @@ class WireJudge:
             reach_us = 1.0 + axis.speed * self._rig.look_ahead_s / axis.unit_per_us * 2.0
             _hold(abs(pulse_us - self._last_us[channel]) <= reach_us, f"{line!r} moves {axis.name} instead of freezing")
         self.counts["freezes by a plain move"] += 1
+        self.excused[Excuse.OLD_FIRMWARE] += 1
+
+
+def _owes_an_answer(record: TickRecord) -> bool:
+    return record.reported is None or record.t_s - record.reported.t_s > ANSWER_S
 
 
 class SampleJudge:
-    """Samples before rounding: speed and acceleration of what followed one another on the wire."""
+    """Samples before rounding: speed, acceleration and jerk of what followed one another, and that they end at rest.
+
+    A stop that was cut sends no sample that is too hard: it sends none. So a motion that ended, and not because
+    somebody is dead or the arm had come to rest by itself, counts as standing still from its last sample on. A ramp
+    may come to rest by itself, too, where nothing is sent because the board owes an answer.
+    """
 
     def __init__(self, rig: RigFacts) -> None:
         self._rig = rig
         self._passed: list[tuple[float, ...]] = []
-        self.worst_acceleration = 0.0
+        self._mode, self._sent_s = Mode.DISCONNECTED, -math.inf
+        self._ended = False
+        self.worst_acceleration = self.worst_jerk = 0.0
 
     def judge(self, record: TickRecord) -> None:
         """Take one tick."""
         if any(isinstance(request, Start) for request in record.requests) and record.sample == 0:
             self._passed = []
-        if record.sent is None or not isinstance(record.wanted, JointCommand):
-            return
-        here = record.wanted.positions
-        passed = ([here, here] if not self._passed else [*self._passed[:1], *self._passed])[-2:]
+        self._ended |= any(isinstance(request, EndStream) for request in record.requests)
+        if record.sent is not None and isinstance(record.wanted, JointCommand):
+            self._take(record.wanted.positions, "a sample")
+            self._sent_s = record.t_s
+        moved = self._mode in (Mode.STREAMING, Mode.STOPPING)
+        rested = record.t_s - self._sent_s >= self._rig.look_ahead_s - 1e-9 and (
+            self._mode is Mode.STREAMING or _owes_an_answer(record)
+        )
+        if moved and record.mode in (Mode.HOLDING, Mode.IDLE) and self._passed and not (self._ended or rested):
+            self._take(self._passed[-1], "the end of a motion")
+        self._mode = record.mode
+
+    def _take(self, here: tuple[float, ...], what: str) -> None:
+        passed = ([here] * 3 if not self._passed else [self._passed[0]] * 3 + self._passed)[-3:]
         period = self._rig.period_s
-        for axis, older, last, now in zip(self._rig.axes, *passed, here, strict=True):
-            _hold(abs(now - last) <= axis.speed * period * (1 + 1e-6) + 1e-12, f"{axis.name}: a sample too fast")
+        for axis, oldest, older, last, now in zip(self._rig.axes, *passed, here, strict=True):
+            _hold(abs(now - last) <= axis.speed * period * (1 + 1e-6) + 1e-12, f"{axis.name}: {what} too fast")
             bend = abs(now - 2.0 * last + older) / (axis.acceleration * period**2)
             self.worst_acceleration = max(self.worst_acceleration, bend)
-            _hold(bend <= 1.0 + 1e-5, f"{axis.name}: {bend:.4f} of the acceleration that is allowed")
-        self._passed = [*self._passed, here][-2:]
+            _hold(bend <= 1.0 + 1e-5, f"{axis.name}: {what} at {bend:.4f} of the acceleration that is allowed")
+            twist = abs(now - 3.0 * last + 3.0 * older - oldest) / (axis.jerk * period**3)
+            self.worst_jerk = max(self.worst_jerk, twist)
+            _hold(twist <= 1.0 + 1e-4, f"{axis.name}: {what} at {twist:.4f} of the jerk that is allowed")
+        self._passed = [*self._passed, here][-3:]
 
 
 class RecordJudge:
@@ -298,7 +346,7 @@ class ArmJudge:
 
     Args:
         rig: the facts.
-        stop_time_s: what the product declares, from a stop to the last moving pulse.
+        stop_time_s: from a stop to the last moving pulse, by the rig's numbers.
         end_time_s: the same from the end of the stream, after which nothing more is sent.
     """
 
@@ -312,14 +360,15 @@ class ArmJudge:
         self._why = ""
         self.worst_rest_s: dict[str, float] = {}
         self.judged = 0
+        self.excused: Counter[Excuse] = Counter()
 
     @property
     def allowed_s(self) -> float:
         """From a stop to an arm at rest."""
         return self._stop_time_s + self._rig.settle_s
 
-    def judge(self, record: TickRecord, positions: Sequence[float], *, excused: bool) -> None:
-        """Take one tick and where the servos are; `excused` while something outside the product moves them."""
+    def judge(self, record: TickRecord, positions: Sequence[float], excuse: Excuse | None = None) -> None:
+        """Take one tick and where the servos are, and what outside the product may move them."""
         now_s, here = record.t_s, tuple(positions)
         gap_s = max(now_s - self._last_s - self._rig.period_s, 0.0) if math.isfinite(self._last_s) else 0.0
         self._last_s = now_s
@@ -332,9 +381,12 @@ class ArmJudge:
         ended_s = now_s + self._end_time_s + self._rig.settle_s
         if any(isinstance(request, EndStream) for request in record.requests) and ended_s < self._deadline_s:
             self._why, self._began_s, self._deadline_s = "the end of the stream", now_s, ended_s
+        if record.mode is Mode.STOPPING and gap_s > GAP_S:
+            self.excused[Excuse.HELD_UP] += 1
         if record.mode is Mode.STOPPING:
             self._deadline_s += gap_s  # a ramp goes on by samples sent: held up, it is late, and never jumps
-        if excused:
+        if excuse is not None:
+            self.excused[excuse] += 1
             self._way, self._anchor = [], None
             self._deadline_s = max(self._deadline_s, now_s)
             self._why = ""
@@ -378,6 +430,7 @@ class NoticeJudge:
         self._open: dict[str, float] = {}
         self._last_s = -math.inf
         self.worst_s: dict[str, float] = {}
+        self.excused: Counter[Excuse] = Counter()
 
     def happened(self, kind: str, at_s: float) -> None:
         """Something went wrong while the arm was streaming."""
@@ -385,7 +438,8 @@ class NoticeJudge:
 
     def passed(self, kind: str) -> None:
         """It is over and need not be noticed any more."""
-        self._open.pop(kind, None)
+        if self._open.pop(kind, None) is not None:
+            self.excused[Excuse.WENT_ON] += 1
 
     def judge(self, record: TickRecord) -> None:
         """Take one tick."""
@@ -393,6 +447,7 @@ class NoticeJudge:
         self._last_s = record.t_s
         for kind, at_s in list(self._open.items()):
             # A loop that was held up could not notice anything.
+            self.excused[Excuse.HELD_UP] += gap_s > 0.0
             self._open[kind] = at_s = at_s + min(gap_s, record.t_s - at_s)
             since_s, bound_s = record.t_s - at_s, self._bounds_s[kind]
             _hold(since_s <= bound_s, f"{kind}: still streaming {since_s:.3f} s later, allowed {bound_s:.3f} s")

@@ -1,7 +1,8 @@
 """The arm's own shapes against each other, the table and the boxes: one list of constraints, batch and live.
 
-Every constraint is a distance that has to stay at or above zero once radii and clearance are taken off. Both
-forms use the same list in the same order, so that the guard does not stop a motion which the checker passed.
+Every constraint is a distance that has to stay at or above zero once radii and clearance are taken off; inside a box
+to keep out of it goes on below zero, as the way out of it. Both forms use the same list in the same order, so that the
+guard does not stop a motion which the checker passed.
 Shapes on link 0 never move: they count for the moving ones, but are not held against table and boxes.
 """
 
@@ -18,10 +19,12 @@ from hil.kernels.scalar import FLOATS
 from hil.model.rig import Box, Capsule, Rig
 from hil.model.robot import JointType, RobotModel
 from hil.robot import Robot
-from hil.safety.geometry import (
+from hil.space.geometry import (
     FloatArray,
     Point,
     room_inside,
+    segment_box_depth,
+    segment_box_depth_single,
     segment_box_distance,
     segment_box_distance_single,
     segment_distance,
@@ -31,6 +34,13 @@ from hil.safety.geometry import (
 
 BLOCK = 2048
 """Poses worked on at once: enough to hide numpy's call cost, few enough for an hour's motion to fit."""
+
+
+TOUCHING_M = 1e-9
+"""Nearer than this a segment counts as inside a box: rounding does not tell."""
+
+POSES_ALL_OVER = 16
+UNMOVED_M = 1e-9
 
 
 class Constraint(NamedTuple):
@@ -48,7 +58,13 @@ class Constraint(NamedTuple):
 
 
 class Body:
-    """All constraints of a rig, evaluated over a batch of poses."""
+    """All constraints of a rig, evaluated over a batch of poses.
+
+    Attributes:
+        travel: how far each constraint can shrink per unit of each joint, shape (constraints, joints).
+        rounding_m: how far the rounding of positions by the controller can change each, shape (constraints,).
+        unmoved_m: what is left of those that no joint changes, NaN for the others, shape (constraints,).
+    """
 
     def __init__(self, rig: Rig, robot: Robot) -> None:
         fences = rig.fences
@@ -62,7 +78,9 @@ class Body:
         self._links = np.array([shape.link for shape in self.shapes], dtype=np.intp)
         self._ends = np.array([[shape.start_m, shape.end_m] for shape in self.shapes]).reshape(-1, 2, 3)
         self._radii = np.array([shape.radius_m for shape in self.shapes])
-        self.travel = self._travel(rig)
+        self.travel = travel_of(rig)
+        self.rounding_m = rounding_of(rig, self.travel)
+        self.unmoved_m = unmoved_m(self.margins(poses_all_over(rig)))
 
     def margins(self, joints: FloatArray) -> FloatArray:
         """What is left of every constraint.
@@ -90,8 +108,7 @@ class Body:
         columns.append(low - self.fences.table_height_m - radii[self._above])
         start, end, radii = start[:, self._moving], end[:, self._moving], radii[self._moving]
         for box in self.fences.keep_out:
-            apart = segment_box_distance(start, end, np.array(box.lower_m), np.array(box.upper_m))
-            columns.append(apart - radii)
+            columns.append(_outside_of(start, end, np.array(box.lower_m), np.array(box.upper_m)) - radii)
         if self.fences.keep_in is not None:
             box = self.fences.keep_in
             columns.append(room_inside(start, end, np.array(box.lower_m), np.array(box.upper_m)) - radii)
@@ -105,26 +122,14 @@ class Body:
         end = np.einsum("nsij,sj->nsi", rotation, self._ends[:, 1]) + origin
         return start, end
 
-    def _travel(self, rig: Rig) -> FloatArray:
-        """How far each constraint can shrink per unit of each joint, shape (constraints, n), metres per unit.
-
-        A pair only feels the joints between its two links.
-        """
-        reach = np.array([lever_arms(rig.robot, shape) for shape in self.shapes]).reshape(-1, rig.robot.dof)
-        rows = []
-        for one, two in self.pairs:
-            near, far = sorted((one, two), key=lambda i: self.shapes[i].link)
-            row = reach[far].copy()
-            row[: self.shapes[near].link] = 0.0
-            rows.append(row)
-        rows += [reach[i] for i in self._above]
-        boxes = len(self.fences.keep_out) + (self.fences.keep_in is not None)
-        rows += [reach[i] for _ in range(boxes) for i in self._moving]
-        return np.array(rows).reshape(len(self.constraints), rig.robot.dof)
-
 
 class LiveBody:
-    """The same constraints for one pose at a time, in plain floats."""
+    """The same constraints for one pose at a time, in plain floats.
+
+    Attributes:
+        rounding_m: how far the rounding of positions by the controller can change each constraint.
+        unmoved_m: what is left of those that no joint changes, NaN for the others: there the rig file alone decides.
+    """
 
     def __init__(self, rig: Rig) -> None:
         self.constraints = tuple(constraints(rig))
@@ -138,6 +143,9 @@ class LiveBody:
         self._keep_out = tuple((unpack(b.lower_m), unpack(b.upper_m)) for b in rig.fences.keep_out)
         box = rig.fences.keep_in
         self._keep_in = None if box is None else (unpack(box.lower_m), unpack(box.upper_m))
+        self.rounding_m: tuple[float, ...] = tuple(rounding_of(rig, travel_of(rig)).tolist())
+        everywhere = np.array([self.margins(joints) for joints in poses_all_over(rig).tolist()])
+        self.unmoved_m: tuple[float, ...] = tuple(unmoved_m(everywhere).tolist())
 
     def _pair(self, one: int, two: int, rig: Rig) -> tuple[int, int, float, float]:
         """Two shapes, how far apart they have to be, and how far apart their middles are surely far enough."""
@@ -154,6 +162,28 @@ class LiveBody:
         if self._keep_in is not None:
             found += self._outside(placed, *self._keep_in, slack_m)
         return found
+
+    def margins(self, joints: Sequence[float], indices: Sequence[int] | None = None) -> tuple[float, ...]:
+        """What is left of some constraints, or of all, in metres; negative where violated."""
+        frames = link_frames(self._chain, joints, FLOATS)
+        placed = [_place(frames[link], start, end) for link, start, end in self._shapes]
+        wanted = range(len(self.constraints)) if indices is None else indices
+        return tuple(self._margin(index, placed) for index in wanted)
+
+    def _margin(self, index: int, placed: list[_Placed]) -> float:
+        if index < len(self._pairs):
+            i, j, need_m, _ = self._pairs[index]
+            return segment_distance_single(*placed[i][:2], *placed[j][:2]) - need_m
+        index -= len(self._pairs)
+        if index < len(self._above):
+            i = self._above[index]
+            return min(placed[i][0][2], placed[i][1][2]) - self._table_m - self._need[i]
+        box, k = divmod(index - len(self._above), len(self._moving))
+        i = self._moving[k]
+        if box < len(self._keep_out):
+            return _outside_of_single(*placed[i][:2], *self._keep_out[box]) - self._need[i]
+        assert self._keep_in is not None
+        return _room_inside_single(*placed[i][:2], *self._keep_in) - self._need[i]
 
     def _close_pairs(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
         found = []
@@ -184,7 +214,7 @@ class LiveBody:
                 start, end, middle = placed[i]
                 need_m = self._need[i]
                 if _ball_to_box(middle, lower, upper) < need_m + self._half[i]:
-                    margin_m = segment_box_distance_single(start, end, lower, upper) - need_m
+                    margin_m = _outside_of_single(start, end, lower, upper) - need_m
                     if margin_m < -slack_m:
                         found.append((index, margin_m))
                 index += 1
@@ -192,19 +222,9 @@ class LiveBody:
 
     def _outside(self, placed: list[_Placed], lower: Point, upper: Point, slack_m: float) -> list[tuple[int, float]]:
         found = []
-        low_x, low_y, low_z = lower
-        high_x, high_y, high_z = upper
         for index, i in enumerate(self._moving, len(self.constraints) - len(self._moving)):
-            (ax, ay, az), (bx, by, bz), _ = placed[i]
-            room_m = min(
-                (ax if ax < bx else bx) - low_x,
-                (ay if ay < by else by) - low_y,
-                (az if az < bz else bz) - low_z,
-                high_x - (ax if ax > bx else bx),
-                high_y - (ay if ay > by else by),
-                high_z - (az if az > bz else bz),
-            )
-            margin_m = room_m - self._need[i]
+            start, end, _ = placed[i]
+            margin_m = _room_inside_single(start, end, lower, upper) - self._need[i]
             if margin_m < -slack_m:
                 found.append((index, margin_m))
         return found
@@ -246,6 +266,44 @@ def above_table(rig: Rig) -> tuple[int, ...]:
     return tuple(i for i in moving(rig) if rig.shapes[i].name not in standing)
 
 
+def travel_of(rig: Rig) -> FloatArray:
+    """How far each constraint can shrink per unit of each joint, shape (constraints, n), metres per unit.
+
+    A pair only feels the joints between its two links.
+    """
+    reach = np.array([lever_arms(rig.robot, shape) for shape in rig.shapes]).reshape(-1, rig.robot.dof)
+    rows = []
+    for one, two in pairs_to_check(rig):
+        near, far = sorted((one, two), key=lambda i: rig.shapes[i].link)
+        row = reach[far].copy()
+        row[: rig.shapes[near].link] = 0.0
+        rows.append(row)
+    rows += [reach[i] for i in above_table(rig)]
+    boxes = len(rig.fences.keep_out) + (rig.fences.keep_in is not None)
+    rows += [reach[i] for _ in range(boxes) for i in moving(rig)]
+    return np.array(rows).reshape(-1, rig.robot.dof)
+
+
+def rounding_of(rig: Rig, travel: FloatArray) -> FloatArray:
+    """How far half a step of the wire on every joint can change each constraint, shape (constraints,), metres."""
+    changed: FloatArray = travel @ (0.5 * rig.controller.quantum()[: rig.robot.dof])
+    return changed
+
+
+def poses_all_over(rig: Rig) -> FloatArray:
+    """Some positions of the joints, spread over their ranges, always the same, shape (POSES_ALL_OVER, n)."""
+    joints = rig.axes[: rig.robot.dof]
+    lower, upper = [axis.lower for axis in joints], [axis.upper for axis in joints]
+    poses: FloatArray = np.random.default_rng(0).uniform(lower, upper, (POSES_ALL_OVER, len(joints)))
+    return poses
+
+
+def unmoved_m(margins: FloatArray) -> FloatArray:
+    """By the margins all over: what is left of each constraint that no joint changes, NaN for the others."""
+    same: FloatArray = np.where(np.ptp(margins, axis=0) < UNMOVED_M, margins[0], np.nan)
+    return same
+
+
 def lever_arms(robot: RobotModel, shape: Capsule) -> list[float]:
     """Largest travel of any point of a shape's core per unit of each joint, metres per radian or per metre.
 
@@ -278,8 +336,34 @@ def _levers(robot: RobotModel, link: int, point: Point) -> list[float]:
     return arms
 
 
+def _outside_of(start: FloatArray, end: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Distance from segments to a box; where they touch or cross it, minus the depth."""
+    apart = segment_box_distance(start, end, lower, upper)
+    touching = apart < TOUCHING_M
+    if touching.any():
+        apart[touching] = -segment_box_depth(start[touching], end[touching], lower, upper)
+    return apart
+
+
 def _called(box: Box) -> str:
     return box.name or "box"
+
+
+def _outside_of_single(start: Point, end: Point, lower: Point, upper: Point) -> float:
+    apart = segment_box_distance_single(start, end, lower, upper)
+    return apart if apart >= TOUCHING_M else -segment_box_depth_single(start, end, lower, upper)
+
+
+def _room_inside_single(start: Point, end: Point, lower: Point, upper: Point) -> float:
+    (ax, ay, az), (bx, by, bz) = start, end
+    return min(
+        (ax if ax < bx else bx) - lower[0],
+        (ay if ay < by else by) - lower[1],
+        (az if az < bz else bz) - lower[2],
+        upper[0] - (ax if ax > bx else bx),
+        upper[1] - (ay if ay > by else by),
+        upper[2] - (az if az > bz else bz),
+    )
 
 
 def _ball_to_box(centre: Point, lower: Point, upper: Point) -> float:

@@ -14,6 +14,8 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 Point = tuple[float, float, float]
 
+_EDGES: tuple[Point, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
 PARALLEL = 1e-12
 """Squared sine below which segments count as parallel; a metre long they then part by a micrometre."""
 
@@ -73,6 +75,36 @@ def segment_box_distance(start: FloatArray, end: FloatArray, lower: FloatArray, 
     nearest = start + t * along
     gap = nearest - np.clip(nearest, lower, upper)
     result: FloatArray = np.sqrt(_dot(gap, gap))
+    return result
+
+
+def segment_box_depth(start: FloatArray, end: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """How far segments that touch or cross an axis-aligned box would have to be shifted to only touch it.
+
+    Box and segment together are a solid with faces along the box's own and along the segment at right angles to its
+    edges; the nearest of those faces is meant. Negative for a segment that lies beside the box.
+
+    Args:
+        start: segments' one end, shape (..., 3).
+        end: their other end.
+        lower: the box's lowest corner, shape (3,).
+        upper: its highest corner.
+
+    Returns:
+        Depths, shape (...).
+    """
+    along = end - start
+    across = np.cross(along[..., None, :], np.eye(3))
+    length = np.sqrt(_dot(across, across))
+    # A segment along an edge has no face there: another axis, looked at twice, changes nothing.
+    own = np.broadcast_to(np.eye(3), across.shape)
+    across = np.where(length[..., None] > 0.0, _ratio(across, length[..., None]), own)
+    normals = np.concatenate([own, across], axis=-2)
+    middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    one, two = ((normals * (point - middle)[..., None, :]).sum(axis=-1) for point in (start, end))
+    reach = (np.abs(normals) * half).sum(axis=-1)
+    low, high = np.minimum(one, two), np.maximum(one, two)
+    result: FloatArray = np.minimum(reach - low, high + reach).min(axis=-1)
     return result
 
 
@@ -144,6 +176,22 @@ def segment_box_distance_single(start: Point, end: Point, lower: Point, upper: P
                 break
             at, below = after, above
     return math.sqrt(sum(_excess(start[i] + at * along[i], lower[i], upper[i]) ** 2 for i in (0, 1, 2)))
+
+
+def segment_box_depth_single(start: Point, end: Point, lower: Point, upper: Point) -> float:
+    """`segment_box_depth` for one segment, in plain floats."""
+    middle, half = (tuple(f * (a + s * b) for a, b in zip(upper, lower, strict=True)) for f, s in ((0.5, 1), (0.5, -1)))
+    ux, uy, uz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
+    px, py, pz = start[0] - middle[0], start[1] - middle[1], start[2] - middle[2]
+    depth = math.inf
+    for nx, ny, nz in (*_EDGES, (0.0, uz, -uy), (-uz, 0.0, ux), (uy, -ux, 0.0)):
+        length = math.sqrt(nx * nx + ny * ny + nz * nz)
+        if length > 0.0:
+            one = (nx * px + ny * py + nz * pz) / length
+            two = one + (nx * ux + ny * uy + nz * uz) / length
+            reach = (abs(nx) * half[0] + abs(ny) * half[1] + abs(nz) * half[2]) / length
+            depth = min(depth, reach - min(one, two), max(one, two) + reach)
+    return depth
 
 
 def _slope(start: Point, along: Point, t: float, lower: Point, upper: Point) -> float:
