@@ -46,7 +46,8 @@ class Ssc32Channels(Ssc32Driver):
             for channel in channels
         )
         canary = None if settings.canary_channel in channels else settings.canary_channel
-        super().__init__(msgspec.structs.replace(settings, axes=axes, canary_channel=canary), open_port)
+        ours = msgspec.structs.replace(settings, axes=axes, canary_channel=canary)
+        super().__init__(ours, open_port, others=settings.channels)
 
     def open(self, now_s: float) -> None:
         """Open the line; no channel may be moved yet."""

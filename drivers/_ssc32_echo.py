@@ -49,6 +49,10 @@ class Channel:
         self.hold(pulse_us)
         self.driven_s, self.trusted = at_s + TAKES_EFFECT_S, True
 
+    def driven_by(self, at_s: float) -> bool:
+        """Whether we have driven it, and it must have shown by then."""
+        return self.driven_s is not None and at_s > self.driven_s
+
     def move(self, pulse_us: float, now_s: float, duration_s: float) -> None:
         """A timed move, from wherever it is by then."""
         self._start_us, self._target_us = self.width_us(now_s), pulse_us
@@ -124,12 +128,15 @@ class _Doubt:
     """The first report that did not fit, and what the ones after it said.
 
     Attributes:
+        canary_us: what the newest said of the canary; None if that was as set.
+        canary_off: so many in a row, the newest among them, in which it was not.
         axes: those that were off in the newest, not by a delay; clean: no byte was lost around it.
         rests_s: from when the board has ended all that it was sent, counted from the first delay; None before one.
     """
 
     since_s: float
-    canary_off: bool
+    canary_us: int | None = None
+    canary_off: int = 0
     clean: bool = True
     rests_s: float | None = None
     axes: frozenset[int] = field(default_factory=frozenset)
@@ -147,15 +154,16 @@ class Echo:
         wrong: reports so far that did not fit.
         delayed_s: by how much the newest report lagged behind what was sent.
         damaged: commands were found damaged; what is sent from now on had better be sent twice.
+        canary_us: what the canary channel has to read; None if there is none.
         learns: offsets that the board adds to what it repeats are taken over, as firmware 1.x needs it.
     """
 
     def __init__(self, settings: Ssc32Settings, name: str) -> None:
         self._names = [axis.name for axis in settings.axes]
-        self._has_canary = settings.canary_channel is not None
         self._name = name
         self._doubt: _Doubt | None = None
         self.channels = [Channel() for _ in settings.axes]
+        self.canary_us: int | None = None
         self.wrong = 0
         self.delayed_s = 0.0
         self.damaged: tuple[int, ...] = ()
@@ -187,7 +195,7 @@ class Echo:
             ControllerError: the board has restarted, stood still, or did not take commands as they were sent.
         """
         pulses_us, at_s = reading.pulses_us, reading.asked_s
-        canary_off = self._has_canary and not pulses_us[-1]
+        canary_off = self.strays(reading)
         odd: list[int] = []
         off: list[int] = []
         judged = 0
@@ -201,14 +209,19 @@ class Echo:
                 off.append(index)
             elif channel.trusted and not channel.fits(echo_us, at_s):
                 odd.append(index)
-        if off and (canary_off if self._has_canary else len(off) == judged > 1):
+        if off and (len(off) == judged > 1 if self.canary_us is None else not pulses_us[-1]):
             raise self._restarted(reading, off, canary_off)
         if not reading.newest:
-            return not (odd or off or canary_off)
+            # The axes may have been sent on since; the canary is where it was set, whenever it was asked.
+            return self._doubtful(reading, [], [], canary_off, now_s) if canary_off else not (odd or off)
         if not (odd or off or canary_off):
             self._doubt, self.delayed_s = None, 0.0
             return True
         return self._doubtful(reading, odd, off, canary_off, now_s)
+
+    def strays(self, reading: Reading) -> bool:
+        """Whether the canary is not as it was set: then it does not matter how old the report is."""
+        return self.canary_us is not None and reading.pulses_us[-1] != self.canary_us
 
     def learn(self, reading: Reading) -> str:
         """Take over what the board adds to what it repeats; words for the user if that is anything."""
@@ -245,10 +258,14 @@ class Echo:
     def _doubtful(self, reading: Reading, odd: list[int], off: list[int], canary_off: bool, now_s: float) -> bool:
         doubt, at_s = self._doubt, reading.asked_s
         if doubt is None:
-            doubt = self._doubt = _Doubt(at_s, canary_off=False)
-        if canary_off and doubt.canary_off:
+            doubt = self._doubt = _Doubt(at_s)
+        doubt.canary_off = doubt.canary_off + 1 if canary_off else 0
+        if doubt.canary_off > 1 and (
+            # A board that tells of a channel without a pulse whatever it likes may tell something else each time.
+            reading.pulses_us[-1] == doubt.canary_us or doubt.canary_off > 2 or doubt.axes & {*odd, *off}
+        ):
             raise self._restarted(reading, off, canary_off)
-        doubt.canary_off = canary_off
+        doubt.canary_us = reading.pulses_us[-1] if canary_off else None
         lag_s = self._lag_s(reading) if odd and not off and not canary_off else 0.0
         if lag_s:
             self.delayed_s, doubt.axes = max(self.delayed_s, lag_s), frozenset()
@@ -281,8 +298,11 @@ class Echo:
 
     def _restarted(self, reading: Reading, off: list[int], canary_off: bool) -> ControllerError:
         names = [self._names[index] for index in off] + ["the canary channel"] * canary_off
+        moved = ""
+        if canary_off and reading.pulses_us[-1]:
+            moved = f" as it was set (it reads {reading.pulses_us[-1]} us, not {self.canary_us})"
         return ControllerError(
-            f"{self._name}: the controller restarted (brown-out?): it no longer drives {', '.join(names)}. "
+            f"{self._name}: the controller restarted (brown-out?): it no longer drives {', '.join(names)}{moved}. "
             "Nothing is sent until it is connected anew",
             bytes(pulse_us // 10 for pulse_us in reading.pulses_us),
             cause=LineCause.RESTARTED,

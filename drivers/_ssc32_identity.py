@@ -37,6 +37,8 @@ READINGS = 3
 """So often a burst is asked as long as not everything in it was said twice alike."""
 FAILURES, SILENCES = 2, 2
 """Without a whole answer a burst is asked again once; after two without any all is left that was not asked yet."""
+INSISTS = 2
+"""So often R0 is asked by itself after all that, if it is not known: without it nothing may be moved."""
 
 
 class BoardIdentity(Record, frozen=True):
@@ -100,7 +102,7 @@ class IdentityReader:
 
     Args:
         line: the board has answered VER on it.
-        settings: of the line; its axes say which channels matter.
+        settings: of the line; its axes and its canary say which channels matter.
         firmware: what the board has answered.
         expected: what is known of it from before.
     """
@@ -116,7 +118,7 @@ class IdentityReader:
             self._bursts = [()]
         self._found: dict[str, int | str] = {}
         self._seen: set[tuple[str, int | str]] = set()
-        self._readings = self._failures = self._silences = 0
+        self._readings = self._failures = self._silences = self._insisted = 0
         self._asking = False
         self._heard = b""
         self._due_s = float("-inf")
@@ -131,9 +133,18 @@ class IdentityReader:
         if self._asking:
             self._heard += data
             self._listen(over=now_s >= self._due_s + PATIENCE_S)
+        if not self._bursts and self._insists:
+            self._insisted += 1
+            self._silences = self._readings = self._failures = 0
+            self._bursts = [(_register(ENABLE),)]
         if self._bursts and not self._asking:
             self._ask(self._bursts[0], now_s)
         return None if self._bursts else self._identity()
+
+    @property
+    def _insists(self) -> bool:
+        known = not self._firmware.has_registers or name_of(ENABLE) in self._found
+        return not known and self._insisted < INSISTS
 
     def _ask(self, burst: Sequence[_Item], now_s: float) -> None:
         self._line.send(b"".join(item.line for item in burst) + VERSION.line, now_s)
@@ -200,37 +211,54 @@ def _bursts(settings: Ssc32Settings, firmware: Firmware) -> list[tuple[_Item, ..
     """What this firmware can be asked of itself and of the rig's channels; what it has together goes together."""
     if not firmware.has_registers:
         return []
-    channels = [axis.channel for axis in settings.axes]
     bursts: list[tuple[_Item, ...]] = [(_register(ENABLE), _STARTUP)]
     if firmware.has_baud_register:
         bursts.append((_register(BAUD),))
     for first in (FIRST_OFFSET, FIRST_PULSE):
-        items = [_register(first + channel) for channel in channels]
+        items = [_register(first + channel) for channel in settings.channels]
         bursts += [tuple(items[i : i + BURST]) for i in range(0, len(items), BURST)]
     return bursts
 
 
+def why_no_motion(board: BoardIdentity, firmware: Firmware, baud: int) -> str:
+    """Why nothing may be moved with a board as it is set, and how to set it right; empty if nothing speaks against it.
+
+    A board that moves its servos by itself when it gets its power does so after a brown-out, too: with the arm in the
+    middle of something, at full speed.
+    """
+    if not firmware.has_registers:
+        return ""
+    bits = board.register(ENABLE)
+    terminal = f"open a terminal at {baud} baud, 8N1"
+    if bits is None:
+        return (
+            "register R0 could not be read, and it may let the board move its servos by itself at power-up and at "
+            "every restart. Nothing is moved with it as long as that is not known: look at cable and receive line and "
+            f"connect again; or {terminal}, type R0 and the Enter key (CR): the board has to answer 0"
+        )
+    moving = bits & (RUN_STARTUP_BIT | APPLY_PULSES_BIT)
+    if bits & DISABLE_BIT or not moving:
+        return ""
+    does = []
+    if moving & RUN_STARTUP_BIT:
+        startup = "" if board.startup is None else f" {board.startup!r}"
+        does.append(f"runs its startup string{startup} (bit 0)")
+    if moving & APPLY_PULSES_BIT:
+        does.append("drives every servo to a stored pulse (bit 3)")
+    return (
+        f"register R0 is {bits}: at power-up and at every restart the board {' and '.join(does)}, at full speed, "
+        f"before any program can stop it. Nothing is moved with a board that is set so. To clear it, {terminal}, type "
+        f"R0={bits & ~moving} and the Enter key (CR), then cut the board's power and switch it on again. This program "
+        "never writes a register"
+    )
+
+
 def power_up_notices(board: BoardIdentity, firmware: Firmware) -> list[str]:
-    """What a person has to know of a board that can move the arm before any program has connected."""
+    """What else a person has to know of what a board does by itself when it gets its power."""
     if not firmware.has_registers:
         return []
-    notices = []
-    bits = board.register(ENABLE)
-    if bits is None:
-        notices.append("register R0 could not be read: the arm may or may not move by itself at power-up")
-        bits = 0
-    enabled = not bits & DISABLE_BIT
-    if enabled and bits & APPLY_PULSES_BIT:
-        notices.append(
-            f"WARNING: register R0 = {bits} has bit 3 set: the board drives its servos to stored pulses "
-            "at power-up, so the arm moves before any program has connected"
-        )
-    runs_startup = enabled and bool(bits & RUN_STARTUP_BIT)
-    if runs_startup:
-        notices.append(f"WARNING: register R0 = {bits} has bit 0 set: the startup string runs at power-up")
     if board.startup is None:
-        notices.append("the startup string could not be read")
-    elif startup_moves(board.startup):
-        when = "at every power-up" if runs_startup else "if bit 0 of register R0 is ever set"
-        notices.append(f"WARNING: the startup string {board.startup!r} moves servos {when}")
-    return notices
+        return ["the startup string could not be read"]
+    if startup_moves(board.startup):
+        return [f"WARNING: the startup string {board.startup!r} moves servos if bit 0 of register R0 is ever set"]
+    return []

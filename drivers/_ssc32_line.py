@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from drivers._ssc32_codec import (
@@ -18,7 +19,6 @@ from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
 from hil.types import LineAccount
 
-CANARY_US = 1500
 HEARD_BYTES = 4096
 PATIENCE_S = 0.025
 """How late an answer may be at least before it is overdue: an adapter may keep it for 16 ms, and we look every tick."""
@@ -50,6 +50,7 @@ class Line:
         rate: present speed of the port.
         free_s: when everything written so far has left.
         canary_us: what the canary channel reads, once it is set.
+        counted: places in an answer whose byte has to be a pulse, in questions from now on; None for all.
         overdue_s: when the answer was due that is waited for now; None while none is late.
         steady: the handshake is over; what an answer takes is no longer learned at once.
     """
@@ -64,14 +65,9 @@ class Line:
         self._timeout_s = settings.reply_timeout_s
         self._settings = settings
         self._limits_us = {axis.channel: (axis.lower_us, axis.upper_us) for axis in settings.axes}
-        if settings.canary_channel is not None:
-            self._limits_us[settings.canary_channel] = (CANARY_US, CANARY_US)
-        self._pulses = query_pulses(settings.channels)
-        check_bytes(self._pulses.line, {})
-        self._pulses_s = settings.reply_s(len(settings.channels))
         self._period_s = settings.report_period_s
         self._version = b""
-        self._width = len(settings.channels)
+        self.ask_about(settings.channels, counted=None)
         self._torn = False
         self._decoder = ReplyDecoder()
         self._asking = False
@@ -84,6 +80,18 @@ class Line:
         self._questions = self._late = self._lost = self._noise = 0
         self._counted: tuple[float | None, ...] = ()
         self._account = LineAccount()
+
+    def ask_about(self, channels: Sequence[int], counted: Sequence[int] | None) -> None:
+        """Ask for the pulses of these from now on; only between two questions.
+
+        Args:
+            channels: in the order of the answer.
+            counted: places in it whose byte has to be a pulse; what another byte says is not looked at. None for all.
+        """
+        self._pulses, self._width = query_pulses(channels), len(channels)
+        check_bytes(self._pulses.line, {})
+        self._pulses_s = self._settings.reply_s(self._width)
+        self.counted = self._asked_counted = counted
 
     def account(self, believed_s: float | None, wrong: int, doubtful_s: float | None, delayed_s: float) -> LineAccount:
         """What was counted here, and what its owner knows of the reports; the same record while nothing is new."""
@@ -159,6 +167,7 @@ class Line:
     def ask(self, query: Query, now_s: float, patience_s: float) -> None:
         """Send a question; its reply may be late by `patience_s`."""
         self.send(query.line, now_s)
+        self._asked_counted = self.counted
         self._decoder.expect(query)
         self._questions += 1
         self._asking, self._complete = True, None
@@ -259,12 +268,20 @@ class Line:
         return Reading(pulses_us, self._asked_s, sure=False)
 
     def _plausible(self, raw: bytes) -> tuple[int, ...] | None:
-        """Widths, if every byte can be one and the canary is off or as it was set."""
+        """Widths, if every byte that counts can be one; of the others ten times the byte."""
+        counted = self._asked_counted
         try:
-            pulses_us = decode_pulses(raw)
+            if counted is None:
+                return decode_pulses(raw)
+            decode_pulses(bytes([raw[place] for place in counted if place < len(raw)]))
         except ControllerError:
             return None
-        if self.canary_us is not None and pulses_us[-1] not in (0, self.canary_us):
+        return tuple([10 * byte for byte in raw])
+
+    def _belated(self, raw: bytes) -> tuple[int, ...] | None:
+        """The same for bytes that nothing but their number tells from others: the canary has to be off or as set."""
+        pulses_us = self._plausible(raw)
+        if pulses_us is None or (self.canary_us is not None and pulses_us[-1] not in (0, self.canary_us)):
             return None
         return pulses_us
 
@@ -295,7 +312,7 @@ class Line:
         version = self._version
         if data:
             sync.hear(data, now_s, self._before_s)
-            if sync.total == sync.waiting and (pulses_us := self._plausible(bytes(sync.heard))) is not None:
+            if sync.total == sync.waiting and (pulses_us := self._belated(bytes(sync.heard))) is not None:
                 # The answer that was overdue, in its place before the others; or a newer one, without its ``VER``.
                 return Reading(pulses_us, self._asked_s, sure=False, newest=False, clean=False)
             raw = sync.answer(version, self._width)
@@ -340,6 +357,7 @@ class Line:
         if sync.asked:
             self._noise += sync.new_noise(version, self._width)
         self.send(VERSION.line + self._pulses.line, now_s)
+        self._asked_counted = self.counted
         self._questions += 1
         reply_s = self._settings.reply_s(len(version) + self._width)
         sync.ask(self.free_s, self.free_s + reply_s, self._timeout_s)

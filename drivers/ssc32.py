@@ -7,19 +7,20 @@ restarts and damaged lines show by channels that do not read as they were sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum
 
+from drivers._ssc32_adoption import Adoption
 from drivers._ssc32_codec import (
     CANCEL,
     Firmware,
     encode_move,
     encode_stop,
 )
-from drivers._ssc32_echo import TAKES_EFFECT_S, Echo
+from drivers._ssc32_echo import Echo
 from drivers._ssc32_hello import Hello, ask
-from drivers._ssc32_identity import BoardIdentity, IdentityReader, power_up_notices
-from drivers._ssc32_line import CANARY_US, Line, Reading
+from drivers._ssc32_identity import BoardIdentity, IdentityReader, power_up_notices, why_no_motion
+from drivers._ssc32_line import Line, Reading
 from drivers._ssc32_settings import FRAME_S, ControllerTable, Ssc32Axis, Ssc32Settings, settings_from_table
 from hil.errors import (
     CommandError,
@@ -59,11 +60,10 @@ class _Stage(Enum):
     GREETING = "asking who is there"
     IDENTIFYING = "reading its registers"
     ADOPTING = "reading what is driven"
-    MARKING = "setting the canary channel"
     READY = "ready"
 
 
-_ASKING = frozenset({_Stage.ADOPTING, _Stage.MARKING, _Stage.READY})
+_ASKING = frozenset({_Stage.ADOPTING, _Stage.READY})
 
 
 class Ssc32Driver:
@@ -72,10 +72,13 @@ class Ssc32Driver:
     Args:
         settings: line, channels and calibration.
         open_port: opens the line; called once per `open`.
+        others: channels on which a servo may be, beside those of the settings.
     """
 
-    def __init__(self, settings: Ssc32Settings, open_port: Callable[[], BytePort]) -> None:
-        self._settings = settings
+    def __init__(
+        self, settings: Ssc32Settings, open_port: Callable[[], BytePort], others: Collection[int] = ()
+    ) -> None:
+        self._settings, self._others = settings, others
         self._open_port = open_port
         self._name = settings.port_url
         longest = encode_move({axis.channel: axis.upper_us for axis in settings.axes}, 65535)
@@ -84,7 +87,6 @@ class Ssc32Driver:
             _Stage.GREETING: self._greet,
             _Stage.IDENTIFYING: self._identify,
             _Stage.ADOPTING: self._adopt,
-            _Stage.MARKING: self._check_mark,
             _Stage.READY: self._watch,
         }
         self._line: Line | None = None
@@ -105,8 +107,6 @@ class Ssc32Driver:
         self._failure: LinkError | None = None
         self._trouble: ControllerError | None = None
         self._board: BoardIdentity | None = None
-        self._marks = 0
-        self._marked_s = 0.0
 
     def expect(self, controller: ControllerIdentity | None, remedy: str) -> None:
         """Refuse every other board at the handshake, before the canary gets its pulse."""
@@ -136,8 +136,8 @@ class Ssc32Driver:
         Raises:
             LinkTimeout: nobody answers at any usual rate, or the board fell silent during the handshake.
             LinkError: the board answers at another rate than the rig's; or the line failed.
-            ControllerError: something else answers, or another board than at first; or the board has restarted, stood
-                still, or does not take what it is sent.
+            ControllerError: something else answers, another board than at first, or one that moves its servos by itself
+                at power-up; or the board has restarted, stood still, or does not take what it is sent.
         """
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -340,52 +340,32 @@ class Ssc32Driver:
         board = self._reader.step(data, now_s)
         if board is None:
             return
+        assert self._firmware is not None
+        # Not met yet: once it is set right it must not count as another board.
+        if words := why_no_motion(board, self._firmware, line.rate):
+            raise self._fail(ControllerError(f"{self._name}: {words}"))
         try:
             self._acquaintance.meet(board.facts)
         except ControllerError as error:
             raise self._fail(error) from None
-        assert self._firmware is not None
         self._notices += power_up_notices(board, self._firmware)
         self._board = board
         self._stage = _Stage.ADOPTING
+        self._adoption = Adoption(line, self._settings, board, self._name, self._others)
 
     def _adopt(self, line: Line, data: bytes, now_s: float) -> None:
         """Show what is driven already, as an echo only: an axis stays unknown until it is energised."""
-        if self._first_reading(line, data, now_s) is None:
-            return
-        canary = self._settings.canary_channel
-        if canary is None:
-            self._notices.append(
-                "no canary channel: a restart of the board in mid-stream is detected on best effort only"
-            )
-            self._ready(line, now_s)
-            return
-        self._stage = _Stage.MARKING
-        self._send_move(line, {canary: CANARY_US}, None, now_s)
-        self._marked_s = line.free_s + TAKES_EFFECT_S
-        line.hold_queries(self._marked_s)
-
-    def _check_mark(self, line: Line, data: bytes, now_s: float) -> None:
         reading = self._first_reading(line, data, now_s)
         if reading is None:
             return
-        if reading.asked_s < self._marked_s:
-            return
-        if reading.pulses_us[-1]:
-            # A stored pulse offset makes some firmware echo a shifted width: what counts is that it stays.
-            line.canary_us = reading.pulses_us[-1]
-            self._ready(line, now_s)
-            return
-        self._marks += 1
-        if self._marks >= GIVE_UP:
-            raise self._fail(
-                ControllerError(
-                    f"{self._name}: canary channel {self._settings.canary_channel} was set to {CANARY_US} us "
-                    "and still reads 0; name another spare channel as controller.canary_channel, or none"
-                )
-            )
-
-    def _ready(self, line: Line, now_s: float) -> None:
+        try:
+            if not self._adoption.step(reading, now_s):
+                return
+        except ControllerError as error:
+            raise self._fail(error) from None
+        self._notices += self._adoption.notices
+        self._echo.canary_us = line.canary_us
+        self._believe(reading)
         self._stage = _Stage.READY
         line.steady = True
         line.hold_queries(now_s + FRAME_S / 2)
@@ -394,7 +374,6 @@ class Ssc32Driver:
         """The next sure report; a board that identified itself and then does not answer ends the handshake."""
         reading = self._poll(line, data, now_s)
         if reading is not None and reading.sure:
-            self._believe(reading)
             return reading
         patience_s = GIVE_UP * self._settings.reply_timeout_s
         if line.overdue_s is not None and now_s - line.overdue_s > patience_s:
@@ -416,14 +395,29 @@ class Ssc32Driver:
 
     def _ask_on(self, now_s: float) -> None:
         """Nothing is asked any more once there is trouble."""
-        if self._line is not None and self._stage in _ASKING and self._trouble is None:
+        line = self._line
+        if line is not None and self._stage in _ASKING and self._trouble is None:
             assert self._firmware is not None
-            self._line.go_on(now_s, self._firmware.raw)
+            if line.counted is not None and self._stage is _Stage.READY:
+                line.counted = self._counted(now_s)
+            line.go_on(now_s, self._firmware.raw)
+
+    def _counted(self, now_s: float) -> tuple[int, ...] | None:
+        """Where a board tells anything of what it does not drive: the places in its answers that mean something."""
+        axes = range(len(self._settings.axes))
+        driven = tuple(i for i in axes if self._echo.channels[i].driven_by(now_s))
+        return None if len(driven) == len(axes) else (*driven, *range(len(axes), len(self._settings.channels)))
 
     def _believe(self, reading: Reading) -> None:
+        trusted, channels = self._adoption.trusted, self._echo.channels
         # The canary is asked behind the axes and has no map.
-        pairs = zip(self._settings.maps, reading.pulses_us, strict=False)
-        positions = tuple([each.inverse(pulse_us) if pulse_us else None for each, pulse_us in pairs])
+        pairs = zip(self._settings.maps, reading.pulses_us, channels, strict=False)
+        positions = tuple(
+            [
+                each.inverse(pulse_us) if pulse_us and (trusted or channel.driven_by(reading.asked_s)) else None
+                for each, pulse_us, channel in pairs
+            ]
+        )
         self._joints = JointState(t_s=reading.asked_s, positions=positions, source=StateSource.ECHOED)
         self._believed_s = reading.asked_s
 
@@ -438,7 +432,7 @@ class Ssc32Driver:
                     self._echo.unanswered()
             elif not reading.sure:
                 fits = self._echo.take(reading, now_s)
-                if reading.newest and not fits:
+                if not fits and (reading.newest or self._echo.strays(reading)):
                     line.ask_again(now_s)
                 elif fits:
                     # Also an older answer shows that the board is there and as it was left.

@@ -66,6 +66,17 @@ class Mixed(Enum):
     ALL = "all"
 
 
+class Untouched(Enum):
+    """What QP answers for a channel that nothing has driven since the board got its power."""
+
+    ZERO = "zero"
+    """0: it makes no pulse."""
+    MIDDLE = "middle"
+    """150, as if it made 1500 us."""
+    GARBAGE = "garbage"
+    """Any byte, another one each time."""
+
+
 class BoardState(Enum):
     """What the processor on the board is doing."""
 
@@ -100,6 +111,7 @@ class BoardSettings(Record, frozen=True):
         brown_out_channels: so many servos driven for the first time in one frame reset the board.
         registers: number and content of what the EEPROM holds otherwise than from the factory; 1.x has none.
         startup: the stored startup string; likewise.
+        untouched: what QP answers for a channel that nothing has driven yet.
     """
 
     firmware: Firmware = Firmware.V2
@@ -113,6 +125,7 @@ class BoardSettings(Record, frozen=True):
     brown_out_channels: int | None = None
     registers: tuple[tuple[int, int], ...] = ()
     startup: str = ""
+    untouched: Untouched = Untouched.ZERO
 
 
 @dataclass
@@ -145,6 +158,7 @@ class _Channel:
         "shown",
         "since",
         "start",
+        "touched",
         "width",
     )
 
@@ -158,6 +172,7 @@ class _Channel:
     def reset(self) -> None:
         """Forget everything but what the pin shows."""
         self.level = Level.OFF
+        self.touched = False
         self.width = self.start = self.goal = 0.0
         self.frames = 0.0
         self.since = 0
@@ -169,7 +184,7 @@ class _Channel:
 
     def jump(self, goal: float, frame: int) -> None:
         """Take `goal` as the present width at once."""
-        self.level = Level.PULSE
+        self.level, self.touched = Level.PULSE, True
         self.width = goal
         self.begin(goal, 0.0, frame)
 
@@ -248,6 +263,7 @@ class Ssc32Board:
         self._startup = settings.startup[:STARTUP_LIMIT]
         self.baud = settings.baud or _BAUDS[self._firmware]
         self.framing = EIGHT_N_ONE
+        self._garbage = 0
         self._channels = [_Channel(number) for number in range(CHANNELS)]
         self._active: list[_Channel] = []
         self._watchers: list[Watcher] = []
@@ -463,7 +479,7 @@ class Ssc32Board:
 
     def _initial_width(self, channel: _Channel, width: int) -> None:
         if width in (0, 0xFFFF):
-            channel.level = Level.HIGH if width else Level.LOW
+            channel.level, channel.touched = Level.HIGH if width else Level.LOW, True
         else:
             channel.jump(min(max(width, LOWEST_US), HIGHEST_US), self._frame)
         self._activate(channel)
@@ -740,7 +756,7 @@ class Ssc32Board:
         self._busy_until_s = time_s + duration_s
 
     def _release(self, channel: _Channel, level: Level) -> None:
-        channel.level = level
+        channel.level, channel.touched = level, True
         channel.width = 0.0
         channel.begin(0.0, 0.0, self._frame)
 
@@ -813,10 +829,20 @@ class Ssc32Board:
         channel = self._channel(self._number(args[1:])[0])
         if channel is None:
             return
+        if not channel.touched and self.settings.untouched is not Untouched.ZERO:
+            self._reply(bytes((self._untouched(),)), time_s)
+            return
         width = channel.width if channel.level is Level.PULSE else 0.0
         if width and self._firmware is Firmware.V1:
             width = min(max(width + channel.offset, LOWEST_US), HIGHEST_US)
         self._reply(bytes((round(width) // 10,)), time_s)
+
+    def _untouched(self) -> int:
+        if self.settings.untouched is Untouched.GARBAGE:
+            # Goes through all bytes, each once in 256 times.
+            self._garbage = (73 * self._garbage + 41) % 256
+            return self._garbage
+        return 150
 
     def _do_version(self, args: Sequence[str], time_s: float, at_startup: bool) -> None:
         self._reply(self._version.encode("ascii") + b"\r", time_s)

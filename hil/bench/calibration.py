@@ -263,7 +263,7 @@ class _Procedure:
             if reported:
                 held = self._progress.held.get(channel)
                 pulse_us = held if held is not None and 0 <= held - reported < ECHO_US else reported
-                yield Tell(text=f"channel {channel} is driven already and stays at {pulse_us} us")
+                yield Tell(text=f"channel {channel} is driven already and keeps its pulse, {pulse_us} us")
             else:
                 axis = self._plan.axis(known[channel]) if channel in known else by_file.get(channel)
                 first = yield from self._place(channel, axis, sure=channel in known)

@@ -22,7 +22,7 @@ from hil.model._calibration_file import (
 from hil.model.files import state_dir
 from hil.model.rig import AdapterIdentity, Rig
 from hil.runtime.wiring import load_rig
-from hil.types import Record
+from hil.types import ControllerIdentity, Record
 
 
 class Draft(Record, frozen=True):
@@ -32,6 +32,7 @@ class Draft(Record, frozen=True):
         adapter: of the arm; None for a fake.
         only: the one axis that was to be redone, or None.
         saved: day and time, ISO 8601.
+        controller: what the board said of itself; None in a draft of before that was kept.
     """
 
     rig: str
@@ -39,6 +40,7 @@ class Draft(Record, frozen=True):
     only: str | None
     saved: str
     progress: Progress
+    controller: ControllerIdentity | None = None
 
 
 def draft_file(rig_id: str, *, fake: bool) -> Path:

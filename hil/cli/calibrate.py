@@ -73,6 +73,8 @@ def calibrate(
         return
     operator = by or person.name()
     with stand.line(person) as line:
+        if stand.url is not None and joint is None:
+            _show_changes(load_rig(rig), line.controller, stand.url)
         axes = _measure(stand, line, person, joint)
     now = datetime.datetime.now().astimezone()
     port_name = stand.url or "fake"
@@ -219,9 +221,18 @@ def _measure(stand: _Stand, line: ChannelLine, person: _Person, joint: str | Non
 
     def keep(progress: Progress) -> None:
         saved = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-        write_draft(Draft(rig=rig.id, adapter=stand.adapter, only=joint, saved=saved, progress=progress))
+        write_draft(
+            Draft(
+                rig=rig.id,
+                adapter=stand.adapter,
+                only=joint,
+                saved=saved,
+                progress=progress,
+                controller=line.controller,
+            )
+        )
 
-    steps = procedure(stand.plan, _begin(stand, person, joint), joint)
+    steps = procedure(stand.plan, _begin(stand, line, person, joint), joint)
     found = carry_out(steps, person.answer, line, person.tell, keep)
     if joint is None or rig.calibration is None:
         return found
@@ -229,12 +240,15 @@ def _measure(stand: _Stand, line: ChannelLine, person: _Person, joint: str | Non
     return {**before.axes, **found}
 
 
-def _begin(stand: _Stand, person: _Person, joint: str | None) -> Progress:
+def _begin(stand: _Stand, line: ChannelLine, person: _Person, joint: str | None) -> Progress:
     """A draft that is to be continued; else the channels, where those are known; else nothing."""
     from hil.bench.calibration import Progress
     from hil.bench.drafts import read_draft
 
     draft = read_draft(stand.rig.id, stand.plan, stand.adapter, joint)
+    if draft is not None and draft.controller is not None and line.controller is not None:
+        for change in draft.controller.changes(line.controller):
+            person.tell(f"  changed since the draft: {change}; what was measured before may not be so any more")
     if draft is not None and person.continues(draft.saved, len(draft.progress.done)):
         return draft.progress
     if joint is None:

@@ -64,7 +64,7 @@ def jog(
     robot = _ready(set_up)
     file = moving.journal_file(set_up, journal)
     with Host(set_up, url=url, journal=file, command=moving.command_line(), on_record=pose.take) as host:
-        host.connect(moving.voucher(set_up, url, confirmed_by))
+        host.connect(moving.voucher(set_up, url, confirmed_by, host.events))
         moving.pass_on_remarks(host)
         jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, robot, task)
         lead(jogging)

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,7 +117,7 @@ def park(
     set_up = load_rig(rig)
     url = announce(set_up, hardware, port)
     with Host(set_up, url=url, journal=journal_file(set_up, journal), command=command_line()) as host:
-        host.connect(voucher(set_up, url, confirmed_by))
+        host.connect(voucher(set_up, url, confirmed_by, host.events))
         pass_on_remarks(host)
         assert host.last is not None
         here = host.last.setpoint
@@ -255,8 +255,17 @@ def port_of(rig: Rig, hardware: bool, port: str | None) -> str | None:
     return None
 
 
-def voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[JointState | None], str]:
-    """Who vouches for the pose: the wiring for its own fake, a person for anything else."""
+def voucher(
+    rig: Rig, url: str | None, confirmed_by: str | None, said: Sequence[str]
+) -> Callable[[JointState | None], str]:
+    """Who vouches for the pose: the wiring for its own fake, a person for anything else.
+
+    Args:
+        rig: which arm.
+        url: its real port; None for the fake.
+        confirmed_by: who, if that was said beforehand.
+        said: events of the connection, read when it is asked; warnings among them are for whoever confirms.
+    """
     from hil.errors import InterlockError
     from hil.types import StateSource
 
@@ -264,14 +273,19 @@ def voucher(rig: Rig, url: str | None, confirmed_by: str | None) -> Callable[[Jo
         return "the wiring, which placed its own fake in the park pose"
 
     def person(reported: JointState | None) -> str:
+        for warning in (event for event in said if event.startswith("WARNING")):
+            print(warning)
         driven = reported.positions if reported is not None else (None,) * len(rig.axes)
         limp = [(axis, axis.park) for axis, value in zip(rig.axes, driven, strict=True) if value is None]
         held = [(axis, value) for axis, value in zip(rig.axes, driven, strict=True) if value is not None]
         if held:
-            measured = reported is not None and reported.source is StateSource.MEASURED
-            print(
-                f"The controller {'measures' if measured else 'already drives'} {_pose(held)}: these axes stay there."
-            )
+            if reported is not None and reported.source is StateSource.MEASURED:
+                print(f"The controller measures {_pose(held)}: these axes stay where they are.")
+            else:
+                print(
+                    f"The controller already drives {_pose(held)}: these axes stay where they are, if their servos "
+                    "have had power all the while; else they go there at full speed."
+                )
         if limp:
             print(f"It cannot know where the axes that it does not drive are. Their park pose: {_pose(limp)}.")
             print("They will be driven one by one at this pose, and jump to it at full speed if they are elsewhere.")
@@ -345,7 +359,7 @@ def stream(
     records: list[TickRecord] = []
     with Host(rig, url=url, journal=journal, command=command_line(), on_record=records.append) as host:
         try:
-            host.connect(voucher(rig, url, confirmed_by))
+            host.connect(voucher(rig, url, confirmed_by, host.events))
             print(f"streaming {duration_s:.1f} s; Ctrl-C stops and holds", flush=True)
             mode = send(host)
         finally:

@@ -14,7 +14,8 @@ from hil.model.rig import Rig
 from hil.testing.facts import FRAME_S, ROUNDING, AxisFacts, RigFacts
 from hil.types import WRITING, Confirm, Mode, Record, TickRecord
 
-CANARY_US = 1500
+CANARY_US = frozenset({750, 1250, 1750, 2250})
+"""No board gives a channel one of these by itself, if its registers do not say so."""
 BINARY_WORDS = "not plain text: it can begin a binary command"
 
 _QUESTION = re.compile(rb"VER|Q|(?:QP\d{1,2})+|R\d{1,2}|SS")
@@ -179,8 +180,9 @@ class _Session(_Judge):
             self._marked += 1
             # A tick reads before it takes requests, and a latched stop does not keep a handshake from ending.
             while_connecting = {self._before, self._mode} & {Mode.CONNECTING, Mode.ESTOP}
-            if pulse_us != CANARY_US or self._marked > 1 or not while_connecting:
-                self._say(f"the canary is set once, to {CANARY_US} us, while connecting")
+            if pulse_us not in CANARY_US or self._marked > 1 or not while_connecting:
+                widths = ", ".join(map(str, sorted(CANARY_US)))
+                self._say(f"the canary is set once, to one of {widths} us, while connecting")
             return
         if self._freezes_by_moves and self._mode not in WRITING:
             self._frozen(line)

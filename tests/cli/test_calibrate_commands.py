@@ -115,6 +115,19 @@ def test_a_stop_keeps_a_draft_that_the_same_command_goes_on_with(hil, tmp_path: 
     assert code == 0 and "What moved?" not in out
 
 
+def test_a_draft_that_goes_on_says_how_the_board_has_changed_since(hil, tmp_path: Path) -> None:
+    hil.typist.stop_at = "near -85.0 deg"
+    hil("calibrate", "lynx6", "--by", "Zoë")
+    (draft,) = (tmp_path / "state/hil/drafts").iterdir()
+    text = draft.read_text()
+    was = '["pulse offset of channel 0 in us (R32)","0"]'
+    assert was in text
+    draft.write_text(text.replace(was, was.replace('"0"', '"40"')))
+    code, out, _ = hil("calibrate", "lynx6", "--by", "Zoë")
+    assert code == 0
+    assert "changed since the draft: pulse offset of channel 0 in us (R32) was '40', is '0'; what was measured" in out
+
+
 def test_no_more_input_means_stop(hil, monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(prompt: str = "") -> str:
         raise EOFError

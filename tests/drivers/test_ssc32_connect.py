@@ -3,8 +3,12 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ssc32_script import TICK_S, Bench, BoardPort, settings
 
+from drivers._ssc32_codec import find_version
+from drivers._ssc32_identity import BoardIdentity, why_no_motion
 from drivers.ssc32 import build
 from hil.errors import ControllerError, LinkClosed, LinkError, LinkTimeout
 from hil.types import EnergiseCommand, LinkPhase, StateSource
@@ -45,8 +49,8 @@ def test_nothing_that_can_move_the_arm_is_sent_at_connect():
     bench.connect()
     bench.tick(100)
     for line in bench.port.lines:
-        assert re.fullmatch(rb"VER|R0|SS|R(32|34|36|64|66|68)|(QP\d+)+|#31P1500", line), line
-    assert bench.port.lines.count(b"#31P1500") == 1
+        assert re.fullmatch(rb"VER|R0|SS|R(32|34|36|63|64|66|68|95)|(QP\d+)+|#31P1750", line), line
+    assert bench.port.lines.count(b"#31P1750") == 1
 
 
 def test_without_a_canary_only_questions_are_asked_and_detection_is_called_best_effort():
@@ -161,16 +165,36 @@ def test_a_port_that_dies_at_the_first_byte_is_let_go():
 @pytest.mark.parametrize(
     ("bits", "startup", "words"),
     [
-        (0, b"", []),
-        (8, b"", ["bit 3", "stored pulses"]),
-        (1, b"", ["bit 0"]),
-        (1, b"#0P1500T2000;", ["bit 0", "#0P1500T2000", "every power-up"]),
-        (0, b"PL0SQ1;", ["PL0SQ1", "ever set"]),
-        (9 | 1 << 15, b"", []),
-        (2, b"VER;", []),
+        (8, b"", ["R0 is 8", "stored pulse (bit 3)", "type R0=0 and"]),
+        (1, b"", ["R0 is 1", "startup string '' (bit 0)", "type R0=0 and"]),
+        (13, b"#0P1500T2000;", ["R0 is 13", "'#0P1500T2000;' (bit 0) and", "(bit 3)", "type R0=4 and"]),
     ],
 )
-def test_a_board_that_can_move_the_arm_by_itself_at_power_up_is_reported(bits, startup, words):
+def test_a_board_that_moves_its_servos_by_itself_is_refused_with_what_to_type(bits, startup, words):
+    bench = Bench(BoardPort(registers={0: bits}, startup=startup))
+    error, took_s = diagnose(bench)
+    assert type(error) is ControllerError
+    for word in (*words, "115200 baud", "cut the board's power"):
+        assert word in str(error)
+    assert took_s < 1.0
+    assert b"#" not in bench.port.bytes_sent and b"=" not in bench.port.bytes_sent
+
+
+@given(bits=st.integers(0, 0xFFFF))
+def test_only_bits_0_and_3_without_bit_15_are_refused_and_never_what_is_to_be_typed_then(bits):
+    board, firmware = BoardIdentity(version="", registers=((0, bits),)), find_version(USB)
+    words = why_no_motion(board, firmware, 9600)
+    assert bool(words) == (bits & 0x8000 == 0 and bits & 9 != 0)
+    if words:
+        typed = int(re.search(r"R0=(\d+) ", words)[1])
+        assert typed == bits & ~9
+        assert not why_no_motion(BoardIdentity(version="", registers=((0, typed),)), firmware, 9600)
+
+
+@pytest.mark.parametrize(
+    ("bits", "startup", "words"), [(0, b"PL0SQ1;", ["PL0SQ1", "ever set"]), (9 | 1 << 15, b"", []), (2, b"VER;", [])]
+)
+def test_what_could_move_the_arm_at_power_up_is_reported(bits, startup, words):
     bench = Bench(BoardPort(registers={0: bits}, startup=startup))
     bench.connect()
     text = " ".join(bench.notices)
@@ -185,18 +209,28 @@ def test_firmware_1_is_asked_no_registers():
     assert not {b"R0", b"SS"} & set(bench.port.lines)
 
 
-def test_a_2_x_board_that_does_not_answer_registers_is_used_with_a_notice():
+@pytest.mark.parametrize("deaf", [(b"R0",), (b"R0", b"SS"), (b"R0", b"SS", b"R32", b"R64")])
+def test_a_board_that_does_not_tell_its_register_0_is_refused_for_unknown_is_not_clear(deaf):
     port = BoardPort()
-    port.mangle = lambda line, reply: [] if line in (b"R0", b"SS") else [(0.0, reply)]
-    bench = Bench(port)
-    assert bench.connect().phase is LinkPhase.READY
-    assert any("R0 could not be read" in notice for notice in bench.notices)
+    port.mangle = lambda line, reply: [] if line in deaf else [(0.0, reply)]
+    error, took_s = diagnose(Bench(port))
+    assert "R0 could not be read" in str(error) and "type R0 and the Enter key" in str(error)
+    assert took_s < 3.0
+    assert b"#" not in port.bytes_sent
+
+
+def test_register_0_is_asked_again_by_itself_before_it_counts_as_unknown():
+    port = BoardPort()
+    lost = iter([b""] * 3)
+    port.mangle = lambda line, reply: [(0.0, next(lost, reply) if line == b"R0" else reply)]
+    assert Bench(port).connect().phase is LinkPhase.READY
 
 
 def test_a_register_answer_that_comes_too_late_is_not_taken_for_pulses():
     port = BoardPort()
     port.widths = {0: 1500}
-    port.mangle = lambda line, reply: [(0.45 if line == b"R0" else 0.0, reply)]
+    late = iter([0.45])
+    port.mangle = lambda line, reply: [(next(late, 0.0) if line == b"R0" else 0.0, reply)]
     state = Bench(port).connect()
     assert state.joints is not None
     assert state.joints.positions[1:] == (None, None)
@@ -229,12 +263,12 @@ def test_a_canary_that_does_not_hold_is_refused():
     port = BoardPort()
 
     def dead_canary(line, reply):
-        return [(0.0, reply[:-1] + b"\x00" if line.startswith(b"QP") else reply)]
+        return [(0.0, reply[:3] + b"\x00" + reply[4:] if line.startswith(b"QP") else reply)]
 
     port.mangle = dead_canary
     error, _ = diagnose(Bench(port))
     assert type(error) is ControllerError
-    assert "canary channel 31" in str(error)
+    assert "canary channel 31 was set to 1750 us and reads 0" in str(error)
 
 
 def test_a_reconnect_in_one_process_starts_from_nothing():

@@ -19,6 +19,7 @@ def echo(canary: bool = True, learns: bool = False) -> Echo:
     """Three axes that were driven to 1500 us a second ago."""
     made = Echo(settings() if canary else settings(canary_channel=None), "port")
     made.learns = learns
+    made.canary_us = CANARY if canary else None
     for axis in range(3):
         made.drive(axis, 1500, 9.0)
     return made

@@ -283,13 +283,28 @@ def test_a_byte_that_is_no_width_makes_the_whole_reading_void():
     assert state.joints.positions == good.positions
 
 
-def test_a_reading_whose_canary_is_neither_off_nor_as_set_is_void():
+def test_one_reading_whose_canary_is_neither_off_nor_as_set_is_asked_again_and_not_believed():
     bench = Bench().ready()
     good = bench.tick(10).joints
-    bench.port.mangle = lambda line, reply: [(0.0, reply[:-1] + b"\x97" if line.startswith(b"QP") else reply)]
-    state = bench.tick(30)
-    assert state.line.noise_bytes > 0
-    assert state.joints.positions == good.positions
+    wrong = iter([b"\x92\x92\x92\x97"])
+    bench.port.mangle = lambda line, reply: [(0.0, next(wrong, reply) if line.startswith(b"QP") else reply)]
+    states = [bench.tick() for _ in range(30)]
+    assert {state.joints.positions for state in states} == {good.positions}
+    assert states[-1].line.wrong_echoes == 1
+    assert states[-1].line.doubtful_s is None
+
+
+@pytest.mark.parametrize("answers", [(0x96, 0x96), (0x96, 0x32, 0xFA), (0x96, 0x00, 0x96)])
+def test_a_canary_that_keeps_reading_something_else_is_a_restart_whatever_it_reads(answers):
+    bench = Bench().ready()
+    bench.tick(10)
+    values = iter(answers)
+    bench.port.mangle = lambda line, reply: [
+        (0.0, reply[:-1] + bytes([next(values, 0xAF)]) if line.startswith(b"QP") else reply)
+    ]
+    with pytest.raises(ControllerError, match=r"restarted.*canary channel as it was set \(it reads"):
+        bench.tick(30)
+    assert next(values, None) is None
 
 
 FAULTS = st.sampled_from(["lose", "double", "delay", "long delay", "split", "stray", "none"])

@@ -78,7 +78,7 @@ def test_connected_is_not_armed_and_nothing_has_moved(session: Make) -> None:
     s.run(2.0)
     assert s.mode is Mode.UNKNOWN_POSE
     assert not s.bench.first_moves
-    assert [line for r in s.records for line in r.written.split(b"\r") if b"#" in line] == [b"#31P1500"]
+    assert [line for r in s.records for line in r.written.split(b"\r") if b"#" in line] == [b"#31P1750"]
     assert said(s, "answers; where the arm stands is not known yet")
 
 

@@ -264,7 +264,7 @@ def test_who_was_met_is_in_the_record_of_the_tick_that_met_it_and_in_no_other(se
     assert met.mode is Mode.UNKNOWN_POSE
     assert met.controller is not None
     assert dict(met.controller.facts)["what it calls itself"] == "SSC32-V2.03XE"
-    assert len(met.controller.facts) == 3 + 2 * len(s.rig.axes)
+    assert len(met.controller.facts) == 3 + 2 * (len(s.rig.axes) + 1)  # with the canary
 
 
 def test_where_nobody_was_met_whoever_answers_first_is_the_one(session: Make) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.ssc32 import BoardSettings, BoardState, Firmware, Level, Ssc32Board
+from sim.ssc32 import BoardSettings, BoardState, Firmware, Level, Ssc32Board, Untouched
 
 BYTE_S = 10 / 115200
 ALL = list(Firmware)
@@ -81,6 +81,26 @@ def test_qp_follows_the_interpolated_width_and_stays_after_a_stop(terminal):
     (held,) = board.ask("QP0\r")
     assert board.ask("QP0\r", 2.0) == bytes((held,))
     assert held < 180
+
+
+@pytest.mark.parametrize("firmware", ALL)
+@pytest.mark.parametrize(("untouched", "bytes_"), [(Untouched.ZERO, {0}), (Untouched.MIDDLE, {150})])
+def test_what_qp_answers_for_a_channel_that_nothing_has_driven_is_a_choice(terminal, firmware, untouched, bytes_):
+    board = terminal(firmware, untouched=untouched)
+    assert set(board.ask("QP0QP5QP31\r")) == bytes_
+    assert board.ask("#5P1200\r") + board.ask("QP5\r") == b"\x78"
+    board.ask("#5P0\r")
+    assert board.ask("QP5\r") == b"\x00", "it was driven, and is no more"
+    board.board.power_cycle(board.now_s)
+    board.wait(0.2)
+    assert set(board.ask("QP5\r")) == bytes_
+
+
+def test_garbage_of_an_untouched_channel_is_any_byte_and_another_one_each_time(terminal):
+    board = terminal(untouched=Untouched.GARBAGE)
+    answers = b"".join(board.ask("QP0QP1QP2QP3\r") for _ in range(64))
+    assert sorted(answers) == list(range(256))
+    assert answers[:4] != answers[4:8]
 
 
 @pytest.mark.parametrize("line", ["QP#4\r", "QP\r", "QP40\r", "QP04"])

@@ -61,13 +61,14 @@ def _wire() -> WireJudge:
         (Mode.STREAMING, b"#0P1460\r", "no sample of every axis"),
         (Mode.STREAMING, SAMPLE.replace(b"#0P", b"#7P"), "has no axis"),
         (Mode.STREAMING, SAMPLE.replace(b"1460", b"1460.5"), "nothing that may be sent"),
-        (Mode.STREAMING, b"#31P1500\r", "canary"),
+        (Mode.STREAMING, b"#31P1750\r", "canary"),
         (Mode.IDLE, SAMPLE, "left in mode idle"),
         (Mode.FAULT, b"#0P1460\r", "left in mode fault"),
         (Mode.ENERGISING, b"#0P1460#1P2322\r", "one channel"),
         (Mode.ENERGISING, b"#0P1460T500\r", "never timed"),
         (Mode.IDLE, b"R0=15\r", "nothing that may be sent"),
         (Mode.IDLE, b"QP0\r", "asks other channels"),
+        (Mode.IDLE, b"#31P1500\r", "channel 31, which has no axis"),
         (Mode.FAULT, b"STOP9\r", "without an axis"),
     ],
 )
@@ -77,7 +78,16 @@ def test_bytes_that_must_not_leave_are_found(mode: Mode, written: bytes, words: 
 
 
 @pytest.mark.parametrize(
-    "written", [SAMPLE, b"\x1b\rVER\r", b"~~\x1b\r", b"QP0QP1QP2QP3QP5QP4QP31\r", b"\x1b\rSTOP0\rSTOP4\r", b""]
+    "written",
+    [
+        SAMPLE,
+        b"\x1b\rVER\r",
+        b"~~\x1b\r",
+        b"QP0QP1QP2QP3QP5QP4QP31\r",
+        b"QP0QP1QP2QP3QP5QP4QP31QP30\r",
+        b"\x1b\rSTOP0\rSTOP4\r",
+        b"",
+    ],
 )
 def test_bytes_that_may_leave_pass(written: bytes) -> None:
     _wire().judge(_record(written=written))

@@ -228,8 +228,7 @@ class Ssc32Stand(WiredStand):
         return tuple(about)
 
     def sent_to_the_arm(self) -> object:
-        canary = f"#{self.settings.canary_channel}P1500\r".encode("ascii")
-        return bytes(self.written).replace(canary, b"").count(b"#")
+        return bytes(self.written).count(b"#") - bytes(self.written).count(b"#%dP" % self.settings.canary_channel)
 
     def unplug(self) -> None:
         self._port.unplug(self.now_s)

@@ -55,18 +55,19 @@ class Table:
         true: the same with the arm's own calibration, see `true_arm`.
         by_hand: how far beside the middle every joint is brought by hand, degrees or millimetres.
         mounted: False while the horns are off.
+        board: what else is to be said of the board.
 
     Attributes:
         moved: per command that left, how far each axis has moved since the one before, degrees or millimetres.
         targets: (channel, pulse, whether timed) of every move that left.
     """
 
-    def __init__(self, rig: Rig, true: Rig, *, by_hand: float = 0.0, mounted: bool = True) -> None:
+    def __init__(self, rig: Rig, true: Rig, *, by_hand: float = 0.0, mounted: bool = True, **board: Any) -> None:
         self.rig, self.true = rig, true
         settings = true.controller
         assert isinstance(settings, Ssc32Settings)
         self.settings = settings
-        self.board = Ssc32Board(BoardSettings(baud=settings.baud), start_s=0.0)
+        self.board = Ssc32Board(BoardSettings(baud=settings.baud, **board), start_s=0.0)
         self._by_hand = by_hand
         self._bench: ServoBench | None = None
         self.clock = VirtualClock(0.0)

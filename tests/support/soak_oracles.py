@@ -160,6 +160,8 @@ class WireJudge:
         self._rig, self._old_firmware = rig, old_firmware
         self._by_channel = {axis.channel: axis for axis in rig.axes}
         self._asked = b"".join(b"QP%d" % c for c in (*self._by_channel, rig.canary))
+        spare = max(set(range(32)) - {*self._by_channel, rig.canary})
+        self._asked_at_first = self._asked + b"QP%d" % spare
         self._last_us: dict[int, int] = {}
         self._before_us: dict[int, int] = {}
         self._energised_s = -math.inf
@@ -187,13 +189,14 @@ class WireJudge:
         _hold(moves <= 1, f"{moves} moves in one tick: {data!r}")
 
     def _mark(self, line: bytes) -> bool:
-        return line == b"#%dP1500" % self._rig.canary
+        return line in [b"#%dP%d" % (self._rig.canary, width_us) for width_us in (750, 1250, 1750, 2250)]
 
     def _judge_question(self, line: bytes) -> None:
         match = self._QUESTION.fullmatch(line)
         _hold(match is not None, f"{line!r} is nothing that may be sent")
         assert match is not None
-        _hold(match[1] is None or match[1] == self._asked, f"{line!r} asks other channels than {self._asked!r}")
+        asked = (None, self._asked, self._asked_at_first)
+        _hold(match[1] in asked, f"{line!r} asks other channels than {self._asked!r}")
         _hold(match[2] is None or int(match[2]) in self._by_channel, f"{line!r} stops a channel without an axis")
 
     def _judge_move(self, record: TickRecord, line: bytes, move: re.Match[bytes]) -> None:

@@ -39,7 +39,7 @@ def fed(*lines: bytes, every_s: float = 1.0) -> UnsafeBytes:
         b"#0P1460\r",
         b"VER\rQ\rQP0\rQP0QP1QP31\rR0\rSS\r",
         b"STOP0\r",
-        b"#31P1500\r",
+        b"#31P1750\r",
         b"\x1b\r",
         b"#0P9999\x1b#0P1500T1000\r",
         b"#0P9999",
