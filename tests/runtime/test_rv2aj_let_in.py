@@ -145,9 +145,9 @@ def test_an_arm_that_measures_itself_outside_is_refused_in_degrees_with_its_own_
     )
 
 
-def test_a_joint_move_from_outside_the_soft_limits_says_how_the_arm_comes_back() -> None:
+def test_a_joint_move_from_outside_the_hard_limits_says_how_the_arm_comes_back() -> None:
     rig, _, _ = known("rv2aj")
-    outside = (*rig.park[:3], 87 * DEG, 0.0)
+    outside = (*rig.park[:3], 89 * DEG, 0.0)
     with pytest.raises(RefusedError) as caught:
         plan_joint_move(rig, outside, rig.park)
     (refusal,) = caught.value.refusals
