@@ -31,6 +31,7 @@ from hil.runtime.pacing import JOURNAL_BEHIND_S, OWNER_SILENT_S
 from hil.runtime.recorder import DRAIN_S
 from hil.runtime.replay import replay
 from hil.runtime.ring import default_folder
+from hil.runtime.terminal_signals import OWNER_ACTS_S
 from hil.types import Confirm, Disconnect, EndStream, Mode, Request, Stop, TickRecord
 
 FAKE_LATE_S = 0.01
@@ -564,7 +565,9 @@ def signal_round(target: str, number: signal.Signals, setting: Setting, rng: ran
         _judge_exit(outcome, stage, stage.owner.ends(30.0), 1, f"interrupted by {number.name}")
         trace = stage.rest()
         _judge_steps(outcome, stage, trace, asked_s)
-        _judge_controlled_stop(outcome, stage, trace, asked_s, DRAIN_S if target == "recorder" else 0.0, Disconnect)
+        noticed_s = DRAIN_S if target == "recorder" else 0.0
+        noticed_s += 0.0 if number is signal.SIGTERM else OWNER_ACTS_S
+        _judge_controlled_stop(outcome, stage, trace, asked_s, noticed_s, Disconnect)
         outcome.hold(all(trace.pulses), f"an axis is driven no more: {trace.pulses}")
         _judge_journal(outcome, stage, Completeness.COMPLETE, asked_s)
         _judge_all_recorded(outcome, stage, trace, stage.journal)

@@ -731,7 +731,7 @@ PLANTED: tuple[Planted, ...] = (
             "nothing is sent in HOLDING",
             "a target sent again while it holds",
             judge,
-            "left in mode holding",
+            "left in mode holding|left after the end of the stream",
             sent_again_while_holding,
             rig,
         )

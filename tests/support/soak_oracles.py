@@ -269,13 +269,15 @@ class SampleJudge:
         self._rig = rig
         self._passed: list[tuple[float, ...]] = []
         self._mode, self._sent_s = Mode.DISCONNECTED, -math.inf
-        self._ended = False
+        self._ended = self._starts = False
         self.worst_acceleration = self.worst_jerk = 0.0
 
     def judge(self, record: TickRecord) -> None:
         """Take one tick."""
-        if any(isinstance(request, Start) for request in record.requests) and record.sample == 0:
-            self._passed = []
+        # The first sample may leave some ticks after its motion was started.
+        self._starts |= any(isinstance(request, Start) for request in record.requests)
+        if self._starts and record.sample == 0:
+            self._passed, self._starts = [], False
         self._ended |= any(isinstance(request, EndStream) for request in record.requests)
         if record.sent is not None and isinstance(record.wanted, JointCommand):
             self._take(record.wanted.positions, "a sample")
