@@ -234,8 +234,8 @@ def _terminal_closed(bench: Bench, rng: random.Random, outcome: Round, plant: st
             os.close(master)
             master = -1
             _ended(stage, at_s)
-            code = stage.owner.ends()
-            outcome.hold(code in (1, 130), f"exit code {code}, expected 1 or 130")
+            code, expected = stage.owner.ends(), 128 + signal.SIGHUP
+            outcome.hold(code == expected, f"exit code {code}, expected {expected}")
             outcome.hold(TRACEBACK not in printed.read_text(errors="replace"), "a traceback was printed")
             _judge_polite(outcome, stage, at_s)
     finally:
