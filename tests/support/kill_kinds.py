@@ -345,7 +345,8 @@ def _journal(
         blow = _stream(stage, rng)
         at_s = time.monotonic()
         strike(stage.journal, blow.pids["recorder"])
-        _ended(stage, at_s)
+        if strike is not _cut:  # the end of that one says nothing of when it was struck
+            _ended(stage, at_s)
         judge_exit(outcome, stage.owner, (1,))
         trace = stage.rest()
         judge_stop(outcome, stage, trace, at_s, JOURNAL_GONE_S + stage.facts.period_s)
