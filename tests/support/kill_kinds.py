@@ -315,12 +315,12 @@ def _restart(bench: Bench, rng: random.Random, outcome: Round, plant: str | None
     with scene(bench, plant=plant, fake_plant=f"restartable_{bench.arm.kind}") as stage:
         _stream(stage, rng)
         stage.order.write_text("restart")
-        judge_exit(outcome, stage.owner, (1,))
+        stage.owner.ends()
         done = stage.order.with_suffix(".done")
-        if not done.exists():
-            raise NeverBeganError("the fake has not restarted")
+        assert done.exists(), "the fake does not restart when it is told to"
         at_s = float(done.read_text())
         _ended(stage, at_s)
+        judge_exit(outcome, stage.owner, (1,))
         judge_notice(outcome, stage, at_s, RESTART_S[stage.arm.kind])
         judge_quiet(outcome, stage, stage.cable.record(), at_s, RESTART_S[stage.arm.kind])
         judge_bytes(outcome, stage, stage.cable.record())
