@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _FAULT = "-> fault: "
+_OWNERS = "fault: "
+"""So begins what the owner says of a loop that can say nothing any more."""
 _LEAVES = ("fault -> unknown_pose", "fault -> connecting", "estop -> unknown_pose", "estop -> connecting")
 
 
@@ -45,4 +47,5 @@ def first_fault(events: Sequence[str]) -> str:
 def why_it_ended(events: Sequence[str]) -> str:
     """The first reason for which the newest motion did not go on: a stop, or a fault; empty if there was none."""
     begun = max((index for index, event in enumerate(events) if "-> streaming" in event), default=0)
-    return next((event for event in events[begun:] if "stop: " in event or _FAULT in event), "")
+    reasons = (event for event in events[begun:] if "stop: " in event or _FAULT in event or event.startswith(_OWNERS))
+    return next(reasons, "")

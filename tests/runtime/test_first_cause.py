@@ -38,3 +38,9 @@ def test_the_first_words_are_kept_and_stand_behind_later_ones() -> None:
     assert cause.behind("a stop") == "a stop (before that: the first)"
     cause.forget()
     assert cause.words == ""
+
+
+def test_a_loop_that_died_without_a_word_is_named_as_the_reason() -> None:
+    """Its owner says so, in no mode: the loop that would have changed its mode is dead."""
+    words = "fault: the loop's process has ended without a word; the controller goes on for at most its look-ahead"
+    assert why_it_ended(["armed -> streaming: streaming motion 1", words]) == words

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from hil.runtime import host, wiring
-from sim import fake_cr1, fake_ssc32, serving
+from sim import serving
 
 PARKED_DEG = (0.0, -20.0, 110.0, 80.0, 0.0)
 
@@ -28,41 +28,38 @@ def parked_cr1() -> None:
     """The arm of the next fake CR1 stands in the park pose of its rig."""
     original = wiring.run_fake_cr1
 
-    def run(options: Any, ready: Any) -> None:
-        original(msgspec.structs.replace(options, joints_deg=PARKED_DEG), ready)
+    def run(options: Any, *rest: Any, **named: Any) -> None:
+        original(msgspec.structs.replace(options, joints_deg=PARKED_DEG), *rest, **named)
 
     wiring.run_fake_cr1 = run
 
 
 def restartable_ssc32() -> None:
     """The next fake SSC-32 loses its power for a moment when somebody writes its order file."""
-    fake_ssc32.serve_fake = _restartable(fake_ssc32.serve_fake)
+    order, original = Path(os.environ["HIL_TEST_ORDER"]), serving._loop
+
+    def loop(line: Any, *rest: Any) -> None:
+        *between, stop = rest
+
+        def asked() -> bool:
+            """Several times a second."""
+            if order.exists():
+                now_s = time.monotonic()
+                order.unlink()
+                line.board.power_cycle(now_s)
+                order.with_suffix(".done").write_text(repr(now_s))
+            return bool(stop())
+
+        original(line, *between, asked)
+
+    serving._loop = loop
+    serving.CHECK_S = 0.01
 
 
 def restartable_rv2aj() -> None:
     """The same of a fake CR1."""
     parked_cr1()
-    fake_cr1.serve_fake = _restartable(fake_cr1.serve_fake)
-
-
-def _restartable(original: Callable[..., None]) -> Callable[..., None]:
-    order = Path(os.environ["HIL_TEST_ORDER"])
-
-    def serve(board: Any, *arguments: Any, **named: Any) -> None:
-        def stop_asked() -> bool:
-            """Asked at least four times a second."""
-            if order.exists():
-                now_s = time.monotonic()
-                order.unlink()
-                board.power_cycle(now_s)
-                order.with_suffix(".done").write_text(repr(now_s))
-            return False
-
-        serving.watch_parent = lambda pid: stop_asked
-        serving.CHECK_S = 0.01
-        original(board, *arguments, **named)
-
-    return serve
+    restartable_ssc32()
 
 
 # -- faults in the loop's process --------------------------------------------------------------------------
