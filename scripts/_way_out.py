@@ -44,10 +44,7 @@ def main() -> int:
                 tallies[name] += tally
                 count += len(found)
                 for words in found:
-                    print(
-                        f"BROKEN: {words}\n  again: scripts/way-out --rig {name} --seed {seed} --poses 1 --from N",
-                        flush=True,
-                    )
+                    print(f"BROKEN: {words}", flush=True)
             print(f"{name}: done after {time.monotonic() - began_s:.0f} s", flush=True)
     _show(tallies)
     print(f"{sum(t['poses'] for t in tallies.values())} poses in {time.monotonic() - began_s:.0f} s, seed {seed}")
