@@ -12,11 +12,15 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from hil.cli.output import print_table
+# Every process is one of many: threads of its own would only be in the way of the others.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from hil.cli.output import print_table  # noqa: E402 - numpy reads the environment when it is loaded
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from way_out_rounds import RIGS, campaign
+from way_out_rounds import RIGS, campaign  # noqa: E402 - the path to it is only known now
 
 AT_ONCE = 50
 """Poses that one process takes at a time."""
