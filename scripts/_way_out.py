@@ -16,11 +16,11 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from hil.cli.output import print_table  # noqa: E402 - numpy reads the environment when it is loaded
+from hil.cli.output import print_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from way_out_rounds import RIGS, campaign  # noqa: E402 - the path to it is only known now
+from way_out_rounds import RIGS, campaign
 
 AT_ONCE = 50
 """Poses that one process takes at a time."""
