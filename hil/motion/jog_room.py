@@ -101,7 +101,8 @@ class JogRoom:
         found = self._body.violations(positions[: self._dof], -self._reach_m)
         kept = [(i, left_m) for i, left_m in found if i not in reached.floors.body]
         for i, left_m in kept:
-            if left_m < min(reached.near.get(i, ROUNDING_ROOM_M), ROUNDING_ROOM_M) - SLACK:
+            least_m = min(reached.near[i], ROUNDING_ROOM_M) - SLACK if i in reached.near else ROUNDING_ROOM_M
+            if left_m < least_m:
                 return self._words(i, left_m, broken=False)
         if kept:
             sent = self._rig.controller.quantise_pose(tuple(positions))
@@ -143,7 +144,9 @@ class JogRoom:
             return lessens(way[-1].tolist()) and all(fits(there.tolist()) for there in way)
 
         axes = axes_out(self._rig, here.tolist(), fits, lessens)
-        if axes and not tool:
+        # Where rounding alone decides whether a limit is kept, several joints at once may be refused at any step.
+        marginal = any(left_m < self._body.rounding_m[i] for i, left_m in reached.near.items())
+        if marginal or (axes and not tool):
             return axes, []
         return axes, directions(robot, here, JogFrame.WORLD, leads, PROBES, most_rad=EASY_CHANGE_RAD)
 
