@@ -26,9 +26,7 @@ def main() -> int:
     """Run the rounds; 1 if a promise was broken in one of them."""
     parser = argparse.ArgumentParser(prog="scripts/terminal-test", description=__doc__)
     parser.add_argument("--rounds", type=int, default=1, help="of each kind (1)")
-    parser.add_argument(
-        "--only", action="append", default=[], help="rounds named like this pattern; again: and this"
-    )
+    parser.add_argument("--only", action="append", default=[], help="rounds named like this pattern; again: and this")
     parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
     parser.add_argument("--for", type=float, dest="for_s", help="begin no round after so many seconds")
     parser.add_argument("--skip", type=int, default=0, help="rounds to leave out at the beginning (0)")

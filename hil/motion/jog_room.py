@@ -19,9 +19,14 @@ from hil.robot import Robot
 from hil.space.body import UNMOVED_M, LiveBody
 from hil.space.no_worse import NO_FLOORS, PROBES, SLACK, Floors, NoWorse, axes_out
 from hil.types import JogFrame
+from hil.units import DEG
 
 ROUNDING_ROOM_M = 1e-3
 """Kept on top of the rig's clearance: pulses are whole microseconds, and the guard judges those."""
+
+
+EASY_CHANGE_RAD = 3.0 * DEG
+"""A direction of the tool is named as a way out if a joint changes by no more on 0.5 mm or 0.5 degrees of it."""
 
 
 class Reached(NamedTuple):
@@ -96,7 +101,8 @@ class JogRoom:
         found = self._body.violations(positions[: self._dof], -self._reach_m)
         kept = [(i, left_m) for i, left_m in found if i not in reached.floors.body]
         for i, left_m in kept:
-            if left_m < min(reached.near.get(i, ROUNDING_ROOM_M), ROUNDING_ROOM_M) - SLACK:
+            least_m = min(reached.near[i], ROUNDING_ROOM_M) - SLACK if i in reached.near else ROUNDING_ROOM_M
+            if left_m < least_m:
                 return self._words(i, left_m, broken=False)
         if kept:
             sent = self._rig.controller.quantise_pose(tuple(positions))
@@ -138,7 +144,11 @@ class JogRoom:
             return lessens(way[-1].tolist()) and all(fits(there.tolist()) for there in way)
 
         axes = axes_out(self._rig, here.tolist(), fits, lessens)
-        return axes, directions(robot, here, JogFrame.WORLD, leads, PROBES) if tool or not axes else []
+        # Where rounding alone decides whether a limit is kept, several joints at once may be refused at any step.
+        marginal = any(left_m < self._body.rounding_m[i] for i, left_m in reached.near.items())
+        if marginal or (axes and not tool):
+            return axes, []
+        return axes, directions(robot, here, JogFrame.WORLD, leads, PROBES, most_rad=EASY_CHANGE_RAD)
 
     def _near(self, floors: Floors, positions: Sequence[float]) -> dict[int, float]:
         found = self._body.violations(positions[: self._dof], -ROUNDING_ROOM_M)

@@ -289,6 +289,7 @@ def directions(
     leads: Callable[[list[FloatArray]], bool],
     parts: Sequence[float],
     tried: ToolJog | None = None,
+    most_rad: float = OUT_CHANGE_RAD,
 ) -> list[str]:
     """The directions of the tool that can be gone from a place and lead where it is wanted.
 
@@ -299,12 +300,13 @@ def directions(
         leads: whether positions along a direction lead where it is wanted.
         parts: of a small way, at which these positions are; the last is 1.
         tried: a direction to leave out.
+        most_rad: most that a joint may change on the small way: where it takes more, the tool creeps.
     """
     return [
         f"{sign}{name}"
         for name, move in _directions(robot, frame)
         for sign, turned in (("+", move), ("-", _reversed(move)))
-        if not (tried is not None and along(turned, tried)) and _is_open(robot, start, turned, leads, parts)
+        if not (tried is not None and along(turned, tried)) and _is_open(robot, start, turned, leads, parts, most_rad)
     ]
 
 
@@ -326,12 +328,13 @@ def _is_open(
     move: ToolJog,
     leads: Callable[[list[FloatArray]], bool],
     parts: Sequence[float],
+    most_rad: float,
 ) -> bool:
     way = ToolWay(robot, start, move, step=True)
     found: list[FloatArray] = []
     for part in parts:
         there = way.at(part * way.end, start)
-        if there is None or float(np.abs(there - start).max()) > OUT_CHANGE_RAD:
+        if there is None or float(np.abs(there - start).max()) > most_rad:
             return False
         found.append(there)
     return leads(found)

@@ -300,5 +300,6 @@ def campaign(name: str, seed: int, numbers: range) -> tuple[Counter[str], list[s
         try:
             tally += judged(place, name, chance)
         except (PromiseError, HilError) as error:
-            found.append(f"{name}, pose {number}: {error}")
+            again = f"scripts/way-out --rig {name} --seed {seed} --from {number} --poses 1"
+            found.append(f"{name}, pose {number}: {error}\n  again: {again}")
     return tally, found
