@@ -190,7 +190,7 @@ def _always_well(driver: type[Any], *errors: type[Exception]) -> Plant:
                     raise
                 state = self.planted_state
             joints = None if all(state.known) else state.joints
-            line = msgspec.structs.replace(state.line, believed_s=now_s, overdue_s=None)
+            line = msgspec.structs.replace(state.line, believed_s=now_s, overdue_s=None, doubtful_s=None)
             changes = {"missed_replies": 0} if hasattr(state, "missed_replies") else {}
             return msgspec.structs.replace(state, joints=joints, line=line, **changes)
 
@@ -659,7 +659,7 @@ PLANTED: tuple[Planted, ...] = (
         "a restart of the board kept quiet",
         "RecordJudge, NoticeJudge",
         "reset: still streaming|no byte left",
-        _swallowing(Ssc32Driver, ControllerError),
+        _always_well(Ssc32Driver, ControllerError),
     ),
     Planted(
         "a silent board is a stop within 0.5 s",
