@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -35,6 +36,29 @@ REAL_TIME = ("processes", "pty", "wall_clock")
 """Marks of tests that a busy machine can fail: they get a second try, and the summary lists whoever needed it."""
 
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
+
+
+PLACES = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA")
+"""Where a person's own files are, and what the program keeps from one run to the next."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes what the person at this computer has; what outlives one test begins here."""
+    with pytest.MonkeyPatch.context() as patch:
+        _move_home(patch, tmp_path_factory.mktemp("home"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _home_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop that one test latches, a controller that it remembers, is nothing that the next one finds."""
+    _move_home(monkeypatch, tmp_path_factory.mktemp("home"))
+
+
+def _move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
+    for variable in PLACES:
+        patch.setenv(variable, str(home / variable.lower()))
 
 
 @pytest.fixture(autouse=True)

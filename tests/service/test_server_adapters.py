@@ -293,7 +293,7 @@ def test_an_arm_whose_adapter_is_missing_comes_up_wherever_it_is_plugged_in_and_
 
             plugs.here = (*OTHERS, adapter("/dev/ttyUSB4"))
             assert worker.pid is not None
-            os.kill(worker.pid, signal.SIGTERM)
+            os.kill(worker.pid, signal.SIGKILL)
             await until(lambda: is_at("/dev/ttyUSB4") and not worker.away)
 
     run(story)
