@@ -323,10 +323,12 @@ class Host:
                 self.events.append(words)
                 self.remarks.append(words)
             self._on_record(tick)
-        if gap_s > OWNER_SILENT_S:
+        if not self._leaving and gap_s > OWNER_SILENT_S + 2.0 * self.rig.period_s:
+            # A loop that stood still with us may not have missed us.
+            self.send(Disconnect(reason=f"the asking program was suspended for {gap_s:.1f} s"))
             self.events.append(
                 f"this program was suspended for {gap_s:.1f} s (Ctrl-Z, or a machine that stood still); stop: without "
-                "its sign of life the loop has stopped the arm and let go of it"
+                "its sign of life the arm is stopped and let go of"
             )
         if self._loop is not None and not self._lost and not self._loop.is_alive() and not self._reader.closed:
             self._lost = True
