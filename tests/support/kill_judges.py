@@ -259,6 +259,8 @@ class _Corridor:
 
     def __init__(self, record: Record, stage: Scene, late_s: float) -> None:
         sent = moves(record.left, "ssc32", stage.facts.canary)
+        self._frozen_s = [line.t_s for line in lines(record.left) if line.text.startswith(b"STOP")]
+        self._moved_s = [move.t_s for move in sent]
         self._window_s = stage.facts.look_ahead_s + 2 * FRAME_S + late_s
         self._by_axis = [
             [(m.t_s, m.targets[axis.channel]) for m in sent if axis.channel in m.targets] for axis in stage.facts.axes
@@ -266,6 +268,10 @@ class _Corridor:
 
     def wrong(self, time_s: float, pulses_us: Sequence[float], spare_us: float = 2.0) -> bool:
         """Whether a width is none that was asked for."""
+        frozen_s = max((t_s for t_s in self._frozen_s if t_s <= time_s), default=-math.inf)
+        if frozen_s > max((t_s for t_s in self._moved_s if t_s <= time_s), default=-math.inf):
+            # Frozen on its way, it stays there.
+            time_s = frozen_s
         for sent, us in zip(self._by_axis, pulses_us, strict=True):
             before = [width for t_s, width in sent if t_s <= time_s - self._window_s][-1:]
             lately = [width for t_s, width in sent if time_s - self._window_s < t_s <= time_s + 0.002]
