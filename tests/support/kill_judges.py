@@ -230,20 +230,29 @@ def judge_next_start(outcome: Round, stage: Scene) -> None:
 
 
 def judge_wrong_pulses(outcome: Round, stage: Scene, trace: Trace, since_s: float) -> None:
-    """After the first echo that truly shows a pulse that nobody has asked for: two refreshes, and no more of them."""
+    """Once an echo truly shows a pulse that nobody has asked for: two wrong refreshes, until it is right or it stands.
+
+    A wrong refresh is one in which a pulse goes further than the speed limit and the unevenness of lines allow.
+    """
     record, axes = stage.cable.record(), stage.facts.axes
-    corridor = _Corridor(record, stage, 0.06 + stage.slack_s(since_s))
-    wrong = [f.time_s for f in trace.frames if f.time_s > since_s and corridor.wrong(f.time_s, f.pulses_us)]
-    outcome.numbers["wrong refreshes"] = float(len(wrong))
-    for echo in echoes(record):
+    slack_s = stage.slack_s(since_s)
+    allowed = allowed_step(stage.facts, slack_s)
+    jumps = [t_s for t_s, step in trace.steps(since_s) if step > allowed]
+    outcome.numbers["wrong refreshes"] = float(len(jumps))
+    corridor = _Corridor(record, stage, 0.06 + slack_s)
+    worst, began_s = 0, math.inf
+    for echo in (echo for echo in echoes(record) if echo.heard_s > since_s):
         told = tuple(echo.pulses_us.get(axis.channel, 0.0) for axis in axes)
         frames = [frame.pulses_us for frame in trace.frames if frame.time_s <= echo.asked_s]
-        true = frames and all(abs(a - b) <= ECHO_US + 1.0 for a, b in zip(told, frames[-1], strict=True))
-        if echo.heard_s > since_s and true and corridor.wrong(echo.asked_s, told, ECHO_US + 1.0):
-            answer_s = echo.heard_s + stage.facts.period_s + stage.slack_s(since_s)
-            after = sum(t_s > answer_s for t_s in wrong)
-            outcome.within("wrong refreshes after the first wrong echo", float(after), REFRESHES)
-            return
+        if not frames or any(abs(a - b) > ECHO_US + 1.0 for a, b in zip(told, frames[-1], strict=True)):
+            continue  # it was changed on its way, and shows nothing
+        if corridor.wrong(echo.asked_s, told, ECHO_US + 1.0):
+            began_s = min(began_s, echo.heard_s + stage.facts.period_s + slack_s)
+        else:
+            worst = max(worst, sum(began_s < t_s <= echo.heard_s for t_s in jumps))
+            began_s = math.inf
+    worst = max(worst, sum(t_s > began_s for t_s in jumps))
+    outcome.within("wrong refreshes after a wrong echo", float(worst), REFRESHES)
 
 
 def judge_asked_for(outcome: Round, stage: Scene, trace: Trace) -> None:

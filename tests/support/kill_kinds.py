@@ -528,7 +528,7 @@ _REFUSED = "the second is refused and sends no byte; the first goes on"
 
 _NOISY = (
     "wrong refreshes",
-    "wrong refreshes after the first wrong echo",
+    "wrong refreshes after a wrong echo",
     "called back after it went astray, s",
     "arm at rest after the run, s",
 )
@@ -592,7 +592,7 @@ KINDS: tuple[Kind, ...] = (
     *(
         Kind(
             f"noise 1 in {one_in}",
-            f"{_LINE}; after the first wrong echo two refreshes of wrong pulses at most",
+            f"{_LINE}; after a wrong echo two wrong refreshes at most",
             partial(_line, _noise(one_in), True, None),
             _NOISY,
         )
@@ -600,7 +600,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "commands lost",
-        f"{_LINE}; after the first wrong echo two refreshes of wrong pulses at most",
+        f"{_LINE}; after a wrong echo two wrong refreshes at most",
         partial(_line, _do("lose", way="commands", one_in=60), True, None),
         _NOISY,
     ),
