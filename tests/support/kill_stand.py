@@ -438,6 +438,11 @@ class Scene:
         return fake
 
     @property
+    def cabled(self) -> bool:
+        """Whether a cable of ours is between fake and run."""
+        return self._cable is not None
+
+    @property
     def cable(self) -> Cable:
         """Between fake and run."""
         assert self._cable is not None
