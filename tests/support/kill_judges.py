@@ -181,13 +181,13 @@ def judge_journal(outcome: Round, stage: Scene, blow_s: float, *, complete: bool
     outcome.hold(ends == complete, f"the journal {'ends' if ends else 'does not end'}")
     last_s = max((record.t_s for record in ticks(stage.journal)), default=-math.inf)
     outcome.within("journal missing before the blow, s", max(blow_s - last_s, 0.0), JOURNAL_S)
-    _judge_told(outcome, stage, complete=complete)
+    judge_told(outcome, stage, complete=complete)
     if again:
         replayed = replay(stage.journal)
         outcome.hold(replayed.same, f"the journal does not replay: {replayed.first_difference}")
 
 
-def _judge_told(outcome: Round, stage: Scene, *, complete: bool) -> None:
+def judge_told(outcome: Round, stage: Scene, *, complete: bool) -> None:
     """Bytes on the cable and bytes in the journal are the same, as far as both go: nobody else has sent any."""
     if not stage.cabled:
         return

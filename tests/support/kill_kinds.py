@@ -36,6 +36,7 @@ from kill_judges import (
     judge_ramp,
     judge_steps,
     judge_stop,
+    judge_told,
     judge_wrong_pulses,
     ticks,
 )
@@ -91,7 +92,8 @@ def play(kind: Kind, bench: Bench, seed: int, plant: str | None = None) -> Round
     try:
         kind.play(bench, random.Random(seed), outcome, plant)
     except NeverBeganError as error:
-        outcome.not_judged = str(error)
+        # What was found broken before stays broken.
+        outcome.not_judged = "" if outcome.wrong else str(error)
     except SkippedError as error:
         outcome.skipped = str(error)
     except AssertionError as error:
@@ -453,7 +455,6 @@ def _do(what: str, **how: Any) -> Callable[[Scene, random.Random], None]:
 def _second_owner(other_user: bool, bench: Bench, rng: random.Random, outcome: Round, plant: str | None) -> None:
     with scene(bench, plant=plant) as stage:
         blow = _stream(stage, rng)
-        at_s = time.monotonic()
         state = stage.folder / "other" if other_user else None
         second = stage.start("second", stage.folder / "second.mcap", state=state)
         code = second.ends()
@@ -462,7 +463,9 @@ def _second_owner(other_user: bool, bench: Bench, rng: random.Random, outcome: R
         asked_s = time.monotonic()
         if stage.owner.code is None:
             os.kill(blow.pids["owner"], signal.SIGINT)
+        stage.owner.ends()
         # Whatever the second had sent would be on the cable, and not in the journal of the first.
+        judge_told(outcome, stage, complete=True)
         _ended(stage, asked_s)
         judge_exit(outcome, stage.owner, (128 + signal.SIGINT,))
         _judge_polite(outcome, stage, asked_s)
