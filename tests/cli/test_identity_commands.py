@@ -208,7 +208,7 @@ def test_the_first_meeting_is_told_once_and_a_person_takes_a_change_by_looking(
     first = terminal.run(*jog)
     assert first.code == 0 and first.text.count("first meeting: what this controller says of itself") == 1, first.text
     met = read_controller(rig)
-    assert met is not None and len(met.facts) == 15
+    assert met is not None and len(met.facts) == 3 + 2 * (6 + 1)  # six axes and the canary
     file = controller_file("desk-3")
     assert file.parent.name == "calibrations"
     written = file.read_text()

@@ -509,7 +509,7 @@ def another_arm() -> str:
 
 RAMP_CUT = _ramp(_no_ramp)
 NO_STOP = _no_stop
-RESTART_KEPT_QUIET = _quiet(Ssc32Driver, ControllerError)
+RESTART_KEPT_QUIET = _quiet(Ssc32Driver, ControllerError, well=True)
 ALWAYS_WELL = _quiet(Ssc32Driver, well=True)
 
 
