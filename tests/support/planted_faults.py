@@ -35,7 +35,7 @@ from hil.runtime.pacing import Watch
 from hil.runtime.recorder import Recorder
 from hil.runtime.reports import AgreedReport
 from hil.safety.guard import Guard
-from hil.types import Confirm, EmergencyStop, EnergiseCommand, JointCommand, Mode, Stop
+from hil.types import Confirm, EmergencyStop, EnergiseCommand, JointCommand, LineAccount, Mode, Stop
 from hil.units import DEG
 
 Plant = Callable[[], AbstractContextManager[object]]
@@ -191,7 +191,7 @@ def _quiet(driver: type[Any], *errors: type[Exception], well: bool = False) -> P
 
 def _as_if_fresh(state: Any, now_s: float) -> Any:
     joints = None if all(state.known) else state.joints
-    line = msgspec.structs.replace(state.line, believed_s=now_s, overdue_s=None)
+    line = LineAccount(believed_s=now_s, questions=state.line.questions)
     return msgspec.structs.replace(state, joints=joints, line=line)
 
 
