@@ -12,7 +12,7 @@ import pytest
 from kill_campaign import markdown, table
 from kill_judges import Round, judge_astray, judge_bytes, judge_quiet, judge_ramp, judge_wrong_pulses
 from kill_kinds import KINDS
-from kill_stand import Frame, lynx6, rv2aj
+from kill_stand import Frame, Trace, lynx6, rv2aj
 from wire_record import Record, echoes, goes, lines, moves
 from wire_relay import Way
 
@@ -139,12 +139,18 @@ def test_wrong_pulses_after_an_echo_has_shown_one_are_counted(tmp_path: Path, re
     right = (1460.0, 2322.0, 912.0, 2282.0, 1580.0, 2112.0)
     astray = (1600.0, *right[1:])
     told = bytes([160, *ECHO[1:]])
-    record = _record(tmp_path, ("=>", 0.5, SAMPLE), ("=>", 1.0, SAMPLE), ("=>", 1.05, QUERY), ("<=", 1.06, told))
-    frames = [Frame(1.0, right, ()), Frame(1.04, astray, ()), Frame(1.06, astray, ())]
-    frames += [Frame(1.1 + 0.02 * i, astray, ()) for i in range(refreshes)] + [Frame(1.3, right, ())]
+    record = _record(
+        tmp_path, ("=>", 0.5, SAMPLE), ("=>", 1.0, SAMPLE), ("=>", 1.05, QUERY), ("<=", 1.06, told),
+        ("=>", 1.4, QUERY), ("<=", 1.41, ECHO), ("=>", 1.5, QUERY), ("<=", 1.51, ECHO),
+    )  # fmt: skip
+    frames = [Frame(1.0, right, ()), Frame(1.04, astray, ()), Frame(1.07, right, ())]
+    frames += [Frame(1.1 + 0.02 * i, (astray, right)[i % 2], ()) for i in range(refreshes)]
+    frames += [Frame(1.45, astray, ()), Frame(1.47, right, ())]  # another time, that no echo has shown yet
+    trace = Trace(tmp_path / "none", LYNX6)
+    trace.frames = frames
     outcome = Round("x")
-    judge_wrong_pulses(outcome, _stage(LYNX6, record), SimpleNamespace(frames=frames), 0.9)  # type: ignore[arg-type]
-    assert outcome.numbers["wrong refreshes after the first wrong echo"] == refreshes
+    judge_wrong_pulses(outcome, _stage(LYNX6, record), trace, 0.9)
+    assert outcome.numbers["wrong refreshes after a wrong echo"] == refreshes
     assert bool(outcome.wrong) == found
 
 

@@ -278,7 +278,11 @@ PLANTED: tuple[PlantedRound, ...] = (
         "a rig has one owner", "no lock, and a port for all", "no_lock", "second owner of the rig", "second owner"
     ),
     PlantedRound(
-        "a port has one owner", "a port for all", "no_exclusive_port", "second owner of the port", "second owner"
+        "a port has one owner",
+        "a port for all",
+        "no_exclusive_port",
+        "second owner of the port",
+        "second owner|another than|other bytes",
     ),
     PlantedRound(
         "time is not the clock on the wall",

@@ -181,9 +181,22 @@ def judge_journal(outcome: Round, stage: Scene, blow_s: float, *, complete: bool
     outcome.hold(ends == complete, f"the journal {'ends' if ends else 'does not end'}")
     last_s = max((record.t_s for record in ticks(stage.journal)), default=-math.inf)
     outcome.within("journal missing before the blow, s", max(blow_s - last_s, 0.0), JOURNAL_S)
+    judge_told(outcome, stage, complete=complete)
     if again:
         replayed = replay(stage.journal)
         outcome.hold(replayed.same, f"the journal does not replay: {replayed.first_difference}")
+
+
+def judge_told(outcome: Round, stage: Scene, *, complete: bool) -> None:
+    """Bytes on the cable and bytes in the journal are the same, as far as both go: nobody else has sent any."""
+    if not stage.cabled:
+        return
+    wire = b"".join(data for _, data in stage.cable.record().left)
+    told = b"".join(record.written for record in ticks(stage.journal))
+    both = min(len(wire), len(told))
+    outcome.hold(wire[:both] == told[:both], "other bytes left than the journal says")
+    more = f"{len(wire)} bytes left, the journal tells of {len(told)}: another than this run has sent some"
+    outcome.hold(not complete or len(wire) <= len(told), more)
 
 
 def judge_exit(outcome: Round, program: Program, allowed: Sequence[int], words: str = "") -> None:
@@ -230,20 +243,29 @@ def judge_next_start(outcome: Round, stage: Scene) -> None:
 
 
 def judge_wrong_pulses(outcome: Round, stage: Scene, trace: Trace, since_s: float) -> None:
-    """After the first echo that truly shows a pulse that nobody has asked for: two refreshes, and no more of them."""
+    """Once an echo truly shows a pulse that nobody has asked for: two wrong refreshes, until it is right or it stands.
+
+    A wrong refresh is one in which a pulse goes further than the speed limit and the unevenness of lines allow.
+    """
     record, axes = stage.cable.record(), stage.facts.axes
-    corridor = _Corridor(record, stage, 0.06 + stage.slack_s(since_s))
-    wrong = [f.time_s for f in trace.frames if f.time_s > since_s and corridor.wrong(f.time_s, f.pulses_us)]
-    outcome.numbers["wrong refreshes"] = float(len(wrong))
-    for echo in echoes(record):
+    slack_s = stage.slack_s(since_s)
+    allowed = allowed_step(stage.facts, slack_s)
+    jumps = [t_s for t_s, step in trace.steps(since_s) if step > allowed]
+    outcome.numbers["wrong refreshes"] = float(len(jumps))
+    corridor = _Corridor(record, stage, 0.06 + slack_s)
+    worst, began_s = 0, math.inf
+    for echo in (echo for echo in echoes(record) if echo.heard_s > since_s):
         told = tuple(echo.pulses_us.get(axis.channel, 0.0) for axis in axes)
         frames = [frame.pulses_us for frame in trace.frames if frame.time_s <= echo.asked_s]
-        true = frames and all(abs(a - b) <= ECHO_US + 1.0 for a, b in zip(told, frames[-1], strict=True))
-        if echo.heard_s > since_s and true and corridor.wrong(echo.asked_s, told, ECHO_US + 1.0):
-            answer_s = echo.heard_s + stage.facts.period_s + stage.slack_s(since_s)
-            after = sum(t_s > answer_s for t_s in wrong)
-            outcome.within("wrong refreshes after the first wrong echo", float(after), REFRESHES)
-            return
+        if not frames or any(abs(a - b) > ECHO_US + 1.0 for a, b in zip(told, frames[-1], strict=True)):
+            continue  # it was changed on its way, and shows nothing
+        if corridor.wrong(echo.asked_s, told, ECHO_US + 1.0):
+            began_s = min(began_s, echo.heard_s + stage.facts.period_s + slack_s)
+        else:
+            worst = max(worst, sum(began_s < t_s <= echo.heard_s for t_s in jumps))
+            began_s = math.inf
+    worst = max(worst, sum(t_s > began_s for t_s in jumps))
+    outcome.within("wrong refreshes after a wrong echo", float(worst), REFRESHES)
 
 
 def judge_asked_for(outcome: Round, stage: Scene, trace: Trace) -> None:
@@ -259,6 +281,8 @@ class _Corridor:
 
     def __init__(self, record: Record, stage: Scene, late_s: float) -> None:
         sent = moves(record.left, "ssc32", stage.facts.canary)
+        self._frozen_s = [line.t_s for line in lines(record.left) if line.text.startswith(b"STOP")]
+        self._moved_s = [move.t_s for move in sent]
         self._window_s = stage.facts.look_ahead_s + 2 * FRAME_S + late_s
         self._by_axis = [
             [(m.t_s, m.targets[axis.channel]) for m in sent if axis.channel in m.targets] for axis in stage.facts.axes
@@ -266,6 +290,10 @@ class _Corridor:
 
     def wrong(self, time_s: float, pulses_us: Sequence[float], spare_us: float = 2.0) -> bool:
         """Whether a width is none that was asked for."""
+        frozen_s = max((t_s for t_s in self._frozen_s if t_s <= time_s), default=-math.inf)
+        if frozen_s > max((t_s for t_s in self._moved_s if t_s <= time_s), default=-math.inf):
+            # Frozen on its way, it stays there.
+            time_s = frozen_s
         for sent, us in zip(self._by_axis, pulses_us, strict=True):
             before = [width for t_s, width in sent if t_s <= time_s - self._window_s][-1:]
             lately = [width for t_s, width in sent if time_s - self._window_s < t_s <= time_s + 0.002]

@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from calibrations import calibrate_as_it_is
 from kill_nursery import Nursery
 from kill_rounds import FAKE_LATE_S, Lateness, await_that, children, holder
 from soak_cr1 import read_facts
-from soak_oracles import FRAME_S, RigFacts, read_rig
+from soak_oracles import FRAME_S, AxisFacts, RigFacts, read_rig
 from wire_record import Record
 
 from hil.model.files import find
@@ -287,17 +288,18 @@ class Trace:
         later = [frame for frame in self.frames if since_s < frame.time_s <= until_s]
         return bool(at) and any(not self._near(at[0].positions, frame.positions) for frame in later)
 
+    def steps(self, since_s: float) -> list[tuple[float, float]]:
+        """When, and how far the pulses went from one frame to the next, as a part of what an axis may do in a frame."""
+        found = []
+        for before, after in pairwise(self.frames):
+            if after.time_s > since_s:
+                ways = zip(self._facts.axes, before.pulses_us, after.pulses_us, strict=False)
+                found.append((after.time_s, max((_step(*way) for way in ways), default=0.0)))
+        return found
+
     def worst_step(self, since_s: float) -> float:
-        """The largest change of a pulse from one frame to the next, as a part of what the axis may do in a frame."""
-        worst = 0.0
-        for before, after in zip(self.frames, self.frames[1:], strict=False):
-            if after.time_s <= since_s:
-                continue
-            for axis, u0, u1 in zip(self._facts.axes, before.pulses_us, after.pulses_us, strict=False):
-                if u0 and u1:
-                    step = abs(axis.position(u1) - axis.position(u0)) - axis.unit_per_us
-                    worst = max(worst, step / (axis.speed * FRAME_S))
-        return worst
+        """The largest of them."""
+        return max((step for _, step in self.steps(since_s)), default=0.0)
 
     @property
     def pulses_us(self) -> tuple[float, ...]:
@@ -310,6 +312,13 @@ class Trace:
 
     def _near(self, here: Sequence[float], there: Sequence[float]) -> bool:
         return all(abs(a - b) <= axis.still for axis, a, b in zip(self._facts.axes, here, there, strict=True))
+
+
+def _step(axis: AxisFacts, before_us: float, after_us: float) -> float:
+    if not (before_us and after_us):
+        return 0.0
+    way = abs(axis.position(after_us) - axis.position(before_us)) - axis.unit_per_us
+    return max(way / (axis.speed * FRAME_S), 0.0)
 
 
 class Bench:
@@ -427,6 +436,11 @@ class Scene:
         self._programs.append(fake)
         fake.says("ready at", 20.0)
         return fake
+
+    @property
+    def cabled(self) -> bool:
+        """Whether a cable of ours is between fake and run."""
+        return self._cable is not None
 
     @property
     def cable(self) -> Cable:
