@@ -28,8 +28,8 @@ from hil.units import DEG, MM
 SLACK = 1e-9
 """Room for rounding of doubles, in metres, or radians of an axis."""
 
-LESSENED = 2e-5
-"""Least change by which a violation counts as lessened where ways out are named, metres or radians."""
+LESSENED = 1e-6
+"""Least change by which a violation counts as lessened, metres or radians."""
 
 PROBE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
 PROBES = (0.02, 0.2, 1.0)
