@@ -129,8 +129,9 @@ class _Doubt:
 
     Attributes:
         canary_us: what the newest said of the canary; None if that was as set.
-        canary_off: so many in a row, the newest among them, in which it was not.
-        axes: those that were off in the newest, not by a delay; clean: no byte was lost around it.
+        canary_off: so many in a row, clean ones and the newest among them, in which it was not.
+        axes: those that were off in the newest, not by a delay.
+        clean: no byte was lost around the newest.
         rests_s: from when the board has ended all that it was sent, counted from the first delay; None before one.
     """
 
@@ -259,7 +260,8 @@ class Echo:
         doubt, at_s = self._doubt, reading.asked_s
         if doubt is None:
             doubt = self._doubt = _Doubt(at_s)
-        doubt.canary_off = doubt.canary_off + 1 if canary_off else 0
+        # Among lost bytes an answer can be put together from two: it keeps the doubt, and decides nothing.
+        doubt.canary_off = doubt.canary_off + reading.clean if canary_off else 0
         if doubt.canary_off > 1 and (
             # A board that tells of a channel without a pulse whatever it likes may tell something else each time.
             reading.pulses_us[-1] == doubt.canary_us or doubt.canary_off > 2 or doubt.axes & {*odd, *off}

@@ -27,6 +27,7 @@ from drivers._rv2aj_codec import (
     decode_stops,
     joint_constant,
 )
+from drivers._rv2aj_corridor import Corridor
 from drivers._rv2aj_hello import CLIENTS, greet, refuse_silence
 from drivers._rv2aj_identity import identify
 from drivers._rv2aj_inputs import Inputs
@@ -98,6 +99,7 @@ TAKING_TURNS = 16
 
 _LOOK: Final = Ask("JPOSF", decode_joints, JOINT_REPLY)
 _LOOK_BETWEEN: Final = _LOOK._replace(spaced=False)
+_STOP: Final = Ask("STOP", length=PLAIN_REPLY, spaced=False)
 _STATUS: Final = Ask("DSTATE", decode_status, STATUS_REPLY)
 _ALARM: Final = Ask("ERROR", decode_alarm, 12)
 
@@ -148,8 +150,9 @@ class Rv2ajDriver:
         self._program_runs = False
         self._status_s = self._next_look_s = float("-inf")
         self._suspicious = False
-        self._halting = self._stop_owed = False
+        self._halting = False
         self._targets, self._since = Targets(self._settings), Since()
+        self._corridor = Corridor()
         self._left_s = self._began_s = self._looked_s = float("-inf")
         self._inputs.forget()
 
@@ -246,13 +249,13 @@ class Rv2ajDriver:
             return
         self._targets.throw_away()
         self._halting = True
-        if self._ready and self._trouble is None:
+        if self._ready:
             self._asked, self._in_flight = None, False
-            self._talk = self._serve()
+            self._talk = self._serve() if self._trouble is None else self._insist()
         try:
-            line.stop(now_s)
-        except LinkOverrun:
-            self._stop_owed = True
+            with contextlib.suppress(LinkOverrun):
+                # What did not fit is said again in a moment.
+                line.stop(now_s)
         except LinkError as error:
             # What was the trouble first stays the trouble.
             self._failure = error if self._trouble is None else None
@@ -590,7 +593,7 @@ class Rv2ajDriver:
 
     def _target_due(self) -> bool:
         targets, line, segments = self._targets, self._line, self._settings.way is Way.SEGMENTS
-        if line is None or not targets.due(self._now_s):
+        if line is None or self._corridor.left or not targets.due(self._now_s):
             return False
         if not line.idle or (self._program_runs and self._now_s < line.replied_s + SPACING_S):
             # Made before it may leave, a target would be old when it does.
@@ -602,7 +605,7 @@ class Rv2ajDriver:
 
     def _next_target_near(self) -> bool:
         """A look begun now would hold up the next target; what is known must not grow too old for that, though."""
-        if self._age_s() > OLD_S:
+        if self._corridor.left or self._age_s() > OLD_S:
             return False
         if self._settings.way is Way.SEGMENTS and not self._targets.arrived(self._believed):
             return False
@@ -644,7 +647,7 @@ class Rv2ajDriver:
 
     def _tell(self, target: tuple[float, ...], ask: Ask) -> Talk[bool]:
         """True once it is accepted; a target may be told twice, so one without an answer is told again."""
-        self._targets.telling = target
+        self._set_out(target)
         heard = yield ask
         self._began_s = self._left_s
         if heard is None or heard.reply is None:
@@ -653,6 +656,11 @@ class Rv2ajDriver:
         if not heard.reply.accepted:
             raise RequestRefusedError(ask.command, heard.reply)
         return True
+
+    def _set_out(self, target: tuple[float, ...]) -> None:
+        """From the next request on the arm may be on its way there, whatever becomes of the answer."""
+        self._targets.telling = target
+        self._corridor.lead(self._believed.degrees, target)
 
     def _tell_segment(self, target: tuple[float, ...]) -> Talk[bool]:
         """The target, then the move; nothing goes anywhere by the first alone."""
@@ -665,7 +673,7 @@ class Rv2ajDriver:
         targets = self._targets
         if not targets.fresh(self._now_s):
             return False
-        targets.telling = target
+        self._set_out(target)
         heard = yield Ask("EXECMOV JT", length=PLAIN_REPLY, spaced=False)
         if heard is None or heard.reply is None:
             targets.told_perhaps(target, self._began_s, self._now_s, self._believed.degrees)
@@ -697,7 +705,7 @@ class Rv2ajDriver:
 
     def _look(self) -> Talk[None]:
         """Where the arm is; now and then how the controller is."""
-        if self._age_s() > LOOK_S and self._now_s - self._looked_s > LOOK_S:
+        if self._corridor.left or (self._age_s() > LOOK_S and self._now_s - self._looked_s > LOOK_S):
             yield from self._look_at_joints()
         elif self._now_s - self._status_s >= STATUS_PERIOD_S:
             heard = yield _STATUS
@@ -725,8 +733,19 @@ class Rv2ajDriver:
         heard = yield ask
         if heard is not None and heard.reply is not None and heard.reply.accepted:
             moving = self._halting or self._targets.moving(self._believed)
-            self._believed.take(decode_joints(heard.reply.data), heard.arrived_s, moving=moving)
+            found = decode_joints(heard.reply.data)
+            self._believed.take(found, heard.arrived_s, moving=moving)
+            self._refuse_astray(found.joints_deg)
             self._targets.settle(self._believed)
+
+    def _refuse_astray(self, seen_deg: tuple[float, ...]) -> None:
+        """An arm that goes where nobody has sent it is stopped at the controller, however hard that is to believe."""
+        astray = "" if self._halting else self._corridor.judge(seen_deg)
+        if astray:
+            raise ControllerError(
+                f"{self._name}: {astray}. A command was changed on the line, or something pushes the arm: look at the "
+                "arm and the cable, connect again"
+            )
 
     def _ask_status(self) -> Talk[Status]:
         reply: Reply = yield from need(_STATUS)
@@ -765,14 +784,18 @@ class Rv2ajDriver:
     # -- stopping ------------------------------------------------------------------------------------------
 
     def _halt(self) -> Talk[None]:
-        if self._stop_owed:
-            # It did not fit on the line when it was asked for.
-            yield from attempt(Ask("STOP", length=PLAIN_REPLY))
-            self._stop_owed = False
+        yield from attempt(_STOP)
         yield from self._reset_slots()
         self._halting = self._program_runs = False
         self._believed.moved = True
         self._targets.halt()
+        self._corridor.forget()
+
+    def _insist(self) -> Talk[None]:
+        """After trouble: the stop until it is answered, for the line may have harmed the first; then nothing more."""
+        yield from attempt(_STOP)
+        while True:
+            yield None
 
     def _reset_slots(self) -> Talk[None]:
         """Wait for rest, then reset the slots: a paused move would go on at the next start."""
@@ -780,7 +803,7 @@ class Rv2ajDriver:
         while True:
             status = decode_status((yield from need(_STATUS)).data)
             if status.running:
-                reply, _ = yield from attempt(Ask("STOP", length=PLAIN_REPLY))
+                reply, _ = yield from attempt(_STOP)
             else:
                 reply, _ = yield from attempt(Ask("SLOTINIT", length=PLAIN_REPLY))
                 if reply.accepted:

@@ -525,7 +525,7 @@ class Bridge:
         if self.mode is not Mode.STREAMING:
             return
         if alarm is not None:
-            self._stop(now_s, alarm)
+            self._part(now_s, alarm)
         elif isinstance(self._source, MotionSource) and (
             differing := self._inputs.differing(self._source.sample, self._link_state.inputs, now_s)
         ):
@@ -539,6 +539,17 @@ class Bridge:
             missed = round(gap_s / self._rig.period_s) - 1
             if missed >= MISSED_TICKS_TO_STOP or gap_s > GAP_TO_STOP_S:
                 self._stop(now_s, f"no tick for {gap_s * 1e3:.0f} ms ({missed} missed in a row)")
+
+    def _part(self, now_s: float, alarm: str) -> None:
+        """An arm that measures is elsewhere than it was sent: a ramp from where it should be is none that it would go.
+
+        An echo tells of the pulses alone, and those do take the ramp.
+        """
+        report = self._link_state.joints
+        if report is not None and report.source is StateSource.MEASURED:
+            self._fault(now_s, alarm)
+        else:
+            self._stop(now_s, alarm)
 
     def _watch_line(self, now_s: float) -> Level:
         """What the line's state asks for in any mode, and what is new to say of it."""

@@ -38,6 +38,7 @@ class Cr1Port:
     """A `BytePort` with a small CR1 behind it that moves joint by joint in straight lines.
 
     Attributes:
+        harm: what the line makes of a command on its way to the controller.
         mangle: turns a command and its reply into pieces, each with an extra delay.
         refusals: error number by beginning of the command; `answers`: reply texts that replace the usual ones.
         heard: every command with the time at which it was complete.
@@ -48,6 +49,7 @@ class Cr1Port:
 
     def __init__(self, end: bytes = b"\r", joints: tuple[float, ...] = START) -> None:
         self.end = end
+        self.harm: Callable[[str], str] = lambda text: text
         self.mangle: Mangler = lambda command, reply: [(0.0, reply)]
         self.refusals: dict[str, int] = {}
         self.answers: dict[str, str] = {}
@@ -97,7 +99,7 @@ class Cr1Port:
             if byte == 0x0D:
                 text, self._text = self._text, ""
                 if text:
-                    self._carry_out(text, self._free_s)
+                    self._carry_out(self.harm(text), self._free_s)
             else:
                 self._text += chr(byte)
 
@@ -109,7 +111,7 @@ class Cr1Port:
     # -- the arm
 
     def joints(self, at_s: float) -> tuple[float, ...]:
-        if at_s >= self._end_s:
+        if at_s >= self._end_s or self._end_s <= self._begin_s:
             return self._to
         share = max(at_s - self._begin_s, 0.0) / (self._end_s - self._begin_s)
         return tuple(a + share * (b - a) for a, b in zip(self._from, self._to, strict=True))

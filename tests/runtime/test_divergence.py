@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from virtual_session import lynx6
 
+from hil.motion.planning import plan_joint_move
+from hil.runtime import wiring
 from hil.runtime.divergence import CONFIRM_REPORTS, DivergenceMonitor
-from hil.types import JointState, StateSource
+from hil.testing.arms import VirtualArm
+from hil.types import JointState, Mode, StateSource
+from hil.units import DEG
 
 BAND = lynx6().axes[0].divergence
 WINDOW_S = 0.28
@@ -132,3 +137,20 @@ def test_after_a_reset_the_past_counts_no_more() -> None:
     assert watcher.look(0.0, 1.0) is None
     assert watcher.look(0.0, 1.0) is None
     assert watcher.look(0.0, 1.0) is not None
+
+
+@pytest.mark.parametrize("name", ["rv2aj", "rv2aj-hot", "rv2aj-line"])
+def test_an_arm_that_measures_is_stopped_at_its_controller_when_it_has_parted(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ramp from where it should be is none that it would go: what it was sent last goes on until STOP comes."""
+    rig = wiring.load_rig(name)
+    arm = VirtualArm(rig)
+    arm.begin(plan_joint_move(rig, rig.park, (60 * DEG, *rig.park[1:])))
+    arm.wait(3.0)
+    since = len(arm.records)
+    monkeypatch.setattr(DivergenceMonitor, "judge", lambda *states: "J1: they have parted")
+    arm.wait(rig.period_s)
+    assert arm.mode is Mode.FAULT
+    left = b"".join(record.written for record in arm.records[since:])
+    assert b"1;1;STOP\r" in left and b"EXECMOV" not in left
