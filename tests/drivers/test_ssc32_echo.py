@@ -133,7 +133,7 @@ def test_among_noise_a_canary_that_strays_keeps_the_doubt_and_is_no_restart() ->
         assert not judge.take(reading(1500, 1500, 1500, at_s=at_s, canary=830, clean=False), at_s + 0.01)
     assert judge.doubtful_s == 10.0
     assert not judge.take(reading(1500, 1500, 1500, at_s=10.06, canary=830), 10.07)
-    with pytest.raises(ControllerError, match="restarted.*reads 830 us, not"):
+    with pytest.raises(ControllerError, match=r"restarted.*reads 830 us, not"):
         judge.take(reading(1500, 1500, 1500, at_s=10.08, canary=830), 10.09)
 
 
