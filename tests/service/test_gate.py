@@ -147,6 +147,17 @@ def test_another_arm_or_another_epoch_is_refused(changes: dict[str, Any]) -> Non
     assert verdict.speed_share == 0.0
 
 
+@pytest.mark.parametrize("kind", [wire.JogRelease, wire.Release])
+@pytest.mark.parametrize("changes", [{"arm": "rv2aj"}, {"epoch": 41}, {"epoch": 43}])
+def test_nor_does_one_end_what_is_not_its_own(kind: type[wire.ClientMessage], changes: dict[str, Any]) -> None:
+    """A release that was late on its way must not end the motion of whoever has the arm by then."""
+    desk = Desk()
+    own = {"seq": 1, "issued_s": NOW_S} if kind is wire.JogRelease else {}
+    verdict = desk.judge(kind(**{"arm": "lynx6", "epoch": 42, **own, **changes}))  # type: ignore[operator]
+    assert verdict.code is (Code.ARM if "arm" in changes else Code.EPOCH)
+    assert desk.judge(kind(**{"arm": "lynx6", "epoch": 42, **own})).allowed  # type: ignore[operator]
+
+
 def test_the_same_number_never_passes_twice() -> None:
     desk = Desk()
     step = desk.ask(wire.JogStep, move=STEP)
