@@ -17,11 +17,13 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from hil.clock import monotonic_s
 from hil.errors import InterlockError, LinkError
 from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
+from hil.runtime.clock_grain import require_fine_clock
 from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.first_cause import first_fault
 from hil.runtime.journal_end import JournalEnd, judge_end
@@ -80,7 +82,8 @@ class Host:
         remarks: the owner's own once more, which are in no record; whoever passes them on empties it.
 
     Raises:
-        InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm.
+        InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm; or this
+            computer's clock cannot keep its period.
         JournalError: no journal can be made; nothing was connected.
         LinkError, ControllerError: connecting failed, in the driver's words.
     """
@@ -119,6 +122,7 @@ class Host:
             self._held = stack.enter_context(held_back())
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
             require_room(self.journal)
+            require_fine_clock(self.rig)
             memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
             _clear_up_after_the_dead(memory, time.time())
             folder = Path(
@@ -142,7 +146,7 @@ class Host:
         RingWriter.create(ring_path, self._room.ring_bytes).detach()
         mailbox = MailboxWriter.create(mailbox_path, self._room.mailbox_bytes)
         self._mailbox = stack.enter_context(contextlib.closing(mailbox))
-        self._mailbox.beat(time.monotonic())
+        self._mailbox.beat(monotonic_s())
         self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
         expected = self._memory.expected
         self._session = wiring.session_record(self.rig, url=url, fake=self._url is None, expected=expected)
@@ -272,9 +276,9 @@ class Host:
 
     def until(self, reached: Callable[[], bool], within_s: float) -> None:
         """Follow the loop until something is reached, the time is over, or the loop has ended."""
-        deadline_s = time.monotonic() + within_s
+        deadline_s = monotonic_s() + within_s
         self.poll()
-        while not reached() and self.alive and time.monotonic() < deadline_s:
+        while not reached() and self.alive and monotonic_s() < deadline_s:
             time.sleep(POLL_S)
             self.poll()
 
@@ -308,7 +312,7 @@ class Host:
         Raises:
             KeyboardInterrupt: one has come.
         """
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         gap_s = 0.0 if self._beat_s is None else now_s - self._beat_s
         self._mailbox.beat(now_s)
         self._beat_s = now_s
