@@ -170,7 +170,12 @@ class ArmLink(Protocol):
     """
 
     def open(self, now_s: float) -> None:
-        """Begin to connect. Sends nothing that can move the arm."""
+        """Begin to connect. Sends nothing that can move the arm.
+
+        Raises:
+            LinkOpening: the port is still being opened; nothing was sent. To be called again until it is there.
+            HilError: the port cannot be opened, or may not.
+        """
         ...
 
     def read(self, now_s: float) -> LinkState:

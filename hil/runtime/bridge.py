@@ -25,6 +25,7 @@ from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.line_health import AccountLog, Level, LineHealth, explained
 from hil.runtime.modes import Event, follow
+from hil.runtime.opening import Opening
 from hil.runtime.remedies import bring_to_park
 from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
@@ -138,6 +139,7 @@ class Bridge:
         self._reports = AgreedReport(tuple(rig.controller.report_quantum().tolist()))
         self._health, self._accounts = LineHealth(rig), AccountLog()
         self._first_cause = FirstCause()
+        self._opening = Opening()
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
@@ -181,6 +183,9 @@ class Bridge:
         """Do everything that is due at `now_s`; never raises for what the arm, the line or a user did."""
         tick = _Tick(now_s)
         if self.mode is Mode.DISCONNECTED and self._tick == 0:
+            self._follow(Event.CONNECT, "connecting")
+            self._connect(now_s)
+        elif self._opening.pending and self.mode is Mode.CONNECTING:
             self._connect(now_s)
         self._read(now_s)
         simulated = self._shadow.read(now_s).joints
@@ -233,14 +238,15 @@ class Bridge:
     # -- the line ----------------------------------------------------------------------------------------
 
     def _connect(self, now_s: float) -> None:
-        self._follow(Event.CONNECT, "connecting")
+        """Begin to connect, or go on with it while the port is still being opened."""
         try:
-            self._link.open(now_s)
+            if words := self._opening.attempt(self._link, now_s):
+                self._events.append(words)
         except HilError as error:
             self._fault(now_s, str(error))
 
     def _read(self, now_s: float) -> None:
-        over = self.mode in (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
+        over = self._opening.pending or self.mode in (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
         if over and self._link_state.phase is LinkPhase.CLOSED:
             return
         was_ready = self._link_state.phase is LinkPhase.READY
@@ -509,11 +515,8 @@ class Bridge:
             return
         self._link_state, self._long_silent = self._nothing_known(), False
         self._follow(Event.RECONNECT, f"reset by {by}; connecting again")
-        try:
-            self._link.close()
-            self._link.open(now_s)
-        except HilError as error:
-            self._fault(now_s, str(error))
+        self._link.close()
+        self._connect(now_s)
 
     # -- watching ----------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from hil.clock import monotonic_s
-from hil.errors import InterlockError, LinkError
+from hil.errors import InterlockError, LinkError, LinkOpening
 from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
@@ -31,6 +31,7 @@ from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
 from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
+from hil.runtime.opening import LONGEST_S
 from hil.runtime.pacing import OWNER_SILENT_S
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
@@ -193,6 +194,8 @@ class Host:
             vouch: given what the controller already drives, returns who confirms that every other axis is in its
                 park pose; may take its time, and may refuse by raising.
         """
+        self.until(lambda: self.last is not None, CONNECT_S)
+        self.until(lambda: not self._opening, LONGEST_S)
         self.wait_for(Mode.UNKNOWN_POSE, CONNECT_S)
         by = self._ask(vouch)
         self.send(Confirm(positions=self.rig.park, by=by))
@@ -270,6 +273,12 @@ class Host:
         if not answers:
             raise InterlockError(too_late if self.alive else f"{too_late}; {self.events[-1]}", ["an answer"])
         return answers[0]
+
+    @property
+    def _opening(self) -> bool:
+        """True while the loop's newest word is that its port is still being opened."""
+        failures = self.last.failures if self.last is not None else ()
+        return any(failure.kind == LinkOpening.__name__ for failure in failures)
 
     def _refused(self, since: int) -> bool:
         return any(event.startswith("refused: ") for event in self.events[since:])

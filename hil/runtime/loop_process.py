@@ -71,7 +71,7 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
         lambda: ring.unkept * spec.rig.period_s,
         lambda: ring.trouble,
     )
-    bridge = wiring.serial_bridge(spec.session, spec.rig)
+    bridge = wiring.serial_bridge(spec.session, spec.rig, aside=True)
     encode = msgspec.msgpack.Encoder().encode
     newest: deque[TickRecord] = deque(maxlen=1)
 

@@ -48,6 +48,7 @@ from hil.runtime import adapters
 from hil.runtime.bridge import Bridge
 from hil.runtime.controller_memory import ControllerMemory, remedy
 from hil.runtime.journal import SessionRecord, Wiring
+from hil.runtime.opening import OpenedAside
 from hil.runtime.processes import death_of
 from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
@@ -561,9 +562,13 @@ def _door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable
     return open_line if wiring is Wiring.FAKE else adapters.looked_at(open_line, lambda: check(rig, url))
 
 
-def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
-    """The bridge to a byte line with a URL: a real port, or a fake in a process of its own."""
-    return _session_bridge(session, rig, _door(rig, session.port, session.wiring, check_arm))
+def serial_bridge(session: SessionRecord, rig: Rig, aside: bool = False) -> Bridge:
+    """The bridge to a byte line with a URL: a real port, or a fake in a process of its own.
+
+    With `aside` the port is opened beside the ticks, which go on meanwhile.
+    """
+    door = _door(rig, session.port, session.wiring, check_arm)
+    return _session_bridge(session, rig, OpenedAside(session.port, door) if aside else door)
 
 
 def _session_bridge(session: SessionRecord, rig: Rig, open_port: Callable[[], BytePort]) -> Bridge:
