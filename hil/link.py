@@ -225,6 +225,18 @@ class WaitingLink(Protocol):
 
 
 @runtime_checkable
+class PartingLink(Protocol):
+    """An `ArmLink` whose controller has to be told things at the end of a session, and answers them."""
+
+    def part(self, now_s: float) -> bool:
+        """Begin to say goodbye, or go on with it between two `read` calls; True once nothing is left to be said.
+
+        From the first call on nothing that moves is sent. `close` may come at any time, and does in haste what is left.
+        """
+        ...
+
+
+@runtime_checkable
 class ExpectingLink(Protocol):
     """A link that refuses another controller before it is READY, and before it sends anything that drives an output.
 

@@ -26,6 +26,7 @@ from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.line_health import AccountLog, Level, LineHealth, explained
 from hil.runtime.modes import Event, follow
 from hil.runtime.opening import Opening
+from hil.runtime.parting import Parting
 from hil.runtime.remedies import bring_to_park
 from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
@@ -139,7 +140,7 @@ class Bridge:
         self._reports = AgreedReport(tuple(rig.controller.report_quantum().tolist()))
         self._health, self._accounts = LineHealth(rig), AccountLog()
         self._first_cause = FirstCause()
-        self._opening = Opening()
+        self._opening, self._parting = Opening(), Parting()
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
@@ -198,7 +199,7 @@ class Bridge:
         self._watch(now_s, setpoint, simulated)
         self._write(tick)
         if self._leaving and self.mode not in WRITING and not self.finished:
-            self._leave()
+            self._leave(now_s)
         received, written, failures = self._tap.take()
         record = TickRecord(
             tick=self._tick,
@@ -521,6 +522,9 @@ class Bridge:
     # -- watching ----------------------------------------------------------------------------------------
 
     def _watch(self, now_s: float, setpoint: tuple[float, ...], simulated: JointState) -> None:
+        if self._parting.begun:
+            # Nothing that moves is sent any more, and nobody is asked where the arm stands.
+            return
         alarm = self._divergence.judge(now_s, setpoint, simulated, self._link_state.joints)
         if self.mode is Mode.ARMED and now_s - self._armed_at_s > ARM_LAPSE_S:
             self._follow(Event.LAPSE, f"armed for {ARM_LAPSE_S:.0f} s without a start: no longer armed")
@@ -733,9 +737,9 @@ class Bridge:
         self._follow(Event.ABANDONED, f"stop: {reason}; nothing that moves is sent any more in this session")
 
     def _refuse_if_abandoned(self) -> None:
-        """Nothing leads to the first move or to ARMED once the stream has been ended."""
-        if self._abandoned:
-            raise InterlockError(f"no more motion in this session: {self._abandoned}. Start again", ["a new session"])
+        """Nothing leads to the first move or to ARMED once the stream has been ended, or the session ends."""
+        if why := self._abandoned or ("it ends" if self._leaving else ""):
+            raise InterlockError(f"no more motion in this session: {why}. Start again", ["a new session"])
 
     def _motion_state(self) -> tuple[Positions, Positions, Positions]:
         """Position, velocity and acceleration of the newest samples sent, per axis."""
@@ -765,7 +769,11 @@ class Bridge:
         self._follow(Event.FAULT, reason)
         self._first_cause.keep(reason)
 
-    def _leave(self) -> None:
+    def _leave(self, now_s: float) -> None:
+        # Whoever is dead, or a line at fault, is not kept waiting for.
+        in_haste = bool(self._abandoned) or self.mode is Mode.FAULT
+        if not in_haste and not self._parting.over(self._link, now_s):
+            return
         self._follow(Event.DISCONNECT, "disconnected; the controller goes on holding its last pulses")
         self._link.close()
         self.finished = True
