@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from virtual_session import Session
 
+from hil.bench.columns import read_columns
 from hil.errors import InterlockError, LinkClosed, LinkOpening, LinkTimeout
 from hil.link import BytePort
 from hil.runtime import host as owners
@@ -208,10 +209,15 @@ def test_one_can_leave_meanwhile() -> None:
     assert s.bridge.finished and s.mode is Mode.DISCONNECTED
 
 
-def _replays(s: Session, path: Path) -> None:
+def _write(s: Session, path: Path) -> Path:
     with JournalWriter(path, s.session_record()) as journal:
         for record in s.records:
             journal.tick(record)
+    return path
+
+
+def _replays(s: Session, path: Path) -> None:
+    _write(s, path)
     verdict = replay(path)
     assert verdict.same, verdict.first_difference
     assert verdict.ticks == len(s.records)
@@ -243,6 +249,17 @@ def test_so_it_does_after_a_pulled_cable(tmp_path: Path) -> None:
     s.until(Mode.UNKNOWN_POSE)
     s.run(0.2)
     _replays(s, tmp_path / "again.mcap")
+
+
+def test_what_is_read_from_the_journal_tells_it_once_too_and_a_failure_as_one(tmp_path: Path) -> None:
+    s = SlowSession()
+    s.run(1.5 * TELL_S)
+    s.door._open_port = lambda: (_ for _ in ()).throw(LinkClosed("COM7: no such port"))
+    s.door.opens()
+    s.until(Mode.FAULT)
+    words = [each.text for each in read_columns(_write(s, tmp_path / "slow.mcap")).words]
+    assert sum("still being opened" in text for text in words) == 1
+    assert "line: open failed: COM7: no such port" in words
 
 
 # -- wiring and owner ------------------------------------------------------------------------------------
