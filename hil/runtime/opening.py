@@ -17,11 +17,17 @@ LONGEST_S = 45.0
 FORGOTTEN_S = 1.0
 """A port that nobody has asked for in this time is let go of: what it has heard since is old."""
 TELL_S = 1.0
+_STACK_BYTES = 1 << 20
+"""The usual 8 MB would hold up the tick for as many milliseconds, for the loop's memory is locked."""
 
 
 def in_a_thread(work: Callable[[], None]) -> None:
     """Do something beside the ticks. No end of the program waits for it."""
-    threading.Thread(target=work, name="hil-opening", daemon=True).start()
+    before = threading.stack_size(_STACK_BYTES)
+    try:
+        threading.Thread(target=work, name="hil-opening", daemon=True).start()
+    finally:
+        threading.stack_size(before)
 
 
 class OpenedAside:
