@@ -170,7 +170,12 @@ class ArmLink(Protocol):
     """
 
     def open(self, now_s: float) -> None:
-        """Begin to connect. Sends nothing that can move the arm."""
+        """Begin to connect. Sends nothing that can move the arm.
+
+        Raises:
+            LinkOpening: the port is still being opened; nothing was sent. To be called again until it is there.
+            HilError: the port cannot be opened, or may not.
+        """
         ...
 
     def read(self, now_s: float) -> LinkState:
@@ -216,6 +221,18 @@ class WaitingLink(Protocol):
 
     def throw_away(self) -> None:
         """Forget a command that has not left yet; the arm ends what it was given before."""
+        ...
+
+
+@runtime_checkable
+class PartingLink(Protocol):
+    """An `ArmLink` whose controller has to be told things at the end of a session, and answers them."""
+
+    def part(self, now_s: float) -> bool:
+        """Begin to say goodbye, or go on with it between two `read` calls; True once nothing is left to be said.
+
+        From the first call on nothing that moves is sent. `close` may come at any time, and does in haste what is left.
+        """
         ...
 
 

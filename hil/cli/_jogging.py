@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from hil.cli.output import complain
+from hil.clock import monotonic_s
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -181,7 +181,7 @@ def _by_keys(jogging: Jogging) -> None:
 
         def press() -> bool:
             new = keys()
-            down.look(new, time.monotonic())
+            down.look(new, monotonic_s())
             pressed.extend(new)
             return bool(pressed)
 
@@ -306,7 +306,7 @@ class Patience:
 
     def asked(self) -> None:
         """Something was asked for now."""
-        self._asked_s = time.monotonic()
+        self._asked_s = monotonic_s()
 
     def over(self) -> None:
         """Nothing is waited for."""
@@ -320,4 +320,4 @@ class Patience:
     @property
     def exhausted(self) -> bool:
         """Whether it should have begun by now."""
-        return self._asked_s is not None and time.monotonic() - self._asked_s > ANSWER_S
+        return self._asked_s is not None and monotonic_s() - self._asked_s > ANSWER_S

@@ -9,6 +9,7 @@ import typer
 
 from hil.cli._new_file import refuse_existing, write_new
 from hil.cli.output import complain, console, print_json, print_table
+from hil.clock import monotonic_s
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
@@ -315,14 +316,13 @@ def _file_of(name: str) -> Path:
 
 
 def _prove(rig: Rig, seconds: float, seed: int, *, as_json: bool) -> None:
-    import time
 
     from hil.bench.prove import prove
 
     out = console()
     if not as_json:
         out.print(f"searching {rig.id} for unsafe bytes on the fake controller, seed {seed}, about {seconds:g} s")
-    proof = prove(rig, seconds=seconds, seed=seed, now_s=time.monotonic)
+    proof = prove(rig, seconds=seconds, seed=seed, now_s=monotonic_s)
     if as_json:
         print_json(proof)
     else:

@@ -27,6 +27,7 @@ from hil.cli._jogging import (
     say,
     settings_line,
 )
+from hil.clock import monotonic_s
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -170,8 +171,8 @@ class _Driving:
         """Have something done; with a key that has to be held down meanwhile."""
         self.forget()
         self._patience.asked()
-        self._held_key, self._held_until_s = key, time.monotonic() + FIRST_PRESS_S
-        self._pressed_s = self._key_seen_s = time.monotonic()
+        self._held_key, self._held_until_s = key, monotonic_s() + FIRST_PRESS_S
+        self._pressed_s = self._key_seen_s = monotonic_s()
         self._repeats = False
         self._work = self.arm.begin(work)
 
@@ -233,20 +234,20 @@ class _Driving:
         """Whether a key is the one that keeps the present motion going, repeated by the keyboard."""
         if not self._held_key or key != self._held_key:
             return False
-        repeated = time.monotonic() - self._key_seen_s < FIRST_PRESS_S
-        self._key_seen_s, self._repeats = time.monotonic(), True
+        repeated = monotonic_s() - self._key_seen_s < FIRST_PRESS_S
+        self._key_seen_s, self._repeats = monotonic_s(), True
         if not self._goes_on:
             return repeated  # what has ended does not begin anew by itself, and its end stays to be read
-        self._held_until_s = max(self._held_until_s, time.monotonic() + REPEAT_S)
+        self._held_until_s = max(self._held_until_s, monotonic_s() + REPEAT_S)
         return True
 
     def until(self, reached: Callable[[], bool], within_s: float) -> None:
         """Follow the arm until something is reached or the time is over; hold the dead-man while a key is held."""
-        deadline_s = time.monotonic() + within_s
+        deadline_s = monotonic_s() + within_s
         while True:
-            if self._held_key and self._goes_on and (not self.by_hand or time.monotonic() < self._held_until_s):
+            if self._held_key and self._goes_on and (not self.by_hand or monotonic_s() < self._held_until_s):
                 self.arm.hold(sign=self._sign())
-            if reached() or time.monotonic() > deadline_s or self.arm.channel.over:
+            if reached() or monotonic_s() > deadline_s or self.arm.channel.over:
                 return
             time.sleep(LOOK_S)
 
@@ -255,7 +256,7 @@ class _Driving:
         from hil.service.hold_watch import Sign
 
         if not self.by_hand:
-            return Sign(changed_s=time.monotonic())
+            return Sign(changed_s=monotonic_s())
         return Sign(changed_s=self._pressed_s, reported_s=self._key_seen_s if self._repeats else None)
 
     def forget(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from hil.clock import monotonic_s
 from hil.dashboard.arm import ShownArm
 from hil.dashboard.dead_man import DeadMan
 from hil.dashboard.figures import Trace
@@ -92,7 +93,7 @@ class Session(QObject):
     noted = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, link: Link, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, link: Link, clock: Callable[[], float] = monotonic_s) -> None:
         super().__init__()
         self.link, self._clock = link, clock
         self.dead_man = DeadMan(link, clock, self)

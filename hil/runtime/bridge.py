@@ -25,6 +25,8 @@ from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.line_health import AccountLog, Level, LineHealth, explained
 from hil.runtime.modes import Event, follow
+from hil.runtime.opening import Opening
+from hil.runtime.parting import Parting
 from hil.runtime.remedies import bring_to_park
 from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
@@ -138,6 +140,7 @@ class Bridge:
         self._reports = AgreedReport(tuple(rig.controller.report_quantum().tolist()))
         self._health, self._accounts = LineHealth(rig), AccountLog()
         self._first_cause = FirstCause()
+        self._opening, self._parting = Opening(), Parting()
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
@@ -181,6 +184,9 @@ class Bridge:
         """Do everything that is due at `now_s`; never raises for what the arm, the line or a user did."""
         tick = _Tick(now_s)
         if self.mode is Mode.DISCONNECTED and self._tick == 0:
+            self._follow(Event.CONNECT, "connecting")
+            self._connect(now_s)
+        elif self._opening.pending and self.mode is Mode.CONNECTING:
             self._connect(now_s)
         self._read(now_s)
         simulated = self._shadow.read(now_s).joints
@@ -193,7 +199,7 @@ class Bridge:
         self._watch(now_s, setpoint, simulated)
         self._write(tick)
         if self._leaving and self.mode not in WRITING and not self.finished:
-            self._leave()
+            self._leave(now_s)
         received, written, failures = self._tap.take()
         record = TickRecord(
             tick=self._tick,
@@ -233,14 +239,15 @@ class Bridge:
     # -- the line ----------------------------------------------------------------------------------------
 
     def _connect(self, now_s: float) -> None:
-        self._follow(Event.CONNECT, "connecting")
+        """Begin to connect, or go on with it while the port is still being opened."""
         try:
-            self._link.open(now_s)
+            if words := self._opening.attempt(self._link, now_s):
+                self._events.append(words)
         except HilError as error:
             self._fault(now_s, str(error))
 
     def _read(self, now_s: float) -> None:
-        over = self.mode in (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
+        over = self._opening.pending or self.mode in (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
         if over and self._link_state.phase is LinkPhase.CLOSED:
             return
         was_ready = self._link_state.phase is LinkPhase.READY
@@ -509,15 +516,15 @@ class Bridge:
             return
         self._link_state, self._long_silent = self._nothing_known(), False
         self._follow(Event.RECONNECT, f"reset by {by}; connecting again")
-        try:
-            self._link.close()
-            self._link.open(now_s)
-        except HilError as error:
-            self._fault(now_s, str(error))
+        self._link.close()
+        self._connect(now_s)
 
     # -- watching ----------------------------------------------------------------------------------------
 
     def _watch(self, now_s: float, setpoint: tuple[float, ...], simulated: JointState) -> None:
+        if self._parting.begun:
+            # Nothing that moves is sent any more, and nobody is asked where the arm stands.
+            return
         alarm = self._divergence.judge(now_s, setpoint, simulated, self._link_state.joints)
         if self.mode is Mode.ARMED and now_s - self._armed_at_s > ARM_LAPSE_S:
             self._follow(Event.LAPSE, f"armed for {ARM_LAPSE_S:.0f} s without a start: no longer armed")
@@ -730,9 +737,9 @@ class Bridge:
         self._follow(Event.ABANDONED, f"stop: {reason}; nothing that moves is sent any more in this session")
 
     def _refuse_if_abandoned(self) -> None:
-        """Nothing leads to the first move or to ARMED once the stream has been ended."""
-        if self._abandoned:
-            raise InterlockError(f"no more motion in this session: {self._abandoned}. Start again", ["a new session"])
+        """Nothing leads to the first move or to ARMED once the stream has been ended, or the session ends."""
+        if why := self._abandoned or ("it ends" if self._leaving else ""):
+            raise InterlockError(f"no more motion in this session: {why}. Start again", ["a new session"])
 
     def _motion_state(self) -> tuple[Positions, Positions, Positions]:
         """Position, velocity and acceleration of the newest samples sent, per axis."""
@@ -762,7 +769,11 @@ class Bridge:
         self._follow(Event.FAULT, reason)
         self._first_cause.keep(reason)
 
-    def _leave(self) -> None:
+    def _leave(self, now_s: float) -> None:
+        # Whoever is dead, or a line at fault, is not kept waiting for.
+        in_haste = bool(self._abandoned) or self.mode is Mode.FAULT
+        if not in_haste and not self._parting.over(self._link, now_s):
+            return
         self._follow(Event.DISCONNECT, "disconnected; the controller goes on holding its last pulses")
         self._link.close()
         self.finished = True

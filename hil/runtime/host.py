@@ -17,11 +17,13 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from hil.errors import InterlockError, LinkError
+from hil.clock import monotonic_s
+from hil.errors import InterlockError, LinkError, LinkOpening
 from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
+from hil.runtime.clock_grain import require_fine_clock
 from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.first_cause import first_fault
 from hil.runtime.journal_end import JournalEnd, judge_end
@@ -29,6 +31,7 @@ from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
 from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
+from hil.runtime.opening import LONGEST_S
 from hil.runtime.pacing import OWNER_SILENT_S
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
@@ -80,7 +83,8 @@ class Host:
         remarks: the owner's own once more, which are in no record; whoever passes them on empties it.
 
     Raises:
-        InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm.
+        InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm; or this
+            computer's clock cannot keep its period.
         JournalError: no journal can be made; nothing was connected.
         LinkError, ControllerError: connecting failed, in the driver's words.
     """
@@ -119,6 +123,7 @@ class Host:
             self._held = stack.enter_context(held_back())
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
             require_room(self.journal)
+            require_fine_clock(self.rig)
             memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
             _clear_up_after_the_dead(memory, time.time())
             folder = Path(
@@ -142,7 +147,7 @@ class Host:
         RingWriter.create(ring_path, self._room.ring_bytes).detach()
         mailbox = MailboxWriter.create(mailbox_path, self._room.mailbox_bytes)
         self._mailbox = stack.enter_context(contextlib.closing(mailbox))
-        self._mailbox.beat(time.monotonic())
+        self._mailbox.beat(monotonic_s())
         self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
         expected = self._memory.expected
         self._session = wiring.session_record(self.rig, url=url, fake=self._url is None, expected=expected)
@@ -189,6 +194,8 @@ class Host:
             vouch: given what the controller already drives, returns who confirms that every other axis is in its
                 park pose; may take its time, and may refuse by raising.
         """
+        self.until(lambda: self.last is not None, CONNECT_S)
+        self.until(lambda: not self._opening, LONGEST_S)
         self.wait_for(Mode.UNKNOWN_POSE, CONNECT_S)
         by = self._ask(vouch)
         self.send(Confirm(positions=self.rig.park, by=by))
@@ -267,14 +274,20 @@ class Host:
             raise InterlockError(too_late if self.alive else f"{too_late}; {self.events[-1]}", ["an answer"])
         return answers[0]
 
+    @property
+    def _opening(self) -> bool:
+        """True while the loop's newest word is that its port is still being opened."""
+        failures = self.last.failures if self.last is not None else ()
+        return any(failure.kind == LinkOpening.__name__ for failure in failures)
+
     def _refused(self, since: int) -> bool:
         return any(event.startswith("refused: ") for event in self.events[since:])
 
     def until(self, reached: Callable[[], bool], within_s: float) -> None:
         """Follow the loop until something is reached, the time is over, or the loop has ended."""
-        deadline_s = time.monotonic() + within_s
+        deadline_s = monotonic_s() + within_s
         self.poll()
-        while not reached() and self.alive and time.monotonic() < deadline_s:
+        while not reached() and self.alive and monotonic_s() < deadline_s:
             time.sleep(POLL_S)
             self.poll()
 
@@ -308,7 +321,7 @@ class Host:
         Raises:
             KeyboardInterrupt: one has come.
         """
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         gap_s = 0.0 if self._beat_s is None else now_s - self._beat_s
         self._mailbox.beat(now_s)
         self._beat_s = now_s

@@ -22,7 +22,7 @@ import hil
 from drivers import rv2aj, ssc32
 from drivers._ports import list_adapters, open_serial, port_name
 from drivers._ssc32_channels import Ssc32Channels, servo_channels
-from hil.clock import Clock, RealClock, VirtualClock
+from hil.clock import Clock, RealClock, VirtualClock, monotonic_s
 from hil.errors import ConfigError, ControllerError, HilError, InterlockError, JournalError, LinkError, LinkTimeout
 from hil.identity import Acquaintance
 from hil.link import (
@@ -48,6 +48,7 @@ from hil.runtime import adapters
 from hil.runtime.bridge import Bridge
 from hil.runtime.controller_memory import ControllerMemory, remedy
 from hil.runtime.journal import SessionRecord, Wiring
+from hil.runtime.opening import OpenedAside
 from hil.runtime.processes import death_of
 from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
@@ -232,9 +233,9 @@ def _until_owner_ends_it(owner: Connection) -> Callable[[], bool]:
     that still have to stop the arm.
     """
     told_s: list[float] = []
-    leave_the_terminal_to_the_owner(lambda: told_s.append(time.monotonic()))
+    leave_the_terminal_to_the_owner(lambda: told_s.append(monotonic_s()))
     owner_gone = death_of(owner)
-    return lambda: owner_gone() or (bool(told_s) and time.monotonic() - told_s[0] > SERVANTS_STAY_S)
+    return lambda: owner_gone() or (bool(told_s) and monotonic_s() - told_s[0] > SERVANTS_STAY_S)
 
 
 def _tell(owner: Connection, word: str | HilError) -> None:
@@ -561,9 +562,13 @@ def _door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable
     return open_line if wiring is Wiring.FAKE else adapters.looked_at(open_line, lambda: check(rig, url))
 
 
-def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
-    """The bridge to a byte line with a URL: a real port, or a fake in a process of its own."""
-    return _session_bridge(session, rig, _door(rig, session.port, session.wiring, check_arm))
+def serial_bridge(session: SessionRecord, rig: Rig, aside: bool = False) -> Bridge:
+    """The bridge to a byte line with a URL: a real port, or a fake in a process of its own.
+
+    With `aside` the port is opened beside the ticks, which go on meanwhile.
+    """
+    door = _door(rig, session.port, session.wiring, check_arm)
+    return _session_bridge(session, rig, OpenedAside(session.port, door) if aside else door)
 
 
 def _session_bridge(session: SessionRecord, rig: Rig, open_port: Callable[[], BytePort]) -> Bridge:
@@ -790,7 +795,7 @@ def virtual_link(rig: Rig, start: Sequence[float], faults: FaultScript | None = 
 
 def served_fake(rig: Rig, start: Sequence[float], faults: FaultScript | None = None) -> MemoryFake:
     """An emulated controller on the machine's clock, its arm limp at `start`; its `serve` lets it answer."""
-    return KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, time.monotonic())
+    return KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, monotonic_s())
 
 
 def fault_script(faults: str | Path | Mapping[str, Any], seed: int | None = None, start_s: float = 0.0) -> FaultScript:
@@ -827,7 +832,7 @@ def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdenti
         rig=msgspec.to_builtins(rig),
         settings={"controller_kind": rig.controller.kind, **who},
         start_epoch_s=time.time(),
-        start_monotonic_s=time.monotonic(),
+        start_monotonic_s=monotonic_s(),
     )
 
 
@@ -884,8 +889,8 @@ def start_fake(rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: N
 
 def _first_word(line: Any, meanwhile: Callable[[], None]) -> object:
     """What a process says first; None if it ends or is silent for too long."""
-    deadline_s = time.monotonic() + FAKE_READY_S
-    while time.monotonic() < deadline_s:
+    deadline_s = monotonic_s() + FAKE_READY_S
+    while monotonic_s() < deadline_s:
         meanwhile()
         if line.poll(FAKE_LOOK_S):
             try:

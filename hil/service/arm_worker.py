@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import select
 import socket
-import time
 from collections import deque
 from datetime import datetime
 from pathlib import Path
 
+from hil.clock import monotonic_s
 from hil.errors import ConfigError, HilError, InterlockError, JournalError, LinkClosed
 from hil.model.rig import Rig
 from hil.runtime.host import Host, Room
@@ -187,7 +187,7 @@ class _Worker:
 
     def __init__(self, spec: ArmSpec, host: Host, channel: WorkerEnd, reports: Reports) -> None:
         self._spec, self._host, self._channel, self._reports = spec, host, channel, reports
-        self._heard_s = time.monotonic()
+        self._heard_s = monotonic_s()
         self._alone = False
         self._reported_s, self._reported = 0.0, (Mode.DISCONNECTED, 0)
         self._leave = ""
@@ -198,7 +198,7 @@ class _Worker:
         while not (self._leave or told):
             # A socket that has been given up would be ready for ever.
             select.select([self._channel], [], [], POLL_S)
-            now_s = time.monotonic()
+            now_s = monotonic_s()
             self._listen(now_s)
             farewell = host.farewell  # asked before its records are taken: none comes after it
             host.poll()

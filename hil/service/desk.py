@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.model.rig import Rig
 from hil.runtime.bridge import START_TOLERANCE
@@ -171,7 +172,7 @@ class ArmDesk:
 
     def join(self, channel: Channel, hello: wire.Hello) -> None:
         """Welcome a channel."""
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         self.channels[channel.number] = channel
         channel.send(self._welcome(channel.visitor, now_s))
         channel.send(self._news_for(channel, now_s, ""))
@@ -183,12 +184,12 @@ class ArmDesk:
         self.gate.forget(channel.number)
         if self.channels.pop(channel.number, None) is None:
             return
-        self._apply(self.lease.closed(channel.number, time.monotonic()))
+        self._apply(self.lease.closed(channel.number, monotonic_s()))
         self._note(channel.visitor, "leave", "done")
 
     def take(self, channel: Channel, message: wire.ClientMessage) -> None:
         """Judge a message and do what it says, or say why not."""
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         # What time alone changes comes first: after a pause of this process the driver counts as silent, too.
         self._apply(self.lease.observe(self.facts(now_s), now_s))
         visitor, party = channel.visitor, self._party(channel)
@@ -291,7 +292,7 @@ class ArmDesk:
             role=visitor.grant.role,
             channel=channel.number,
             on_site=visitor.on_site,
-            until_s=None if until_epoch_s is None else until_epoch_s - time.time() + time.monotonic(),
+            until_s=None if until_epoch_s is None else until_epoch_s - time.time() + monotonic_s(),
         )
 
     def _gate_facts(self, message: wire.ClientMessage, visitor: Visitor, now_s: float) -> Facts:
@@ -382,11 +383,11 @@ class ArmDesk:
 
     def freeze(self, party: Party, reason: str) -> None:
         """Hold the arm until it is thawed."""
-        self._apply(self.lease.freeze(party, reason, time.monotonic()))
+        self._apply(self.lease.freeze(party, reason, monotonic_s()))
 
     def thaw(self, party: Party) -> None:
         """Let it be driven again."""
-        self._apply(self.lease.thaw(party, time.monotonic()))
+        self._apply(self.lease.thaw(party, monotonic_s()))
 
     def _motion(self, visitor: Visitor, party: Party, message: wire.Command, verdict: Verdict, now_s: float) -> None:
         share = verdict.speed_share
@@ -477,7 +478,7 @@ class ArmDesk:
     ) -> None:
         try:
             preview = await self._house.previews.preview(job)
-            now_s = time.monotonic()
+            now_s = monotonic_s()
             # All that may have changed while it was planned.
             self._apply(self.lease.observe(self.facts(now_s), now_s))
             lease = self.lease
@@ -577,13 +578,13 @@ class ArmDesk:
 
     def tell(self, kind: NoticeKind, text: str, *, channel: int | None = None, left_s: float | None = None) -> None:
         """Send a notice to one channel of the arm, or to all."""
-        notice = wire.encode(Notice(now_s=time.monotonic(), kind=kind, text=text, left_s=left_s))
+        notice = wire.encode(Notice(now_s=monotonic_s(), kind=kind, text=text, left_s=left_s))
         for number, each in self.channels.items():
             if channel is None or number == channel:
                 each.outbox.put(notice)
 
     def _tell_news(self, reason: str) -> None:
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         if self.lease.phase is LeasePhase.HELD and self.lease.driver is not None:
             self._house.come(self.arm, self.lease.driver.user)
         self._house.keep_leases()
@@ -677,7 +678,7 @@ class ArmDesk:
 
     def report_came(self, report: ArmReport) -> None:
         """News from the worker."""
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         self.live.take(report, now_s)
         self._coming_up.begun(report.mode)
         # What the report says is from before something that the loop has still to take.
@@ -759,7 +760,7 @@ class ArmDesk:
     ) -> None:
         moves = isinstance(message, wire.Command)
         share = verdict.speed_share if moves else None
-        channel.send(wire.Accepted(to=message.seq, now_s=time.monotonic(), speed_share=share, text=text))
+        channel.send(wire.Accepted(to=message.seq, now_s=monotonic_s(), speed_share=share, text=text))
         if isinstance(message, wire.ArmMotion | wire.Start):
             digest = message.digest
         if not isinstance(message, wire.Watch):
@@ -773,7 +774,7 @@ class ArmDesk:
         channel.send(
             wire.Refused(
                 to=message.seq,
-                now_s=time.monotonic(),
+                now_s=monotonic_s(),
                 code=verdict.code,
                 reason=verdict.reason,
                 missing=verdict.missing,

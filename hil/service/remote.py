@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import getpass
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, LinkError, RefusedError
 from hil.model.files import find
 from hil.service import wire
@@ -158,10 +158,10 @@ class RemoteArm:
 
     def _wait(self, work: Coroutine[Any, Any, T], *, held: bool) -> T:
         """Wait, holding the dead-man if wanted; Ctrl-C stops the arm first."""
-        future, hand = self.begin(work), ProgramHand(self.deadman, time.monotonic())
+        future, hand = self.begin(work), ProgramHand(self.deadman, monotonic_s())
         try:
             while True:
-                if held and (sign := hand.look(time.monotonic())) is not None:
+                if held and (sign := hand.look(monotonic_s())) is not None:
                     self.hold(sign=sign)
                 elif held:
                     self.let_go()
