@@ -305,6 +305,7 @@ class _Stand:
                 print(
                     "\n".join([*line.notices, f"{line.identity} answers; nothing moves before you say so"]), flush=True
                 )
+                self._check_supply(line)
                 yield line
             except KeyboardInterrupt:
                 complain("stopped: the arm holds where it is, and what was measured is kept")
@@ -313,6 +314,14 @@ class _Stand:
                 with held_back():
                     line.stop()
                     line.close()
+
+    def _check_supply(self, line: ChannelLine) -> None:
+        """What the board drives is not believed after the servo supply was cut."""
+        from hil.runtime.supply_memory import refuse_if_cut
+
+        if self.url is not None:
+            driven = [f"channel {channel}" for channel, pulse_us in line.report().items() if pulse_us is not None]
+            refuse_if_cut(self.rig.id, driven)
 
     def _arm(self, horns_off: bool) -> ChannelArm:
         from hil.bench.calibration import middle_pose

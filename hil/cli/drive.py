@@ -148,13 +148,16 @@ class _Driving:
         Raises:
             HilError: it cannot be done, in words.
         """
-        from hil.bench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step
+        from hil.bench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step, SupplyOff
 
         channel = self.arm.channel
         if isinstance(action, Halt):
             self._held_key = ""
             # Not waited for: nothing may keep a stop from being sent, nor the next one.
             self.arm.begin(channel.stop("asked for at the keyboard"))
+        elif isinstance(action, SupplyOff):
+            self._held_key = ""
+            self.arm.begin(channel.stop("the servo supply was cut, it is said at the keyboard"))
         elif isinstance(action, Step):
             self._ask(self._step(action.move))
         elif isinstance(action, Go):

@@ -53,7 +53,7 @@ from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
-from hil.types import ControllerIdentity
+from hil.types import ControllerIdentity, Supply
 from hil.units import DEG
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
@@ -545,11 +545,22 @@ def _bridge(
     around: Callable[[ArmLink], ArmLink] = lambda link: link,
     expected: ControllerIdentity | None = None,
     real: str | None = None,
+    supply: Supply = Supply.UNSAID,
 ) -> Bridge:
     link, tap, acquaintance = _link(rig, url, open_port, expected, real)
     guard = Guard(rig, Robot(rig.robot))
     shadow = simulated_arm(rig, start, now_s)
-    return Bridge(rig, around(link), shadow, guard, tap, acquaintance, epoch_offset_s=epoch_offset_s, version=version)
+    return Bridge(
+        rig,
+        around(link),
+        shadow,
+        guard,
+        tap,
+        acquaintance,
+        epoch_offset_s=epoch_offset_s,
+        version=version,
+        supply=supply,
+    )
 
 
 def _door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable[[], BytePort]:
@@ -578,6 +589,7 @@ def _session_bridge(session: SessionRecord, rig: Rig, open_port: Callable[[], By
         version=session.software_version,
         expected=None if facts is None else ControllerIdentity(facts=tuple((what, value) for what, value in facts)),
         real=session.port if session.wiring is Wiring.REAL else None,
+        supply=Supply(session.settings.get("supply", Supply.UNSAID.value)),
     )
 
 
@@ -808,7 +820,14 @@ def fault_script(faults: str | Path | Mapping[str, Any], seed: int | None = None
     return FaultScript(table, random.Random(table.seed if seed is None else seed), start_s)
 
 
-def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdentity | None = None) -> SessionRecord:
+def session_record(
+    rig: Rig,
+    *,
+    url: str,
+    fake: bool,
+    expected: ControllerIdentity | None = None,
+    supply: Supply = Supply.UNSAID,
+) -> SessionRecord:
     """What a journal begins with, and what the loop's process is told.
 
     Args:
@@ -816,6 +835,7 @@ def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdenti
         url: of its line.
         fake: a fake answers there.
         expected: who has to answer; None for anybody.
+        supply: what an earlier session has left behind of the servo supply.
     """
     who = {} if expected is None else {"controller": [list(fact) for fact in expected.facts]}
     return SessionRecord(
@@ -825,7 +845,7 @@ def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdenti
         rig_id=rig.id,
         rig_digest=rig.digest,
         rig=msgspec.to_builtins(rig),
-        settings={"controller_kind": rig.controller.kind, **who},
+        settings={"controller_kind": rig.controller.kind, "supply": supply.value, **who},
         start_epoch_s=time.time(),
         start_monotonic_s=time.monotonic(),
     )
