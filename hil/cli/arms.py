@@ -295,7 +295,21 @@ def check(
         words = f"a robot with {model.dof} joints"
         for warning in inertia_warnings(model):
             print(f"warning: {warning}")
+    if is_rig:
+        _show_loads(loaded)
     print(f"{file}: {words}. Nothing wrong found")
+
+
+def _show_loads(rig: Rig) -> None:
+    """What the servos carry at home and in park, for arms whose servos can burn."""
+    from hil.runtime.wiring import is_calibrated_by_hand
+    from hil.space.gravity_load import GravityLoad
+
+    if not is_calibrated_by_hand(rig):
+        return
+    load = GravityLoad(rig)
+    for pose, positions in (("home", rig.home), ("park", rig.park)):
+        print(f"{pose}, {load.words(positions)}")
 
 
 def _in_force(rig: Rig) -> str:

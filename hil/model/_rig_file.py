@@ -51,6 +51,7 @@ class RevoluteAxisTable(Record, frozen=True):
     divergence_deg: Positive
     servo_lag_ms: Positive
     servo_speed_deg_s: Positive
+    stall_torque_n_m: Positive | None = None
 
 
 class LinearAxisTable(Record, frozen=True):
@@ -215,6 +216,7 @@ def _revolute(row: Mapping[str, Any], key: str, file: str) -> tuple[Axis, _Place
         divergence=table.divergence_deg * DEG,
         servo_lag_s=table.servo_lag_ms / 1000,
         servo_speed=table.servo_speed_deg_s * DEG,
+        stall_torque_n_m=table.stall_torque_n_m,
     )
     return axis, _Place(key, "deg", DEG)
 

@@ -30,6 +30,7 @@ class Axis(Record, frozen=True):
         home, park: named poses; park is where the limp arm rests.
         divergence: band within which command, shadow and report have to agree.
         servo_lag_s, servo_speed: how the servo behind the axis follows; for the shadow and for settling.
+        stall_torque_n_m: the most that it can hold, by its data sheet; None where the rig does not say.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Axis(Record, frozen=True):
     divergence: float
     servo_lag_s: float
     servo_speed: float
+    stall_torque_n_m: float | None = None
 
 
 class Capsule(Record, frozen=True):
