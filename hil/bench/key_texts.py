@@ -59,7 +59,7 @@ TEXTS = MappingProxyType(
         "divergence": "Command, simulation and report may differ by this; more stops the arm",
         "servo_lag": "Time constant with which the servo follows; an estimate will do",
         "servo_speed": "The fastest that the servo itself turns, from its data sheet",
-        "stall_torque_n_m": "The most in N m that the servo can hold, from its data sheet; for the hint of how much it carries",
+        "stall_torque_n_m": "Most that the servo can hold, N m, by its data sheet; for the hint of what it carries",
         "link": "0 is the base; link i carries DH frame i",
         "start": "One end of the rod's axis, in the link's frame",
         "end": "The other end",

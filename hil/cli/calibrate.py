@@ -32,6 +32,7 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command()(calibrate)
     app.command()(identify)
+    app.command()(release)
 
 
 def calibrate(
@@ -135,6 +136,38 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
     if line.controller is not None:
         write_controller(set_up.id, note.id, line.controller, port=stand.url, date=now.isoformat(timespec="seconds"))
     print(f"confirmed: {file}")
+
+
+def release(rig: RigName, hardware: Hardware = False, port: Port = None) -> None:
+    """Let the arm go limp, one axis after the other, each when you say so: what carries most comes last.
+
+    After each session the board goes on holding the arm, and its servos get hot; this ends it. Where the arm is nobody
+    knows then, and the next start asks.
+    """
+    from hil.bench.calibration import carry_out
+    from hil.bench.releasing import release as steps
+    from hil.errors import InterlockError
+    from hil.model._controller_file import read_controller
+    from hil.runtime.wiring import channels_of, check_arm, is_calibrated_by_hand, load_rig
+
+    set_up = load_rig(rig)
+    if not is_calibrated_by_hand(set_up):
+        raise InterlockError(
+            f"rig {set_up.id}: its arm has brakes and needs no holding; switch its servos off at the controller",
+            ["an arm that is held by pulses"],
+        )
+    stand = _Stand(set_up, hardware, port, at_park=True, held=True)
+    if stand.url is not None:
+        check_arm(set_up, stand.url)
+        stand.expected = read_controller(set_up)
+    person = _Person()
+    with stand.line(person, after_a_cut=True) as line:
+        gone = carry_out(steps(set_up, channels_of(set_up)), person.answer, line, person.tell)
+    if gone:
+        print(
+            f"limp: {', '.join(gone)}. Where the arm is nobody knows now: the next start asks. Servo supply off first,"
+        )
+        print("then logic, if this was the end of the session")
 
 
 def _identify_by_name(rig: Rig, hardware: bool, port: str | None, by: str | None) -> None:
@@ -263,6 +296,7 @@ class _Stand:
         rig: with as much of a calibration as is to be trusted.
         numbers: channels to try; none: those of the rig.
         at_park: begin in the park pose, if the rig is calibrated.
+        held: a fake's board drives the arm already, as after a session.
 
     Attributes:
         url: the real port, None for the fake.
@@ -272,14 +306,21 @@ class _Stand:
     """
 
     def __init__(
-        self, rig: Rig, hardware: bool, port: str | None, *, numbers: tuple[int, ...] = (), at_park: bool
+        self,
+        rig: Rig,
+        hardware: bool,
+        port: str | None,
+        *,
+        numbers: tuple[int, ...] = (),
+        at_park: bool,
+        held: bool = False,
     ) -> None:
         from hil.bench.calibration import plan_calibration
         from hil.runtime.wiring import channels_of, check_adapter
 
         self.rig = rig
         self.options = "" if not hardware else f" --hardware{'' if port is None else f' --port {port}'}"
-        self._at_park = at_park and rig.calibration is not None
+        self._at_park, self._held = at_park and rig.calibration is not None, held
         self.plan = plan_calibration(rig, channels_of(rig), at_park=self._at_park, channels=numbers)
         self.url = say_which(rig, hardware, port)
         self.adapter = None
@@ -289,8 +330,14 @@ class _Stand:
         self.expected: ControllerIdentity | None = None
 
     @contextmanager
-    def line(self, person: _Person, *, horns_off: bool = False) -> Iterator[ChannelLine]:
-        """The channels, connected; however this ends, they hold, and the rig is free again."""
+    def line(self, person: _Person, *, horns_off: bool = False, after_a_cut: bool = False) -> Iterator[ChannelLine]:
+        """The channels, connected; however this ends, they hold, and the rig is free again.
+
+        Args:
+            person: is told what a fake's arm does.
+            horns_off: nothing can be seen of the arm.
+            after_a_cut: nothing gets a pulse here, so it does not matter whether the servos have power.
+        """
         from hil.bench.channel_line import ChannelLine
         from hil.model.files import state_dir
         from hil.runtime.lock import RigLock
@@ -305,7 +352,8 @@ class _Stand:
                 print(
                     "\n".join([*line.notices, f"{line.identity} answers; nothing moves before you say so"]), flush=True
                 )
-                self._check_supply(line)
+                if not after_a_cut:
+                    self._check_supply(line)
                 yield line
             except KeyboardInterrupt:
                 complain("stopped: the arm holds where it is, and what was measured is kept")
@@ -330,7 +378,7 @@ class _Stand:
         if self.url is not None and self.adapter is not None:
             return real_channels(self.rig, self.url, self.plan.channels, self.adapter, self.expected)
         note = self.rig.calibration
-        if note is not None and note.adapter is not None:
+        if self._held or (note is not None and note.adapter is not None):
             true = self.rig
         else:
             true = crooked_arm(load_rig(self.rig.file, calibrated=False), self.rig.id)
@@ -339,8 +387,8 @@ class _Stand:
                     "The arm of this fake is put together otherwise than the rig's file says: find out how. Its joints "
                     "are in the middle of their travel already, and after each move you read what you would see"
                 )
-        start = true.park if self._at_park else middle_pose(channels_of(true))
-        return fake_channels(self.rig, self.plan.channels, true, start)
+        start = true.park if self._at_park or self._held else middle_pose(channels_of(true))
+        return fake_channels(self.rig, self.plan.channels, true, start, driven=self._held)
 
 
 class _Person:

@@ -699,16 +699,19 @@ def real_channels(
     return ChannelArm(link, RealClock(), None)
 
 
-def fake_channels(rig: Rig, channels: Sequence[int], true_arm: Rig, start: Sequence[float]) -> ChannelArm:
+def fake_channels(
+    rig: Rig, channels: Sequence[int], true_arm: Rig, start: Sequence[float], *, driven: bool = False
+) -> ChannelArm:
     """Single channels of a fake board on virtual time.
 
     Args:
         rig: what the program believes.
         channels: those that may be moved.
         true_arm: the same rig with the calibration that the arm really has.
-        start: where the limp arm is.
+        start: where the arm is.
+        driven: the board drives it there already; otherwise it is limp.
     """
-    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, False, None, 0.0)
+    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, driven, None, 0.0)
     clock = VirtualClock(VIRTUAL_START_S)
     settings = msgspec.structs.replace(rig.controller, port_url="memory")  # type: ignore[type-var]
     link = _channel_kind(rig).build(settings, channels, fake.open_port)

@@ -85,8 +85,8 @@ class GravityLoad:
         carried = "; ".join(load.text for load in loads if abs(load.torque_n_m) >= SHOWN_N_M) or "nothing to speak of"
         heavy = [load.axis for load in loads if load.heavy]
         warning = (
-            f". WARNING: {', '.join(heavy)} above {100.0 * HEAVY:.0f} %: a servo that holds so much for long gets hot; put "
-            "the arm where it carries less"
+            f". WARNING: {', '.join(heavy)} above {100.0 * HEAVY:.0f} %: a servo that holds so much for long gets hot; "
+            "put the arm where it carries less"
         )
         return f"against gravity ({self.basis}): {carried}{warning if heavy else ''}"
 
