@@ -121,7 +121,7 @@ def newest(news: Sequence[str], note: str) -> str:
 def _is_news(event: str) -> bool:
     """Whether an event says more than that things go their way."""
     stopped = "stop: " in event and not event.startswith("armed -> ")
-    return stopped or event.startswith(("refused: ", "[", "the jog ")) or "-> fault: " in event
+    return stopped or event.startswith(("refused: ", "[", "the jog ", "the arm has held ")) or "-> fault: " in event
 
 
 def say(axis: PadAxis, value: float) -> str:

@@ -271,6 +271,7 @@ def voucher(
         said: events of the connection, read when it is asked; warnings among them are for whoever confirms.
     """
     from hil.errors import InterlockError
+    from hil.runtime.remedies import SWITCH_ON
     from hil.types import StateSource
 
     def wiring(reported: JointState | None) -> str:
@@ -295,8 +296,7 @@ def voucher(
             print(f"It cannot know where the axes that it does not drive are. Their park pose: {_pose(limp)}.")
             print("They will be driven one by one at this pose, and jump to it at full speed if they are elsewhere.")
             if reported is None or reported.source is not StateSource.MEASURED:
-                print("The servo supply has to be on by now; switched on later, it sets all of them going at once.")
-                print("Hands and faces clear: the first pulse comes right after your answer.")
+                print(f"{SWITCH_ON}.")
         if confirmed_by is not None:
             return confirmed_by
         if not sys.stdin.isatty():
@@ -400,12 +400,17 @@ def stream(
 
 
 def close_with(host: Host, words: str, *, done: bool) -> None:
-    """Print the last lines: how the line was, and what has become of the journal.
+    """Print the last lines: what a person does now, how the line was, and what has become of the journal.
 
     Raises:
         typer.Exit: it was not done, or the journal is not complete: no motion without one.
     """
+    from hil.runtime.remedies import switch_off
+    from hil.runtime.wiring import is_calibrated_by_hand
+
     end = host.journal_end()
+    if host.real and is_calibrated_by_hand(host.rig):
+        print(switch_off(host.rig.id))
     print(host.line_quality.text)
     print(f"{words}; {end.text}")
     if not end.complete:

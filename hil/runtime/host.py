@@ -24,6 +24,7 @@ from hil.motion.motion import Motion
 from hil.runtime import wiring
 from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.first_cause import first_fault
+from hil.runtime.holding import HoldingWatch
 from hil.runtime.journal_end import JournalEnd, judge_end
 from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
@@ -124,7 +125,7 @@ class Host:
         self._lost = self._leaving = False
         self._held = HeldBack({})
         self._beat_s: float | None = None
-        self._quality = QualityCount()
+        self._quality, self._holding = QualityCount(), HoldingWatch(rig)
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -305,6 +306,11 @@ class Host:
         return self._quality.quality
 
     @property
+    def real(self) -> bool:
+        """Its line is a real port."""
+        return self._url is not None
+
+    @property
     def alive(self) -> bool:
         """True while the loop's process runs."""
         return self._loop is not None and self._loop.is_alive()
@@ -350,6 +356,7 @@ class Host:
                 self._remark(self._memory.met(tick.controller))
             if tick.supply is not None:
                 self._remark(self._supply.take(tick.supply))
+            self._remark(self._holding.take(tick))
             self._on_record(tick)
         if not self._leaving and (by := self._supply.news(now_s)):
             self.send(SupplyCut(by=by))
