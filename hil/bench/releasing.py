@@ -8,10 +8,7 @@ from hil.bench.calibration import Question, Release, Report, Steps, Tell, ask
 from hil.link import ServoChannel
 from hil.model.rig import AxisKind, Rig
 from hil.piecewise import PiecewiseLinear
-from hil.space.gravity_load import GravityLoad, Load, release_order
-
-SINKS_N_M = 0.02
-"""A joint that carries less stays about where it is, by the friction of its gears."""
+from hil.space.gravity_load import SINKS_N_M, GravityLoad, Load, release_order
 
 
 def release(rig: Rig, channels: Sequence[ServoChannel]) -> Steps[tuple[str, ...]]:

@@ -53,6 +53,7 @@ from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
+from hil.space.gravity_load import sinking_joints
 from hil.types import ControllerIdentity, Supply
 from hil.units import DEG
 from sim.arm import SimulatedArm
@@ -160,9 +161,10 @@ class MemoryFake:
 
 
 def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
-    """The rig's own calibration as the true one: a rehearsal cannot know better."""
+    """The rig's own calibration as the true one: a rehearsal cannot know better. A limp arm sinks into its park pose."""
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
+    sinking = sinking_joints(rig)
     return [
         BenchServo(
             channel=wire.channel,
@@ -170,8 +172,9 @@ def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
             start=position,
             lag_s=axis.servo_lag_s,
             speed=axis.servo_speed,
+            rest=axis.park if index in sinking else None,
         )
-        for axis, wire, position in zip(rig.axes, settings.axes, start, strict=True)
+        for index, (axis, wire, position) in enumerate(zip(rig.axes, settings.axes, start, strict=True))
     ]
 
 

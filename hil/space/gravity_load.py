@@ -6,6 +6,7 @@ By the masses of the robot where its file has them; else by the rig's shapes, ta
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 
 import msgspec
@@ -22,6 +23,9 @@ the volume of their shapes."""
 HEAVY = 0.5
 """From this share of its stall torque on, a servo that holds for long gets hot."""
 
+SINKS_N_M = 0.02
+"""A joint that carries less stays about where it is, by the friction of its gears."""
+POSES = 32
 SHOWN_N_M = 0.005
 """What is less is not worth a word."""
 
@@ -113,6 +117,15 @@ def release_order(rig: Rig, positions: Sequence[float]) -> tuple[int, ...]:
     joints = sorted(range(len(torques)), key=lambda index: (round(abs(torques[index]), 3), -index))
     others = [index for index, axis in enumerate(rig.axes) if axis.kind is AxisKind.GRIPPER]
     return (*others, *joints)
+
+
+def sinking_joints(rig: Rig) -> frozenset[int]:
+    """Indices of the joints that gravity turns in some pose, so that they do not stay where they are let go of."""
+    load, joints = GravityLoad(rig), rig.axes[: rig.robot.dof]
+    chance = random.Random(0)
+    poses = [[chance.uniform(axis.lower, axis.upper) for axis in joints] for _ in range(POSES)]
+    torques = [load.torques(pose) for pose in poses]
+    return frozenset(i for i in range(len(joints)) if max(abs(each[i]) for each in torques) > SINKS_N_M)
 
 
 def model_of_shapes(rig: Rig) -> RobotModel:

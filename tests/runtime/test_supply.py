@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from virtual_session import Session, certified, load, swing
+from virtual_session import Session, certified, load, lynx6, swing
 
 from hil.errors import ConfigError, InterlockError
 from hil.model._supply_file import supply_file, write_supply
@@ -87,6 +87,23 @@ def movers(s: Session, since: int) -> list[bytes]:
     return [r.written for r in s.records[since:] if any(axis in r.written for axis in axes)]
 
 
+def fastest(s: Session, duration_s: float) -> float:
+    """The highest speed of a joint in the time to come, of what its rig allows; the loop goes on meanwhile."""
+    worst, step_s = 0.0, 0.005
+    before = s.bench.positions(s.clock.now_s())
+    for _ in range(round(duration_s / s.rig.period_s)):
+        for _ in range(round(s.rig.period_s / step_s)):
+            s.clock.sleep_until(s.clock.now_s() + step_s)
+            s.board.advance(s.clock.now_s())
+            here = s.bench.positions(s.clock.now_s())
+            worst = max(
+                worst, *(abs(a - b) / step_s / axis.speed for a, b, axis in zip(here, before, s.rig.axes, strict=True))
+            )
+            before = here
+        s.tick(after_s=0.0)
+    return worst
+
+
 def switch_off(s: Session) -> None:
     """Logic and servo supply off, the arm put into its park pose by hand, and both on again."""
     now_s = s.clock.now_s()
@@ -143,7 +160,8 @@ def test_the_way_back_leads_over_the_logic_and_a_new_word_and_nothing_slams(wher
     switch_off(s)
     s.bench.first_moves.clear()
     s.until(Mode.UNKNOWN_POSE, Reset(by="the test"))
-    s.run(0.2)
+    # No joint is faster than its rig allows before a person has confirmed.
+    assert fastest(s, 0.2) < 1.0
     assert s.mode is Mode.UNKNOWN_POSE
     s.tick(s.confirm())
     assert "whoever confirms the pose has to say, too, that it is on again" in s.events[-1]
@@ -174,6 +192,17 @@ def test_a_board_that_drives_nothing_goes_on_after_a_cut_of_an_earlier_session()
     # The word comes before the controller has said twice alike what it drives: it waits for that.
     s.until(Mode.UNKNOWN_POSE)
     s.until(Mode.IDLE, s.vouch())
+
+
+@pytest.mark.parametrize("where", ["idle at home", "holding", "streaming"])
+def test_what_nobody_says_slams_and_this_is_why_it_has_to_be_said(where: str) -> None:
+    """The shoulder's servo turns at 214 deg/s at most, and its rig allows 45: no program can see or stop it."""
+    s = Session(true_pose=lynx6().home, driven=True).to(Mode.IDLE) if where == "idle at home" else bring(where)
+    s.bench.supply(False, s.clock.now_s())
+    s.run(1.5)
+    assert s.mode is not Mode.FAULT
+    s.bench.supply(True, s.clock.now_s())
+    assert fastest(s, 0.5) > 2.0
 
 
 def test_a_stop_that_was_not_said_leaves_everything_as_it_was() -> None:

@@ -37,6 +37,8 @@ from sim.ssc32 import BoardSettings, Ssc32Board
 EPOCH_S = 1.8e9
 """Epoch seconds at virtual second 0."""
 START_S = 0.1
+SINKING = ("shoulder", "elbow", "wrist")
+"""Joints of a Lynx6 that gravity turns."""
 
 
 @functools.cache
@@ -161,7 +163,12 @@ class Session:
             self.board,
             [
                 BenchServo(
-                    channel=wire.channel, points=wire.points, start=at, lag_s=axis.servo_lag_s, speed=axis.servo_speed
+                    channel=wire.channel,
+                    points=wire.points,
+                    start=at,
+                    lag_s=axis.servo_lag_s,
+                    speed=axis.servo_speed,
+                    rest=axis.park if axis.name in SINKING else None,
                 )
                 for axis, wire, at in zip(rig.axes, settings.axes, pose, strict=True)
             ],
