@@ -91,7 +91,8 @@ class Servo:
 
         Args:
             position: where it is, in any unit.
-            lag_s, speed: how it follows.
+            lag_s: time constant, 0 for none.
+            speed: top speed in units per second.
             time_s: its clock.
             rest: where it sinks to when it is let go of; None for a joint that stays where it is.
             fall_speed: how fast at most, in units per second.

@@ -161,7 +161,7 @@ class MemoryFake:
 
 
 def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
-    """The rig's own calibration as the true one: a rehearsal cannot know better. A limp arm sinks into its park pose."""
+    """The rig's own calibration as the true one: a rehearsal cannot know better. Let go of, it sinks into park."""
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
     sinking = sinking_joints(rig)
