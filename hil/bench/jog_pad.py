@@ -169,7 +169,7 @@ class Pad:
         if self.arm.gripper is not None:
             rows.append(("g/G", "gripper opens / closes"))
         if self.served:
-            rows.append(("u", "leave a fault; vouch that the limp arm is in its park pose (hold the key)"))
+            rows.append(("u", "leave a fault; vouch: limp arm in park, servo supply on (hold the key)"))
             rows.append(("e", "self-test: each axis a little way and back (hold the key)"))
         return (
             *rows,

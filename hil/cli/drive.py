@@ -157,7 +157,7 @@ class _Driving:
             self.arm.begin(channel.stop("asked for at the keyboard"))
         elif isinstance(action, SupplyOff):
             self._held_key = ""
-            self.arm.begin(channel.stop("the servo supply was cut, it is said at the keyboard"))
+            self.arm.begin(channel.supply_cut("said at the keyboard"))
         elif isinstance(action, Step):
             self._ask(self._step(action.move))
         elif isinstance(action, Go):
@@ -211,7 +211,7 @@ class _Driving:
             self.note, self._held_key = "reset", ""
             self._patience.over()
         elif channel.mode is Mode.UNKNOWN_POSE:
-            await channel.confirm()
+            await channel.confirm(supply_on=self.arm.welcome.on_site)
         else:
             self.note, self._held_key = "there is nothing to recover from", ""
             self._patience.over()
