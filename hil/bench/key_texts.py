@@ -42,6 +42,7 @@ TEXTS = MappingProxyType(
         "fences": "Table, boxes, and what may touch what",
         "controller": "The board, its line and its calibration",
         "calibration": "The calibration that is laid over the pulses below; none: the newest of this rig",
+        "park_source": "Where the park pose comes from: estimate, computed, or measured by NAME, 2026-01-31",
         "adapter_serial": "Serial number of the USB adapter that belongs to this arm, see hil ports",
         "period": "Period of the loop",
         "look_ahead": "How far ahead the controller is told; two to three periods stream smoothly",

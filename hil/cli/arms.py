@@ -301,12 +301,18 @@ def check(
 
 
 def _show_loads(rig: Rig) -> None:
-    """What the servos carry at home and in park, for arms whose servos can burn."""
+    """Where the park pose comes from, and what the servos carry there and at home, for arms that are held by pulses."""
     from hil.runtime.wiring import is_calibrated_by_hand
     from hil.space.gravity_load import GravityLoad
 
     if not is_calibrated_by_hand(rig):
         return
+    from hil.model._park_file import ESTIMATE, park_source
+    from hil.space.limp_rest import limp_rest, words
+
+    source = park_source(rig)
+    doubt = "" if source.startswith("measured") else f". Nobody has seen it lie there: `hil release {rig.id}` asks"
+    print(f"park pose: {source}{doubt if source == ESTIMATE else ''}; {words(rig, limp_rest(rig, rig.park))}")
     load = GravityLoad(rig)
     for pose, positions in (("home", rig.home), ("park", rig.park)):
         print(f"{pose}, {load.words(positions)}")

@@ -86,6 +86,7 @@ def calibrate(
     drop_draft(measured.id, fake=stand.url is None)
     print(f"written: {written}")
     print(f"next: hil check {rig}, then hil jog {rig}{stand.options}")
+    print(f"and once: hil release {rig}{stand.options}, which asks whether the limp arm lies as the park pose says")
     if stand.url is None:
         print("It was made on a fake, and counts for fakes as long as this rig has none that was made with --hardware")
 
@@ -138,7 +139,7 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
     print(f"confirmed: {file}")
 
 
-def release(rig: RigName, hardware: Hardware = False, port: Port = None) -> None:
+def release(rig: RigName, hardware: Hardware = False, port: Port = None, by: By = None) -> None:
     """Let the arm go limp, one axis after the other, each when you say so: what carries most comes last.
 
     After each session the board goes on holding the arm, and its servos get hot; this ends it. Where the arm is nobody
@@ -164,10 +165,27 @@ def release(rig: RigName, hardware: Hardware = False, port: Port = None) -> None
     with stand.line(person, after_a_cut=True) as line:
         gone = carry_out(steps(set_up, channels_of(set_up)), person.answer, line, person.tell)
     if gone:
-        print(
-            f"limp: {', '.join(gone)}. Where the arm is nobody knows now: the next start asks. Servo supply off first,"
-        )
-        print("then logic, if this was the end of the session")
+        print(f"limp: {', '.join(gone)}. Where the arm is nobody knows now: the next start asks")
+        _ask_for_park(set_up, person, by, real=stand.url is not None)
+        print("If this was the end of the session: servo supply off first, then the logic")
+
+
+def _ask_for_park(rig: Rig, person: _Person, by: str | None, *, real: bool) -> None:
+    """A limp arm lies before somebody: the moment to see whether the rig's park pose is one in which it stays."""
+    from hil.bench.jog_pad import unit_of
+    from hil.model._park_file import write_park
+    from hil.space.limp_rest import limp_rest, words
+
+    pose = ", ".join(f"{axis.name} {axis.park / unit_of(axis) + 0.0:g}" for axis in rig.axes)
+    print(f"The park pose of the rig: {pose} (degrees, millimetres). On paper: {words(rig, limp_rest(rig, rig.park))}.")
+    if not person.agrees("Put the limp arm into it and take your hands away. Does it stay there by itself? (yes/no) "):
+        print("Then change park_deg in the rig to where it does lie (docs/rigs.md): every start drives it from there")
+        return
+    if not real:
+        print("of a fake nothing is remembered")
+        return
+    name = by or person.name()
+    print(f"written: {write_park(rig, name, datetime.date.today().isoformat())}")
 
 
 def _identify_by_name(rig: Rig, hardware: bool, port: str | None, by: str | None) -> None:

@@ -146,6 +146,7 @@ class Rig(Record, frozen=True):
         adapter_serial: serial number of the USB adapter this rig is bound to, by its file or by its calibration; None
             where not bound.
         calibration: what was laid over the rig's own pulses; None for a rig that nobody has calibrated.
+        park_source: where the park pose comes from, as its file has it; empty where it does not say.
     """
 
     id: str
@@ -162,6 +163,7 @@ class Rig(Record, frozen=True):
     controller: ControllerSettings
     adapter_serial: str | None = None
     calibration: CalibrationNote | None = None
+    park_source: str = ""
     file: str = ""
 
     @property
