@@ -181,6 +181,12 @@ class Echo:
         channel.drive(pulse_us, at_s)
         channel.trim_us = None if self.learns else 0
 
+    def released(self, axis: int) -> None:
+        """Its pulses were switched off: from now on nothing is expected of it."""
+        channel = self.channels[axis]
+        channel.hold(0.0)
+        channel.driven_s = None
+
     def frozen(self, pulses_us: Sequence[int]) -> None:
         """A stop has left: where it took effect nobody knows to the microsecond."""
         for channel, pulse_us in zip(self.channels, pulses_us, strict=True):

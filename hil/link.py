@@ -301,6 +301,15 @@ class ChannelLink(Protocol):
         """
         ...
 
+    def release(self, channel: int, now_s: float) -> None:
+        """Switch the pulses of one channel off: its servo lets go, and what it holds sinks.
+
+        Raises:
+            CommandError: not one of its channels; nothing was sent.
+            ControllerError, LinkError: as for `ArmLink.write`.
+        """
+        ...
+
     def stop(self, now_s: float) -> None:
         """Freeze every channel where the controller has it and keep it powered. Never raises; twice is fine."""
         ...

@@ -26,6 +26,7 @@ from hil.cli import (
     program,
     pull,
     serve,
+    supply,
     tokens,
     watch,
     workspace,
@@ -46,6 +47,7 @@ derive.add_to(app)
 moving.add_to(app)
 calibrate.add_to(app)
 jog.add_to(app)
+supply.add_to(app)
 journal.add_to(app)
 lint.add_to(app)
 plot.add_to(app)

@@ -296,7 +296,27 @@ def check(
         words = f"a robot with {model.dof} joints"
         for warning in inertia_warnings(model):
             print(f"warning: {warning}")
+    if is_rig:
+        _show_loads(loaded)
     print(f"{file}: {words}. Nothing wrong found")
+
+
+def _show_loads(rig: Rig) -> None:
+    """Where the park pose comes from, and what the servos carry there and at home, for arms that are held by pulses."""
+    from hil.runtime.wiring import is_calibrated_by_hand
+    from hil.space.gravity_load import GravityLoad
+
+    if not is_calibrated_by_hand(rig):
+        return
+    from hil.model._park_file import ESTIMATE, park_source
+    from hil.space.limp_rest import limp_rest, words
+
+    source = park_source(rig)
+    doubt = "" if source.startswith("measured") else f". Nobody has seen it lie there: `hil release {rig.id}` asks"
+    print(f"park pose: {source}{doubt if source == ESTIMATE else ''}; {words(rig, limp_rest(rig, rig.park))}")
+    load = GravityLoad(rig)
+    for pose, positions in (("home", rig.home), ("park", rig.park)):
+        print(f"{pose}, {load.words(positions)}")
 
 
 def _in_force(rig: Rig) -> str:

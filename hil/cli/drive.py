@@ -149,13 +149,16 @@ class _Driving:
         Raises:
             HilError: it cannot be done, in words.
         """
-        from hil.bench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step
+        from hil.bench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step, SupplyOff
 
         channel = self.arm.channel
         if isinstance(action, Halt):
             self._held_key = ""
             # Not waited for: nothing may keep a stop from being sent, nor the next one.
             self.arm.begin(channel.stop("asked for at the keyboard"))
+        elif isinstance(action, SupplyOff):
+            self._held_key = ""
+            self.arm.begin(channel.supply_cut("said at the keyboard"))
         elif isinstance(action, Step):
             self._ask(self._step(action.move))
         elif isinstance(action, Go):
@@ -209,7 +212,7 @@ class _Driving:
             self.note, self._held_key = "reset", ""
             self._patience.over()
         elif channel.mode is Mode.UNKNOWN_POSE:
-            await channel.confirm()
+            await channel.confirm(supply_on=self.arm.welcome.on_site)
         else:
             self.note, self._held_key = "there is nothing to recover from", ""
             self._patience.over()

@@ -152,6 +152,18 @@ class Session(QObject):
             self.failed.emit(text)
             self.note(text)
 
+    def supply_cut(self) -> None:
+        """Say that the arm's servo supply was cut, or may have been: a stop, and more."""
+        self.stopping.emit()
+        if self.link.supply_cut(tr("from the window")):
+            self.note(tr("said that the servo supply was cut: nothing that moves is sent any more"))
+        else:
+            text = tr(
+                "It could not be said: there is no service. Leave the servo supply off, and switch the logic off too."
+            )
+            self.failed.emit(text)
+            self.note(text)
+
     def note(self, text: str) -> None:
         """A line for the list of events."""
         line = f"{time.strftime('%H:%M:%S')}  {text}"

@@ -30,6 +30,7 @@ from hil.runtime.parting import Parting
 from hil.runtime.remedies import bring_to_park
 from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
+from hil.runtime.supply import ServoSupply
 from hil.runtime.tap import PortTap
 from hil.safety.certificate import Certificate, verify
 from hil.safety.guard import Guard
@@ -60,6 +61,8 @@ from hil.types import (
     Start,
     StateSource,
     Stop,
+    Supply,
+    SupplyCut,
     TickRecord,
 )
 from hil.units import DEG, MM
@@ -114,6 +117,7 @@ class Bridge:
         acquaintance: who has to answer; None for whoever answers first.
         epoch_offset_s: epoch seconds minus this clock's seconds, for the expiry of certificates.
         version: software version that certificates have to carry.
+        supply: what an earlier session has left behind of the servo supply.
     """
 
     def __init__(
@@ -127,6 +131,7 @@ class Bridge:
         *,
         epoch_offset_s: float,
         version: str,
+        supply: Supply = Supply.UNSAID,
     ) -> None:
         self.mode = Mode.DISCONNECTED
         self.finished = False
@@ -141,6 +146,7 @@ class Bridge:
         self._health, self._accounts = LineHealth(rig), AccountLog()
         self._first_cause = FirstCause()
         self._opening, self._parting = Opening(), Parting()
+        self._supply = ServoSupply([axis.name for axis in rig.axes], supply)
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
@@ -182,7 +188,7 @@ class Bridge:
         work_s: float = 0.0,
     ) -> TickRecord:
         """Do everything that is due at `now_s`; never raises for what the arm, the line or a user did."""
-        tick = _Tick(now_s)
+        tick, supply = _Tick(now_s), self._supply.state
         if self.mode is Mode.DISCONNECTED and self._tick == 0:
             self._follow(Event.CONNECT, "connecting")
             self._connect(now_s)
@@ -222,6 +228,7 @@ class Bridge:
             events=tuple(self._events),
             controller=self._met,
             line=self._accounts.entry(self._link_state.line, self.mode),
+            supply=self._supply.state if self._supply.state is not supply else None,
         )
         self._events.clear()
         self._met = None
@@ -263,6 +270,8 @@ class Bridge:
         self._reports.take(self._link_state.joints)
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
+        if self.mode is Mode.UNKNOWN_POSE and (words := self._supply.look(self._reports.agreed)):
+            self._fault(now_s, words)
 
     def _nothing_known(self, line: LineAccount | None = None) -> LinkState:
         line = line or LineAccount()
@@ -289,6 +298,8 @@ class Bridge:
                 words = f"software stop: {reason}. It is not an emergency stop: cut the power if in doubt"
                 self._follow(Event.ESTOP, self._first_cause.behind(words))
                 self._first_cause.keep(words)
+            case SupplyCut(by=by):
+                self._supply_cut(by, now_s)
             case Disconnect(reason=reason):
                 self._leaving = True
                 self._stop(now_s, reason)
@@ -343,6 +354,7 @@ class Bridge:
                     axis=axis.name,
                     value=confirmed,
                 )
+        self._supply.check(request.supply_on)
         self._confirmed, self._confirm_by_s = request, now_s + CONFIRM_S
 
     def _adopt(self, now_s: float) -> None:
@@ -379,6 +391,7 @@ class Bridge:
                     value=reported,
                 )
         self._energise = EnergiseSource(self._guard.inside(pose), self._rig.energise_order, self._rig.energise_dwell_s)
+        self._supply.vouched(request.supply_on)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
 
     def _load(self, request: Load, now_s: float) -> None:
@@ -511,7 +524,7 @@ class Bridge:
             self._events.append(f"reset by {by}: nothing to reset in mode {self.mode.value}")
             return
         self._first_cause.forget()
-        if self._link_state.phase is LinkPhase.READY and not self._long_silent:
+        if self._link_state.phase is LinkPhase.READY and not (self._long_silent or self._supply.doubtful):
             self._follow(Event.RESET, f"reset by {by}; where the arm stands has to be confirmed anew")
             return
         self._link_state, self._long_silent = self._nothing_known(), False
@@ -725,6 +738,16 @@ class Bridge:
         self._guard.reset(self._recent[-1])
         words = "the arm had come to rest by itself and holds"
         self._follow(Event.STOPPED, f"{words}: {why}" if why else words)
+
+    def _supply_cut(self, by: str, now_s: float) -> None:
+        """Pulses that nobody follows are frozen; of an arm that feels its supply it is a stop like any other."""
+        words = self._supply.cut(by)
+        if not self._supply.doubtful:
+            self._stop(now_s, words)
+        elif self.mode in (Mode.FAULT, Mode.ESTOP):
+            self._events.append(self._first_cause.behind(words))
+        else:
+            self._fault(now_s, words)
 
     def _end_stream(self, reason: str) -> None:
         """Send nothing more: the controller ends the look-ahead that it has, as when this process dies."""

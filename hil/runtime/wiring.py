@@ -54,7 +54,8 @@ from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
-from hil.types import ControllerIdentity
+from hil.space.gravity_load import sinking_joints
+from hil.types import ControllerIdentity, Supply
 from hil.units import DEG
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
@@ -161,9 +162,10 @@ class MemoryFake:
 
 
 def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
-    """The rig's own calibration as the true one: a rehearsal cannot know better."""
+    """The rig's own calibration as the true one: a rehearsal cannot know better. Let go of, it sinks into park."""
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
+    sinking = sinking_joints(rig)
     return [
         BenchServo(
             channel=wire.channel,
@@ -171,8 +173,9 @@ def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
             start=position,
             lag_s=axis.servo_lag_s,
             speed=axis.servo_speed,
+            rest=axis.park if index in sinking else None,
         )
-        for axis, wire, position in zip(rig.axes, settings.axes, start, strict=True)
+        for index, (axis, wire, position) in enumerate(zip(rig.axes, settings.axes, start, strict=True))
     ]
 
 
@@ -546,11 +549,22 @@ def _bridge(
     around: Callable[[ArmLink], ArmLink] = lambda link: link,
     expected: ControllerIdentity | None = None,
     real: str | None = None,
+    supply: Supply = Supply.UNSAID,
 ) -> Bridge:
     link, tap, acquaintance = _link(rig, url, open_port, expected, real)
     guard = Guard(rig, Robot(rig.robot))
     shadow = simulated_arm(rig, start, now_s)
-    return Bridge(rig, around(link), shadow, guard, tap, acquaintance, epoch_offset_s=epoch_offset_s, version=version)
+    return Bridge(
+        rig,
+        around(link),
+        shadow,
+        guard,
+        tap,
+        acquaintance,
+        epoch_offset_s=epoch_offset_s,
+        version=version,
+        supply=supply,
+    )
 
 
 def _door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable[[], BytePort]:
@@ -583,6 +597,7 @@ def _session_bridge(session: SessionRecord, rig: Rig, open_port: Callable[[], By
         version=session.software_version,
         expected=None if facts is None else ControllerIdentity(facts=tuple((what, value) for what, value in facts)),
         real=session.port if session.wiring is Wiring.REAL else None,
+        supply=Supply(session.settings.get("supply", Supply.UNSAID.value)),
     )
 
 
@@ -692,16 +707,19 @@ def real_channels(
     return ChannelArm(link, RealClock(), None)
 
 
-def fake_channels(rig: Rig, channels: Sequence[int], true_arm: Rig, start: Sequence[float]) -> ChannelArm:
+def fake_channels(
+    rig: Rig, channels: Sequence[int], true_arm: Rig, start: Sequence[float], *, driven: bool = False
+) -> ChannelArm:
     """Single channels of a fake board on virtual time.
 
     Args:
         rig: what the program believes.
         channels: those that may be moved.
         true_arm: the same rig with the calibration that the arm really has.
-        start: where the limp arm is.
+        start: where the arm is.
+        driven: the board drives it there already; otherwise it is limp.
     """
-    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, False, None, 0.0)
+    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, driven, None, 0.0)
     clock = VirtualClock(VIRTUAL_START_S)
     settings = msgspec.structs.replace(rig.controller, port_url="memory")  # type: ignore[type-var]
     link = _channel_kind(rig).build(settings, channels, fake.open_port)
@@ -813,7 +831,14 @@ def fault_script(faults: str | Path | Mapping[str, Any], seed: int | None = None
     return FaultScript(table, random.Random(table.seed if seed is None else seed), start_s)
 
 
-def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdentity | None = None) -> SessionRecord:
+def session_record(
+    rig: Rig,
+    *,
+    url: str,
+    fake: bool,
+    expected: ControllerIdentity | None = None,
+    supply: Supply = Supply.UNSAID,
+) -> SessionRecord:
     """What a journal begins with, and what the loop's process is told.
 
     Args:
@@ -821,6 +846,7 @@ def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdenti
         url: of its line.
         fake: a fake answers there.
         expected: who has to answer; None for anybody.
+        supply: what an earlier session has left behind of the servo supply.
     """
     who = {} if expected is None else {"controller": [list(fact) for fact in expected.facts]}
     return SessionRecord(
@@ -830,7 +856,7 @@ def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdenti
         rig_id=rig.id,
         rig_digest=rig.digest,
         rig=msgspec.to_builtins(rig),
-        settings={"controller_kind": rig.controller.kind, **who},
+        settings={"controller_kind": rig.controller.kind, "supply": supply.value, **who},
         start_epoch_s=time.time(),
         start_monotonic_s=monotonic_s(),
     )

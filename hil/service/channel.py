@@ -19,14 +19,13 @@ from hil.service.watching import Outbox
 from hil.service.wire import (
     MAX_FRAME_BYTES,
     SPOKEN,
+    AnyStop,
     Bye,
     ClientMessage,
     Code,
-    EmergencyStop,
     FromServer,
     Hello,
     Refused,
-    Stop,
     agree,
     decode_client,
     encode,
@@ -41,6 +40,8 @@ MESSAGES_HZ = 120.0
 BURST = 240
 MOST_MALFORMED = 20
 MOST_DROPPED = 5000
+_STOPS = ('"stop"', '"emergency_stop"', '"supply_cut"')
+"""What may be a stop is read, however much came before it."""
 
 _numbers = itertools.count(1)
 
@@ -182,7 +183,7 @@ async def _receive(socket: web.WebSocketResponse, channel: Channel, desk: Desk) 
             return
         now_s = monotonic_s()
         allowed = allowance.spend(now_s)
-        if not allowed and '"stop"' not in frame.data and '"emergency_stop"' not in frame.data:
+        if not allowed and not any(kind in frame.data for kind in _STOPS):
             dropped += 1
             if dropped == 1 or dropped % BURST == 0:
                 reason = f"more than {MESSAGES_HZ:g} messages a second; those beyond are dropped"
@@ -201,7 +202,7 @@ async def _receive(socket: web.WebSocketResponse, channel: Channel, desk: Desk) 
                 channel.end(Code.MALFORMED, "too many messages that cannot be read")
                 return
             continue
-        if not allowed and not isinstance(message, Stop | EmergencyStop):
+        if not allowed and not isinstance(message, AnyStop):
             dropped += 1
             continue
         desk.take(channel, message)

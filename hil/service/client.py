@@ -287,10 +287,14 @@ class AsyncArm(ClientChannel):
             raise LinkClosed(f"{self.url}: nothing was heard of the end of the self-test", port=self._access.url)
         return said()
 
-    async def confirm(self, positions: tuple[float, ...] | None = None) -> None:
-        """Vouch for where the limp arm is (None: its park pose); somebody keeps saying `hold`."""
+    async def confirm(self, positions: tuple[float, ...] | None = None, *, supply_on: bool = False) -> None:
+        """Vouch for where the limp arm is (None: its park pose); somebody keeps saying `hold`.
+
+        With `supply_on` also for its servo supply, which only somebody beside the arm can: it is on, and was not cut
+        since the controller drives what it drives.
+        """
         await self.grip()
-        await self.request(wire.Confirm, positions=positions)
+        await self.request(wire.Confirm, positions=positions, supply_on=supply_on)
 
     async def reset(self) -> None:
         """Leave a fault, an emergency stop or a latched stop."""
@@ -300,6 +304,11 @@ class AsyncArm(ClientChannel):
         """Slow down and hold; for who does not drive it latches."""
         self.let_go()
         await self.request(wire.Stop, reason=reason)
+
+    async def supply_cut(self, reason: str = "") -> None:
+        """Say that the servo supply was cut, or may have been: a stop, after which no echo is believed."""
+        self.let_go()
+        await self.request(wire.SupplyCut, reason=reason)
 
     async def emergency_stop(self, reason: str = "") -> None:
         """Freeze the controller and latch: a software stop, no emergency stop in the sense of a standard."""

@@ -52,6 +52,7 @@ from hil.types import (
     Reset,
     Start,
     Stop,
+    SupplyCut,
 )
 
 _MOVING = (Confirm, JogHold, JogStep, Start)
@@ -193,6 +194,9 @@ class ArmDesk:
         # What time alone changes comes first: after a pause of this process the driver counts as silent, too.
         self._apply(self.lease.observe(self.facts(now_s), now_s))
         visitor, party = channel.visitor, self._party(channel)
+        if isinstance(message, wire.SupplyCut):
+            self._supply_cut(channel, party, message, now_s)
+            return
         if isinstance(message, wire.Stop | wire.EmergencyStop):
             self._stop(channel, party, message, now_s)
             return
@@ -322,6 +326,15 @@ class ArmDesk:
 
     # -- doing -------------------------------------------------------------------------------------------
 
+    def _supply_cut(self, channel: Channel, party: Party, message: wire.SupplyCut, now_s: float) -> None:
+        """A stop that latches, and more: the loop believes no echo any more."""
+        self.gate.use_up(channel.number, message.seq)
+        why = "; ".join(words for words in ("the servo supply was cut", message.reason) if words)
+        self._apply(self.lease.stop(party, why, now_s))
+        self._halt(SupplyCut(by=channel.visitor.who))
+        self._note(channel.visitor, "supply cut", "done", message.reason)
+        channel.send(wire.Accepted(to=message.seq, now_s=now_s, text="nothing that moves is sent any more"))
+
     def _stop(self, channel: Channel, party: Party, message: wire.Stop | wire.EmergencyStop, now_s: float) -> None:
         self.gate.use_up(channel.number, message.seq)
         freeze = isinstance(message, wire.EmergencyStop)
@@ -396,8 +409,8 @@ class ArmDesk:
                 self._apply(self.lease.unlatch(party, now_s))
                 if self.mode in LOST_MODES:
                     self._send(Reset(by=visitor.who))
-            case wire.Confirm(positions=positions):
-                self._send(Confirm(positions=positions or self.rig.park, by=visitor.who))
+            case wire.Confirm(positions=positions, supply_on=on):
+                self._send(Confirm(positions=positions or self.rig.park, by=visitor.who, supply_on=on))
             case wire.ArmJog():
                 self._send(ArmJog(speed_share=share))
                 self._armed_share = share
@@ -564,10 +577,11 @@ class ArmDesk:
                 case leases.EndBooking(user=user):
                     self._house.end_booking(self.arm, user)
 
-    def _halt(self, request: Stop | EmergencyStop) -> None:
+    def _halt(self, request: Stop | EmergencyStop | SupplyCut) -> None:
         """Stop the arm; where there is none, or nothing moves or could, there is nothing to stop."""
         self._armed_share = None
-        self._called_off = request.reason or "stopped"
+        words = "the servo supply was cut" if isinstance(request, SupplyCut) else request.reason
+        self._called_off = words or "stopped"
         if self.process is not None and not self.process.away:
             self.process.send(request)
 
@@ -636,7 +650,7 @@ class ArmDesk:
         """Have the axes of a fake driven that the wiring has placed, as often as something breaks that off."""
         if not self._kept_still and self._coming_up.due(now_s):
             with contextlib.suppress(InterlockError):
-                self._send(Confirm(positions=self.rig.park, by=_WIRING))
+                self._send(Confirm(positions=self.rig.park, by=_WIRING, supply_on=True))
 
     def look_round(self, now_s: float) -> None:
         """What has to be looked at every second: tokens that ended, and how the arm is for the calendar."""

@@ -306,9 +306,16 @@ class RemoteArm:
         self._moved(self.channel.self_test(speed_percent / 100.0))
         return self._call(self.channel.self_test_words(mark))
 
-    def confirm(self, positions: tuple[float, ...] | None = None) -> Mode:
-        """Vouch for where the limp arm is (None: its park pose); its axes are then driven one by one."""
-        return self._moved(self.channel.confirm(positions))
+    def confirm(self, positions: tuple[float, ...] | None = None, *, supply_on: bool = False) -> Mode:
+        """Vouch for where the limp arm is (None: its park pose); its axes are then driven one by one.
+
+        With `supply_on` also for its servo supply, as somebody beside the arm can: it is on, and was not cut meanwhile.
+        """
+        return self._moved(self.channel.confirm(positions, supply_on=supply_on))
+
+    def supply_cut(self, reason: str = "") -> None:
+        """Say that the servo supply was cut, or may have been: a stop, after which no echo is believed."""
+        self._call(self.channel.supply_cut(reason))
 
     def reset(self) -> None:
         """Leave a fault, an emergency stop or a latched stop."""
