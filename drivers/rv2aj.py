@@ -261,6 +261,17 @@ class Rv2ajDriver:
             self._failure = error if self._trouble is None else None
             self._let_go()
 
+    def leave(self, now_s: float) -> bool:
+        """End our program in a conversation, so that the farewell of `close` meets nothing that runs.
+
+        While a program runs, requests that follow each other too soon may be refused: then it would be left running.
+        """
+        if not self._ready or self._trouble is not None or not (self._program_runs or self._halting):
+            return True
+        if not self._halting:
+            self.stop(now_s)
+        return False
+
     def close(self) -> None:
         """Give back the right and let go of the line; our program goes, the arm and its servos stay as they are."""
         line = self._line

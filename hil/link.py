@@ -231,6 +231,15 @@ class ExpectingLink(Protocol):
         ...
 
 
+@runtime_checkable
+class LeavingLink(Protocol):
+    """A link that has something to end on its controller before it is closed, and that takes a while."""
+
+    def leave(self, now_s: float) -> bool:
+        """Begin to end it, or go on; True once `close` leaves nothing behind. `read` carries it along meanwhile."""
+        ...
+
+
 class ServoChannel(Record, frozen=True):
     """One output of a controller as a rig describes it.
 

@@ -6,6 +6,7 @@ same bytes out, which is what a replay checks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,12 +15,12 @@ import numpy as np
 
 from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkOverrun
 from hil.identity import Acquaintance
-from hil.link import ArmLink, InputLink, WaitingLink
+from hil.link import ArmLink, InputLink, LeavingLink, WaitingLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.refusals import say, say_range
 from hil.motion.stopping import stop_ramp, stop_time_s
-from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.divergence import DivergenceMonitor, stands_elsewhere
 from hil.runtime.first_cause import FirstCause
 from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
@@ -68,7 +69,11 @@ GAP_TO_STOP_S = 0.1
 OVERRUNS_TO_FAULT = 3
 REPLY_AGE_S = 0.2
 REPLY_AGE_PERIODS = 5
+REPLY_AGE_REPORTS = 4
+"""A controller may take its time to answer: 81 letters at 9600 baud alone take half of `REPLY_AGE_S`."""
 CONFIRM_S = 1.0
+LEAVE_S = 4.0
+"""Longest farewell of a controller on which something of ours still runs."""
 START_TOLERANCE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
 
 
@@ -157,7 +162,7 @@ class Bridge:
         self._jog_seq = 0
         self._refused: tuple[Mode, str] | None = None
         self._overruns = 0
-        self._leaving = False
+        self._leaving, self._leave_by_s = False, math.inf
         self._abandoned = ""
         self._link_state = self._nothing_known()
         self._events: list[str] = []
@@ -192,7 +197,7 @@ class Bridge:
             self._attempt(lambda: self._adopt(now_s))
         self._watch(now_s, setpoint, simulated)
         self._write(tick)
-        if self._leaving and self.mode not in WRITING and not self.finished:
+        if self._leaving and self.mode not in WRITING and not self.finished and self._may_leave(now_s):
             self._leave()
         received, written, failures = self._tap.take()
         record = TickRecord(
@@ -343,7 +348,11 @@ class Bridge:
         request, report = self._confirmed, self._reports.agreed
         assert request is not None
         # What was reported before the pulses last changed, or long ago, may be where the arm is no more.
-        oldest_s = max(self._still_s, now_s - max(REPLY_AGE_S, REPLY_AGE_PERIODS * self._rig.period_s))
+        report_s = self._rig.controller.report_period_s
+        oldest_s = max(
+            self._still_s,
+            now_s - max(REPLY_AGE_S, REPLY_AGE_PERIODS * self._rig.period_s, REPLY_AGE_REPORTS * report_s),
+        )
         if report is None or report.t_s < oldest_s:
             if now_s < self._confirm_by_s:
                 return
@@ -446,7 +455,11 @@ class Bridge:
         """The pose is known and the controller answers."""
         if not all(self._link_state.known):
             names = [axis.name for axis, known in zip(self._rig.axes, self._link_state.known, strict=True) if not known]
-            raise InterlockError(f"the controller does not drive {', '.join(names)} yet", ["known pose"])
+            raise InterlockError(
+                f"the controller does not drive {', '.join(names)} yet; try again in a moment", ["known pose"]
+            )
+        if elsewhere := stands_elsewhere(self._rig, self._recent[-1], self._link_state.joints):
+            raise InterlockError(elsewhere, ["known pose"])
         age_s, allowed_s = self._health.age_s(now_s), self._health.hold_s
         if age_s > allowed_s or self._health.level >= Level.HOLD:
             raise InterlockError(
@@ -731,8 +744,9 @@ class Bridge:
 
     def _refuse_if_abandoned(self) -> None:
         """Nothing leads to the first move or to ARMED once the stream has been ended."""
-        if self._abandoned:
-            raise InterlockError(f"no more motion in this session: {self._abandoned}. Start again", ["a new session"])
+        why = self._abandoned or ("it ends" if self._leaving else "")
+        if why:
+            raise InterlockError(f"no more motion in this session: {why}. Start again", ["a new session"])
 
     def _motion_state(self) -> tuple[Positions, Positions, Positions]:
         """Position, velocity and acceleration of the newest samples sent, per axis."""
@@ -761,6 +775,13 @@ class Bridge:
         self._freeze(now_s)
         self._follow(Event.FAULT, reason)
         self._first_cause.keep(reason)
+
+    def _may_leave(self, now_s: float) -> bool:
+        """Nothing has to be ended on the controller any more, or that takes too long."""
+        if self._abandoned or not isinstance(self._link, LeavingLink):
+            return True
+        self._leave_by_s = min(self._leave_by_s, now_s + LEAVE_S)
+        return self._link.leave(now_s) or now_s >= self._leave_by_s
 
     def _leave(self) -> None:
         self._follow(Event.DISCONNECT, "disconnected; the controller goes on holding its last pulses")
