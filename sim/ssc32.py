@@ -70,13 +70,10 @@ class Rounding(Enum):
 
     DOWN = "down"
     NEAREST = "nearest"
-    UP = "up"
 
     def of(self, tens: float) -> int:
         """A whole number of them."""
-        if self is Rounding.NEAREST:
-            return math.floor(tens + 0.5)
-        return math.floor(tens) if self is Rounding.DOWN else math.ceil(tens)
+        return math.floor(tens + 0.5) if self is Rounding.NEAREST else math.floor(tens)
 
 
 class Beyond(Enum):
