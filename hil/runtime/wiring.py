@@ -497,14 +497,30 @@ def run_program(
     return run(settings, open_port, clock or usual_clock, job, watcher, meet)
 
 
+def raw_line(rig: Rig, url: str | None, chosen: FakeChoices = USUAL) -> tuple[Callable[[], BytePort], Clock]:
+    """What opens a line on which somebody asks word for word, and the clock to wait by; for questions alone.
+
+    Args:
+        rig: whose controller.
+        url: its real port; None for a fake in memory, never commanded, its arm in the park pose.
+        chosen: what kind of fake.
+    """
+    _, open_port, clock = _by_itself(rig, url, chosen=chosen)
+    return open_port, clock
+
+
 def _by_itself(
-    rig: Rig, url: str | None, wiring: Wiring = Wiring.REAL, check: adapters.Check | None = None
+    rig: Rig,
+    url: str | None,
+    wiring: Wiring = Wiring.REAL,
+    check: adapters.Check | None = None,
+    chosen: FakeChoices = USUAL,
 ) -> tuple[Any, Callable[[], BytePort], Clock]:
     """Settings, port and clock to talk to a controller without a session."""
     settings = msgspec.structs.replace(rig.controller, port_url=url or "memory")  # type: ignore[type-var]
     if url is not None:
         return settings, _door(rig, url, wiring, check or check_adapter), RealClock()
-    fake = KINDS[rig.controller.kind].memory_fake(rig, rig.park, False, None, 0.0, USUAL)
+    fake = KINDS[rig.controller.kind].memory_fake(rig, rig.park, False, None, 0.0, chosen)
     return settings, fake.open_port, VirtualClock(VIRTUAL_START_S)
 
 
@@ -810,13 +826,13 @@ def served_fake(
     return KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, time.monotonic(), chosen)
 
 
-def fake_choices(rig: Rig, profile: str | Path | None, changes: Mapping[str, Any]) -> FakeChoices:
+def fake_choices(rig: Rig, profile: str | Path | None, changes: Mapping[str, Any] | Sequence[str] = ()) -> FakeChoices:
     """What the fake of a rig's controller is to be.
 
     Args:
         rig: whose kind of controller.
         profile: name or path of a profile; None for what is usual.
-        changes: choices by name, laid over it.
+        changes: choices by name, or as ``key=value``, laid over it.
 
     Raises:
         ConfigError: there is no such profile, or something in it or in the changes is wrong.
