@@ -421,11 +421,13 @@ class Ssc32Driver:
 
     def _believe(self, reading: Reading) -> None:
         trusted, channels = self._adoption.trusted, self._echo.channels
+        # An offset that is stored was there when the arm was calibrated; of another nobody knows what it does.
+        stored = bool(self._echo.offsets_us)
         # The canary is asked behind the axes and has no map.
         pairs = zip(self._settings.maps, reading.pulses_us, channels, strict=False)
         positions = tuple(
             [
-                each.inverse(pulse_us - (channel.trim_us or 0))
+                each.inverse(pulse_us - (channel.trim_us or 0) * stored)
                 if pulse_us and (trusted or channel.driven_by(reading.asked_s))
                 else None
                 for each, pulse_us, channel in pairs
