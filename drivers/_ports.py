@@ -9,6 +9,8 @@ import re
 import socket
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +19,8 @@ import serial
 from serial.tools import list_ports
 
 from drivers._parity import ParityMarks
+from drivers._pending_writes import OverlappedWrite, PendingWrites
+from hil.clock import Clock, RealClock
 from hil.errors import LinkClosed, LinkOverrun
 from hil.link import BytePort, SerialAdapter
 
@@ -30,8 +34,19 @@ if sys.platform != "win32":
 
     _LINE_ERRORS = (*_LINE_ERRORS, termios.error)
 
+    def _iokit_speed(fd: int, baud: int) -> None:
+        """As pyserial asks for it on macOS: by a call of the system's own for speeds that termios has no name for."""
+        fcntl.ioctl(fd, 0x80045402, baud.to_bytes(4, sys.byteorder))
+
+    _ODD_SPEED: Callable[[int, int], None] | None = _iokit_speed if sys.platform == "darwin" else None
+
 _CHUNK = 4096
+LEAVE_S, LEAVE_LOOK_S = 0.1, 0.005
+"""How long after they should have left the last bytes are waited for, and how often is looked."""
+LONGEST_LEAVE_S = 0.5
+_BITS_A_BYTE = 12
 _TCP_TIMEOUT_S = 2.0
+_TCP_LAST_READS = 16
 _LINK_FOLDERS = ("dev/serial/by-id", "dev/serial/by-path", "dev")
 _WINDOWS_NAME = re.compile(r"(?:\\\\\.\\)?(com\d+)", re.IGNORECASE)
 
@@ -64,9 +79,11 @@ def open_serial(url: str, baud: int, framing: str = "8N1") -> BytePort:
         line.open()
     except _LINE_ERRORS as error:
         raise LinkClosed(_why_not(name, error), name) from None
-    if sys.platform != "win32" and type(line) is serial.Serial:
+    if type(line) is not serial.Serial:
+        return _PyserialPort(line, name)
+    if sys.platform != "win32":
         return _PosixPort(line, name)
-    return _PyserialPort(line, name)
+    return _PyserialPort(line, name, _overlapped_writes(line))
 
 
 def list_adapters(root: Path = Path("/")) -> tuple[SerialAdapter, ...]:
@@ -131,7 +148,7 @@ class _Port(ABC):
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._closed = False
+        self._closed = self._lost = False
 
     def read(self, now_s: float) -> bytes:
         """Everything that has arrived."""
@@ -164,10 +181,10 @@ class _Port(ABC):
             raise LinkClosed(f"{self._name}: cannot be set to {baud} baud: {error}", self._name) from None
 
     def close(self) -> None:
-        """Let go, twice is fine; bytes already handed over still leave."""
+        """Let go, twice is fine; bytes already handed over still leave, which can take `LONGEST_LEAVE_S` at worst."""
         if not self._closed:
             self._closed = True
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(*_LINE_ERRORS):
                 self._release()
 
     def _check_open(self) -> None:
@@ -175,6 +192,7 @@ class _Port(ABC):
             raise LinkClosed(f"{self._name}: the port is closed", self._name)
 
     def _gone(self, why: Exception) -> LinkClosed:
+        self._lost = True
         self.close()
         return LinkClosed(f"{self._name}: the port is gone ({why}); is it unplugged?", self._name)
 
@@ -196,9 +214,9 @@ if sys.platform != "win32":
     class _PosixPort(_Port):
         """A tty read and written at its file descriptor, with one system call each."""
 
-        def __init__(self, line: Any, name: str) -> None:
+        def __init__(self, line: Any, name: str, odd_speed: Callable[[int, int], None] | None = _ODD_SPEED) -> None:
             super().__init__(name)
-            self._line, self._fd = line, line.fd
+            self._line, self._fd, self._odd_speed = line, line.fd, odd_speed
             self._marks = ParityMarks()
             try:
                 self._make_raw()
@@ -217,7 +235,14 @@ if sys.platform != "win32":
             attributes[3] = 0
             # With VMIN 0 "nothing yet" and "unplugged" would both read as no bytes.
             attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
+            baud = int(self._line.baudrate)
+            odd = self._odd_speed if not hasattr(termios, f"B{baud}") else None
+            if odd is not None:
+                # What was read back may be no speed that can be set here; the true one comes last, or this undoes it.
+                attributes[4] = attributes[5] = termios.B38400
             termios.tcsetattr(self._fd, termios.TCSANOW, attributes)
+            if odd is not None:
+                odd(self._fd, baud)
 
         def _receive(self) -> bytes:
             data = os.read(self._fd, _CHUNK)
@@ -240,16 +265,25 @@ if sys.platform != "win32":
 
 
 class _PyserialPort(_Port):
-    """Any other pyserial port: Windows, and URL schemes of its own."""
+    """Any other pyserial port: Windows, and URL schemes of its own.
 
-    def __init__(self, line: Any, name: str) -> None:
+    Args:
+        line: the open port.
+        name: of it.
+        writes: writes that are on their way, where the line itself does not tell; None for the line's own writing.
+        clock: to wait by for the last bytes.
+    """
+
+    def __init__(self, line: Any, name: str, writes: PendingWrites | None = None, clock: Clock | None = None) -> None:
         super().__init__(name)
-        self._line = line
+        self._line, self._writes, self._clock = line, writes, clock or RealClock()
 
     def _receive(self) -> bytes:
         return bytes(self._line.read(_CHUNK))
 
     def _transmit(self, data: bytes) -> int:
+        if self._writes is not None:
+            return self._writes.write(data)
         count = self._line.write(data)
         return len(data) if count is None else int(count)
 
@@ -257,7 +291,27 @@ class _PyserialPort(_Port):
         self._line.baudrate = baud
 
     def _release(self) -> None:
-        self._line.close()
+        try:
+            if not self._lost:
+                self._let_leave()
+        finally:
+            if self._writes is not None:
+                self._writes.cancel()
+            self._line.close()
+
+    def _let_leave(self) -> None:
+        """Closing cancels what has not left, and the last bytes may be a stop."""
+        if not (waiting := self._waiting()):
+            return
+        usual_s = waiting * _BITS_A_BYTE / max(int(self._line.baudrate), 1)
+        deadline_s = self._clock.now_s() + min(LEAVE_S + usual_s, LONGEST_LEAVE_S)
+        while self._waiting() and (now_s := self._clock.now_s()) < deadline_s:
+            self._clock.sleep_until(min(now_s + LEAVE_LOOK_S, deadline_s))
+
+    def _waiting(self) -> int:
+        """Bytes that have not left, as far as anybody tells."""
+        ours = 0 if self._writes is None else self._writes.waiting()
+        return max(ours, int(getattr(self._line, "out_waiting", 0)))
 
 
 class _TcpPort(_Port):
@@ -287,7 +341,22 @@ class _TcpPort(_Port):
         """The speed is the business of whoever owns the serial end."""
 
     def _release(self) -> None:
-        self._socket.close()
+        try:
+            if not self._lost:
+                # Closed with bytes that nobody has read, a connection is reset, and what has not left is thrown away.
+                self._socket.shutdown(socket.SHUT_WR)
+                for _ in range(_TCP_LAST_READS):
+                    if not self._socket.recv(_CHUNK):
+                        break
+        finally:
+            self._socket.close()
+
+
+def _overlapped_writes(line: Any) -> PendingWrites:
+    """Windows: writes with a record each, at the handle that pyserial has opened and shows nobody."""
+    from serial import win32
+
+    return PendingWrites(partial(OverlappedWrite, win32, line._port_handle))  # noqa: SLF001
 
 
 def _why_not(name: str, error: Exception) -> str:

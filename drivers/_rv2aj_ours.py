@@ -7,10 +7,23 @@ from typing import Final
 from drivers._rv2aj_alarms import explain
 from drivers._rv2aj_codec import decode_alarm, decode_state
 from drivers._rv2aj_line import Ask
-from drivers._rv2aj_programs import NOTHING, RESERVED, TOKENS, claim, clear_away, install, removal, renew
-from drivers._rv2aj_settings import Way
+from drivers._rv2aj_programs import (
+    GONE,
+    NOTHING,
+    RESERVED,
+    SELECTED,
+    TOKENS,
+    claim,
+    clear_away,
+    endings,
+    install,
+    removal,
+    renew,
+)
+from drivers._rv2aj_settings import PLAIN_REPLY, Way
 from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
 
+TRIES = 2
 OTHER_CAUSES = frozenset({2000, 5000, 5600, 5610, 5640, 5650, 6010, 6020})
 """Refusals of EXEC that a selected program would not mend: servos, teach box, alarm, stops, the right."""
 
@@ -36,7 +49,7 @@ class OurProgram:
 
     def forget(self) -> None:
         """What is on a controller counts for one connection only."""
-        self.owned = self._installed = self._cleared = False
+        self.owned = self._installed = self._cleared = self._deselecting = False
         self._before, self._edit_slot = "", 0
 
     def meet(self, selected: str, tasks: int) -> str:
@@ -93,7 +106,28 @@ class OurProgram:
         yield from install(self._way, self.token, self._edit_slot)
         self._installed = True
 
+    def take_away(self) -> Talk[str]:
+        """Delete what is there of ours and runs no more; in words what that is refused with, empty if it is not."""
+        if not self.owned:
+            return ""
+        other, delete = (Ask(command, length=PLAIN_REPLY) for command in removal(self._way, self._before))
+        self._deselecting = True
+        for _ in range(TRIES):
+            yield from attempt(other)
+            reply, _ = yield from attempt(delete)
+            # The next program, asked for twice because an answer was lost, may be ours again.
+            if reply.error != SELECTED:
+                break
+        self.forget()
+        if reply.accepted or reply.error == GONE:
+            return ""
+        return f"at the end the controller refuses {delete.command}: {explain(reply.error).words}"
+
     @property
     def removal(self) -> tuple[str, ...]:
-        """Requests that take away what is there of ours."""
-        return removal(self._way, self._before) if self.owned else ()
+        """Requests that take away what is there of ours, for who cannot wait for their answers."""
+        if not self.owned:
+            return ()
+        other, delete = removal(self._way, self._before)
+        # Where another has perhaps been selected already, the next one may be ours again.
+        return (*endings(self._way), *((delete,) if self._deselecting else ()), other, delete)

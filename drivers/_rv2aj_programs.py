@@ -22,7 +22,7 @@ READINGS = 5
 TOKEN_LINE = 1
 """Each start of the line program has a token of its own: a target that waited through a stop belongs to none."""
 
-SELECTED = 4190
+SELECTED, GONE = 4190, 4140
 NOTHING = Ask("EXECJT=J_CURR", length=4, spaced=False)
 """A statement that moves nothing: whether EXEC is taken."""
 
@@ -189,14 +189,17 @@ def standing() -> Talk[State]:
     raise ControllerError(f"the controller calls its program now {before.program!r}, now {state.program!r}")
 
 
-def removal(way: Way, selected_before: str) -> tuple[str, ...]:
-    """Requests that stop the program, if it runs, select another in its place, and delete it: a selected program stays.
+def removal(way: Way, selected_before: str) -> tuple[str, str]:
+    """Requests that select another program in the place of ours, and delete it: a selected program stays.
 
     Args:
         way: whose program.
         selected_before: what was selected when we came; empty if nothing was.
     """
     name = RESERVED[way]
-    # The empty one never runs: there is nothing to stop, and a move that goes on does not hold it.
-    ends = () if way is Way.SEGMENTS else ("STOP", "SLOTINIT")
-    return (*ends, _other(name, selected_before), f"FDEL{name}")
+    return _other(name, selected_before), f"FDEL{name}"
+
+
+def endings(way: Way) -> tuple[str, ...]:
+    """Requests before those that end a program of ours that may run; the empty one never does."""
+    return () if way is Way.SEGMENTS else ("STOP", "SLOTINIT")

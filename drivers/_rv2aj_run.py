@@ -22,6 +22,7 @@ from drivers._rv2aj_hello import greet
 from drivers._rv2aj_identity import identify
 from drivers._rv2aj_key import Key, in_the_way
 from drivers._rv2aj_line import Ask, Line
+from drivers._rv2aj_parting import close_and_wait
 from drivers._rv2aj_programs import standing
 from drivers._rv2aj_settings import INPUT_REPLY, JOINT_REPLY, PLAIN_REPLY, STATUS_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
@@ -330,8 +331,7 @@ class _Run:
         except (ControllerError, LinkError) as error:
             self._watcher.said(f"clearing up failed: {error}")
         finally:
-            if self._line.opened:
-                self._line.farewell(("CLOSE",), self._clock.now_s())
+            close_and_wait(self._line, self._clock)
 
     def _stop_and_clear_up(self, *, urgent: bool) -> None:
         if urgent and self._line.opened:

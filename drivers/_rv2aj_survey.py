@@ -22,6 +22,7 @@ from drivers._rv2aj_converse import converse
 from drivers._rv2aj_hello import greet
 from drivers._rv2aj_key import Key, read_key
 from drivers._rv2aj_line import Ask, Line
+from drivers._rv2aj_parting import close_and_wait
 from drivers._rv2aj_settings import JOINT_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import T, Talk, attempt, need
 from hil.clock import Clock
@@ -45,8 +46,7 @@ def _converse(
     with closing(open_port()) as port:
         line = Line(settings, port, clock.now_s())
         result = converse(line, clock, talk(line), spaced=spaced)
-        if line.opened:
-            line.farewell(("CLOSE",), clock.now_s())
+        close_and_wait(line, clock)
         return result
 
 

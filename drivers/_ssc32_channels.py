@@ -96,6 +96,14 @@ class Ssc32Channels(Ssc32Driver):
         account.move(pulse_us, line.free_s, time_s)
         return line.free_s + time_s + FRAME_S
 
+    def release(self, channel: int, now_s: float) -> None:
+        """Switch one channel off, whoever drives it; it may be driven anew by `drive` alone."""
+        line, index = self._ready_line(), self._index(channel)
+        line.release(channel, now_s)
+        line.limit(channel, None)
+        self._echo.released(index)
+        self._known[index] = False
+
     def _index(self, channel: int) -> int:
         channels = [axis.channel for axis in self._settings.axes]
         if channel not in channels:

@@ -23,6 +23,8 @@ TRIM_US = 112
 """Firmware 1.x repeats a pulse offset, of up to 100 us, with the width."""
 LONGEST_LAG_S = 0.6
 KEPT = 64
+UNCLEAN = 4
+"""So many reports in a row among lost bytes are no chance any more."""
 _Segment = tuple[float, float, float, float]
 
 
@@ -129,7 +131,7 @@ class _Doubt:
 
     Attributes:
         canary_us: what the newest said of the canary; None if that was as set.
-        canary_off: so many in a row, clean ones and the newest among them, in which it was not.
+        canary_off: so many in a row, the newest among them, in which it was not.
         axes: those that were off in the newest, not by a delay.
         clean: no byte was lost around the newest.
         rests_s: from when the board has ended all that it was sent, counted from the first delay; None before one.
@@ -182,6 +184,12 @@ class Echo:
         channel = self.channels[axis]
         channel.drive(pulse_us, at_s)
         channel.trim_us = None if self.learns else 0
+
+    def released(self, axis: int) -> None:
+        """Its pulses were switched off: from now on nothing is expected of it."""
+        channel = self.channels[axis]
+        channel.hold(0.0)
+        channel.driven_s = None
 
     def frozen(self, pulses_us: Sequence[int]) -> None:
         """A stop has left: where it took effect nobody knows to the microsecond."""
@@ -266,8 +274,12 @@ class Echo:
         doubt, at_s = self._doubt, reading.asked_s
         if doubt is None:
             doubt = self._doubt = _Doubt(at_s)
-        # Among lost bytes an answer can be put together from two: it keeps the doubt, and decides nothing.
-        doubt.canary_off = doubt.canary_off + reading.clean if canary_off else 0
+        doubt.canary_off = doubt.canary_off + 1 if canary_off else 0
+        if canary_off and not reading.clean and doubt.canary_off < UNCLEAN:
+            # Among lost bytes an answer can be put together from two: it keeps the doubt, and decides nothing.
+            doubt.canary_us, doubt.axes, doubt.clean = reading.pulses_us[-1], frozenset((*odd, *off)), False
+            self.wrong += bool(odd or off)
+            return False
         if doubt.canary_off > 1 and (
             # A board that tells of a channel without a pulse whatever it likes may tell something else each time.
             reading.pulses_us[-1] == doubt.canary_us or doubt.canary_off > 2 or doubt.axes & {*odd, *off}

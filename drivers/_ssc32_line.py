@@ -11,7 +11,9 @@ from drivers._ssc32_codec import (
     Query,
     ReplyDecoder,
     check_bytes,
+    check_release,
     decode_pulses,
+    encode_release,
     query_pulses,
 )
 from drivers._ssc32_settings import Ssc32Settings
@@ -122,7 +124,7 @@ class Line:
         return self._account
 
     def send(self, data: bytes, now_s: float) -> None:
-        """Write whole lines; the only place from which bytes leave.
+        """Write whole lines; the only place, beside `release`, from which bytes leave.
 
         Raises:
             CommandError: the bytes hold something that may not leave; nothing was sent.
@@ -131,6 +133,15 @@ class Line:
         """
         if data is not self._pulses.line:
             check_bytes(data, self._limits_us)
+        self._write(data, now_s)
+
+    def release(self, channel: int, now_s: float) -> None:
+        """Switch one channel off, if it is one of the settings' axes; otherwise as `send`."""
+        data = encode_release(channel)
+        check_release(data, [axis.channel for axis in self._settings.axes])
+        self._write(data, now_s)
+
+    def _write(self, data: bytes, now_s: float) -> None:
         if self._torn or self._sync is not None:
             # Bytes were lost: half a move may wait in the board, and must not be ended by what comes now.
             data = CANCEL + data

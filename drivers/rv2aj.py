@@ -34,6 +34,7 @@ from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_key import Key, in_the_way, read_key
 from drivers._rv2aj_line import Ask, Heard, Line
 from drivers._rv2aj_ours import OurProgram
+from drivers._rv2aj_parting import CLOSE, part
 from drivers._rv2aj_pose import distance_mm, pose
 from drivers._rv2aj_programs import (
     PRINTED,
@@ -150,7 +151,7 @@ class Rv2ajDriver:
         self._program_runs = False
         self._status_s = self._next_look_s = float("-inf")
         self._suspicious = False
-        self._halting = False
+        self._halting = self._parting = False
         self._targets, self._since = Targets(self._settings), Since()
         self._corridor = Corridor()
         self._left_s = self._began_s = self._looked_s = float("-inf")
@@ -248,7 +249,7 @@ class Rv2ajDriver:
         if line is None or not line.opened:
             return
         self._targets.throw_away()
-        self._halting = True
+        self._halting, self._parting = True, False
         if self._ready:
             self._asked, self._in_flight = None, False
             self._talk = self._serve() if self._trouble is None else self._insist()
@@ -261,25 +262,29 @@ class Rv2ajDriver:
             self._failure = error if self._trouble is None else None
             self._let_go()
 
-    def leave(self, now_s: float) -> bool:
-        """End our program in a conversation, so that the farewell of `close` meets nothing that runs.
+    def part(self, now_s: float) -> bool:
+        """Come to rest if a stop or our program still goes on, then say goodbye; True once nothing is left to be said.
 
-        While a program runs, requests that follow each other too soon may be refused: then it would be left running.
+        Nobody is asked before READY, or after trouble.
         """
-        if not self._ready or self._trouble is not None or not (self._program_runs or self._halting):
+        line = self._line
+        if line is None or not self._ready or self._trouble is not None:
             return True
-        if not self._halting:
-            self.stop(now_s)
-        return False
+        if not self._parting:
+            self._parting = True
+            self._targets.throw_away()
+            self._asked, self._in_flight = None, False
+            self._talk = self._part(line)
+        return not line.opened
 
     def close(self) -> None:
-        """Give back the right and let go of the line; our program goes, the arm and its servos stay as they are."""
+        """Let go of the line; the arm and its servos stay as they are. What `part` has not done is asked for unread."""
         line = self._line
         if line is not None and line.opened:
             commands: tuple[str, ...] = ("CNTLOFF",) if self._right else ()
             # The port may be gone; there is nobody left to tell then, and nothing moves.
             with contextlib.suppress(LinkError):
-                line.farewell((*self._ours.removal, *commands, "CLOSE"), self._now_s)
+                line.farewell((*self._ours.removal, *commands, CLOSE), self._now_s)
             self._ours.forget()
         self._let_go()
 
@@ -801,6 +806,14 @@ class Rv2ajDriver:
         self._believed.moved = True
         self._targets.halt()
         self._corridor.forget()
+
+    def _part(self, line: Line) -> Talk[None]:
+        """Nothing follows it."""
+        if self._halting or self._program_runs:
+            yield from self._halt()
+        self._notices += yield from part(line, self._ours, self._right)
+        while True:
+            yield None
 
     def _insist(self) -> Talk[None]:
         """After trouble: the stop until it is answered, for the line may have harmed the first; then nothing more."""

@@ -107,6 +107,10 @@ class LinkClosed(LinkError):  # noqa: N818
     """The port is gone: unplugged, hung up, or never opened."""
 
 
+class LinkOpening(LinkError):  # noqa: N818
+    """The port is still being opened: no failure, ask again."""
+
+
 class LinkOverrun(LinkError):  # noqa: N818
     """The line has not drained what was sent before; sending more would make the arm lag."""
 

@@ -170,7 +170,12 @@ class ArmLink(Protocol):
     """
 
     def open(self, now_s: float) -> None:
-        """Begin to connect. Sends nothing that can move the arm."""
+        """Begin to connect. Sends nothing that can move the arm.
+
+        Raises:
+            LinkOpening: the port is still being opened; nothing was sent. To be called again until it is there.
+            HilError: the port cannot be opened, or may not.
+        """
         ...
 
     def read(self, now_s: float) -> LinkState:
@@ -220,6 +225,18 @@ class WaitingLink(Protocol):
 
 
 @runtime_checkable
+class PartingLink(Protocol):
+    """An `ArmLink` whose controller has to be told things at the end of a session, and answers them."""
+
+    def part(self, now_s: float) -> bool:
+        """Begin to say goodbye, or go on with it between two `read` calls; True once nothing is left to be said.
+
+        From the first call on nothing that moves is sent. `close` may come at any time, and does in haste what is left.
+        """
+        ...
+
+
+@runtime_checkable
 class ExpectingLink(Protocol):
     """A link that refuses another controller before it is READY, and before it sends anything that drives an output.
 
@@ -228,15 +245,6 @@ class ExpectingLink(Protocol):
 
     def expect(self, controller: ControllerIdentity | None, remedy: str) -> None:
         """Say who was here in an earlier session, and what a person can do about another one."""
-        ...
-
-
-@runtime_checkable
-class LeavingLink(Protocol):
-    """A link that has something to end on its controller before it is closed, and that takes a while."""
-
-    def leave(self, now_s: float) -> bool:
-        """Begin to end it, or go on; True once `close` leaves nothing behind. `read` carries it along meanwhile."""
         ...
 
 
@@ -289,6 +297,15 @@ class ChannelLink(Protocol):
 
         Raises:
             CommandError: the step is too long, the channel is not driven yet or still moves; nothing was sent.
+            ControllerError, LinkError: as for `ArmLink.write`.
+        """
+        ...
+
+    def release(self, channel: int, now_s: float) -> None:
+        """Switch the pulses of one channel off: its servo lets go, and what it holds sinks.
+
+        Raises:
+            CommandError: not one of its channels; nothing was sent.
             ControllerError, LinkError: as for `ArmLink.write`.
         """
         ...

@@ -27,6 +27,21 @@ class StateSource(Enum):
     SIMULATED = "simulated"
 
 
+class Supply(Enum):
+    """What is held of the servo supply. Only people know of it, but for a controller that measures.
+
+    UNSAID: nobody has said anything of it. ON: whoever confirmed the pose says that it is on. CUT: somebody has said
+    that it was cut, and nothing that is echoed counts. FORGOTTEN: it was cut, and the controller has forgotten its
+    pulses since. FELT: the controller measures, and knows by itself.
+    """
+
+    UNSAID = "unsaid"
+    ON = "on"
+    CUT = "cut"
+    FORGOTTEN = "forgotten"
+    FELT = "felt"
+
+
 class Mode(Enum):
     """What the bridge is doing with the arm."""
 
@@ -264,9 +279,20 @@ class LimitHit(Record, frozen=True):
 
 
 class Confirm(Record, frozen=True, tag="confirm"):
-    """Somebody vouches for where the limp arm is: a person, or the wiring for a fake that it placed itself."""
+    """Somebody vouches for where the limp arm is: a person, or the wiring for a fake that it placed itself.
+
+    Attributes:
+        supply_on: it is said, too, that the servo supply is on, and was not cut since the controller drives the arm.
+    """
 
     positions: tuple[float, ...]
+    by: str
+    supply_on: bool = False
+
+
+class SupplyCut(Record, frozen=True, tag="supply_cut"):
+    """Somebody says that the servo supply was cut, or may have been. A stop: accepted from anyone, in any mode."""
+
     by: str
 
 
@@ -402,6 +428,7 @@ def _refuse_non_finite(what: str, values: tuple[float, ...]) -> None:
 
 Request = (
     Confirm
+    | SupplyCut
     | Load
     | Arm
     | Start
@@ -455,6 +482,7 @@ class TickRecord(Record, frozen=True, tag="tick"):
         events: words for the user: transitions, refusals, notices, faults.
         controller: who answers, in the tick in which it was taken for the right one; else None.
         line: the account of the line at the end of a tick in which something went wrong on it, or the mode changed.
+        supply: what is held of the servo supply, in a tick in which that changed; else None.
     """
 
     tick: int
@@ -477,3 +505,4 @@ class TickRecord(Record, frozen=True, tag="tick"):
     events: tuple[str, ...] = ()
     controller: ControllerIdentity | None = None
     line: LineAccount | None = None
+    supply: Supply | None = None

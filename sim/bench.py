@@ -9,7 +9,7 @@ from typing import ClassVar
 from hil.piecewise import PiecewiseLinear
 from hil.types import Record
 from sim.faults import Event, FaultKind
-from sim.servo import Servo
+from sim.servo import FALL_SPEED, Servo
 from sim.ssc32 import CHANNELS, Ssc32Board
 
 NOMINAL_POINTS = ((-math.pi / 2, 500.0), (math.pi / 2, 2500.0))
@@ -24,6 +24,8 @@ class BenchServo(Record, frozen=True):
         points: true calibration as (position, pulse in us), positions rising, pulses rising or falling.
         start: where it is when the emulation begins.
         lag_s, speed: how it follows, speed in units per second; by default 60 degrees in 0.2 s.
+        rest: where gravity takes it once it has been driven and is not any more; None for a joint that stays.
+        fall_speed: how fast at most, in units per second.
     """
 
     channel: int
@@ -31,6 +33,8 @@ class BenchServo(Record, frozen=True):
     start: float = 0.0
     lag_s: float = 0.05
     speed: float = math.radians(300.0)
+    rest: float | None = None
+    fall_speed: float = FALL_SPEED
 
 
 class FirstMove(Record, frozen=True):
@@ -59,7 +63,7 @@ class ServoBench:
         for each in servos:
             if not 0 <= each.channel < CHANNELS or each.channel in self._servos:
                 raise ValueError(f"channel {each.channel}: 0 to {CHANNELS - 1} allowed, each once")
-            self._servos[each.channel] = Servo(each.start, each.lag_s, each.speed, start_s)
+            self._servos[each.channel] = Servo(each.start, each.lag_s, each.speed, start_s, each.rest, each.fall_speed)
             self._maps[each.channel] = PiecewiseLinear(
                 [point[0] for point in each.points], [point[1] for point in each.points]
             )
@@ -85,19 +89,24 @@ class ServoBench:
         """Where all servos are, in the order of `channels`."""
         return tuple([servo.advance(now_s) for servo in self._servos.values()])
 
+    @property
+    def falling(self) -> bool:
+        """Some joint is on its way down."""
+        return any(servo.falling for servo in self._servos.values())
+
     def settled(self, tolerance: float = 1e-4) -> bool:
-        """True once every driven servo that nothing blocks is within `tolerance` of its target."""
-        return all(
+        """True once nothing falls, and every driven servo that nothing blocks is within `tolerance` of its target."""
+        return not self.falling and all(
             abs(servo.target - servo.position) <= tolerance
             for servo in self._servos.values()
             if servo.powered and not servo.stalled
         )
 
     def place(self, channel: int, position: float, at_s: float) -> None:
-        """Turn a servo by hand; one that is driven goes back at once."""
+        """Turn a servo by hand, and hold it there until it is driven; one that is driven goes back at once."""
         servo = self._servos[channel]
         servo.advance(at_s)
-        servo.position = position
+        servo.position, servo.loose = position, False
 
     def stall(self, channel: int, at_s: float, stalled: bool = True) -> None:
         """Block the joint of `channel` mechanically, or free it."""
@@ -134,5 +143,5 @@ class ServoBench:
             return
         servo.target = self._maps[channel].inverse(pulse_us)
         if not servo.powered:
-            servo.powered = True
+            servo.powered = servo.loose = True
             self.first_moves.append(FirstMove(time_s=time_s, channel=channel, jump=abs(servo.target - servo.position)))

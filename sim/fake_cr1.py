@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 
+from hil.clock import monotonic_s
 from hil.program.motions import Limits
 from sim.cr1 import Cr1, Cr1Settings
 from sim.serving import Ready, Service, TraceFile, serve_fake
@@ -39,7 +39,7 @@ def run_fake_cr1(
     Raises:
         ConfigError: an option cannot be had, a fault file is wrong, the link's place is taken, or the port is busy.
     """
-    start_s = time.monotonic()
+    start_s = monotonic_s()
     cr1 = Cr1(
         options.settings,
         start_s=start_s,

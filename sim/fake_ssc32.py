@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 
+from hil.clock import monotonic_s
 from hil.errors import ConfigError
 from sim.bench import BenchServo, ServoBench
 from sim.serving import Ready, Service, TraceFile, serve_fake
@@ -38,7 +38,7 @@ def run_fake_ssc32(options: FakeOptions, ready: Ready, owned: Callable[[], bool]
         ConfigError: a fault file is wrong, two servos share a channel, the link's place is taken, the port is
             busy, or the system has no pseudo-terminals.
     """
-    start_s = time.monotonic()
+    start_s = monotonic_s()
     board = Ssc32Board(options.board, start_s=start_s, powered=options.powered)
     named = {servo.channel for servo in options.servos}
     generic = [BenchServo(channel=number) for number in range(CHANNELS) if number not in named]

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from hil.clock import monotonic_s
 from hil.errors import ConfigError
 from hil.types import Record
 from sim.controllers import Controller, Plant
@@ -323,7 +324,7 @@ def _loop(
 ) -> None:
     plugged = True
     while not stop():
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         due_s = line.next_due_s(frames=trace is not None)
         if trace is not None:
             due_s = min(due_s, trace.due_s)
@@ -332,7 +333,7 @@ def _loop(
             end.wait(nap_s)
         else:
             time.sleep(min(nap_s, UNPLUGGED_S))
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         if faults is not None and faults.unplugged(now_s) is plugged:
             plugged = not plugged
             if plugged:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+FALL_SPEED = math.radians(180.0)
+"""A plain limit: gears and motors that turn along brake a limp joint."""
+
 
 def follow(position: float, start: float, end: float, duration_s: float, lag_s: float, speed: float) -> float:
     """Where a servo is after its target went straight from `start` to `end`.
@@ -68,29 +71,70 @@ class Servo:
     Attributes:
         position: where it is at `time_s`.
         target: where it wants to be.
-        powered: without power, or without pulses, it stays where it is. Gravity is not modelled.
+        powered: it has power and pulses. Without, it stays where it is, or sinks to `rest`.
         stalled: something blocks it; it stays, powered or not.
+        loose: nobody holds it: without power it sinks. One that was put somewhere by hand is held until it is driven.
     """
 
-    __slots__ = ("lag_s", "position", "powered", "speed", "stalled", "target", "time_s")
+    __slots__ = ("fall_speed", "lag_s", "loose", "position", "powered", "rest", "speed", "stalled", "target", "time_s")
 
-    def __init__(self, position: float, lag_s: float, speed: float, time_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        position: float,
+        lag_s: float,
+        speed: float,
+        time_s: float = 0.0,
+        rest: float | None = None,
+        fall_speed: float = FALL_SPEED,
+    ) -> None:
+        """Make one without power.
+
+        Args:
+            position: where it is, in any unit.
+            lag_s: time constant, 0 for none.
+            speed: top speed in units per second.
+            time_s: its clock.
+            rest: where it sinks to when it is let go of; None for a joint that stays where it is.
+            fall_speed: how fast at most, in units per second.
+
+        Raises:
+            ValueError: a number is out of range.
+        """
         if not (math.isfinite(position) and math.isfinite(lag_s) and lag_s >= 0.0 and speed > 0.0):
             raise ValueError(
                 f"a servo needs a finite position, lag >= 0, speed > 0; {position}, {lag_s}, {speed} given"
             )
         self.position = self.target = position
         self.lag_s, self.speed, self.time_s = lag_s, speed, time_s
-        self.powered = self.stalled = False
+        self.rest, self.fall_speed = rest, fall_speed
+        self.powered = self.stalled = self.loose = False
 
     def advance(self, until_s: float) -> float:
         """Position at `until_s`, the target staying where it is; time never runs backwards."""
         step_s = until_s - self.time_s
         if step_s > 0.0:
             self.time_s = until_s
-            if self.powered and not self.stalled and self.position != self.target:
+            if self.falling:
+                self._sink(step_s)
+            elif self.powered and not self.stalled and self.position != self.target:
                 self.position = follow(self.position, self.target, self.target, step_s, self.lag_s, self.speed)
         return self.position
+
+    @property
+    def falling(self) -> bool:
+        """It is on its way down."""
+        return (
+            not self.powered
+            and self.loose
+            and not self.stalled
+            and self.rest is not None
+            and self.position != self.rest
+        )
+
+    def _sink(self, step_s: float) -> None:
+        assert self.rest is not None
+        way, most = self.rest - self.position, self.fall_speed * step_s
+        self.position = self.rest if abs(way) <= most else self.position + math.copysign(most, way)
 
     def ramp(self, end: float, until_s: float) -> float:
         """Position at `until_s`, the target going straight from where it is to `end`."""

@@ -21,7 +21,7 @@ from hil.safety.findings import Findings
 from hil.testing.arms import EPOCH_S, VirtualArm
 from hil.testing.facts import FRAME_S
 from hil.testing.fault_scripts import Faults, fault_script
-from hil.types import Arm, Confirm, EmergencyStop, JointCommand, Load, Mode, Request, Reset, Start, Stop
+from hil.types import Arm, Confirm, EmergencyStop, JointCommand, Load, Mode, Request, Reset, Start, Stop, SupplyCut
 
 JITTER_S = 0.002
 LEAST_STEPS_US = 4.0
@@ -274,6 +274,10 @@ class Stack:
             "confirm the park pose": Confirm(positions=rig.park, by="proof"),
             "confirm some other pose": Confirm(positions=elsewhere, by="proof"),
             "confirm a pose outside the limits": Confirm(positions=outside, by="proof"),
+            "confirm the park pose, and that the servo supply is on": Confirm(
+                positions=rig.park, by="proof", supply_on=True
+            ),
+            "say that the servo supply was cut": SupplyCut(by="proof"),
             "arm a motion that is not there": Arm(digest="0" * 64),
             "start a motion that is not armed": Start(digest="0" * 64),
             "load bytes that are no motion": Load(motion=b"\x00", certificate=b"{}"),

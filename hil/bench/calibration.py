@@ -66,7 +66,7 @@ class Question(Record, frozen=True):
         reference: position at which a measurement is wanted.
     """
 
-    kind: Literal["place", "horn", "which", "direction", "measure", "same arm"]
+    kind: Literal["place", "horn", "which", "direction", "measure", "same arm", "release"]
     text: str
     answers: str
     axis: str = ""
@@ -92,6 +92,12 @@ class Move(Record, frozen=True):
     pulse_us: int
 
 
+class Release(Record, frozen=True):
+    """Switch the pulses of one channel off: its servo lets go."""
+
+    channel: int
+
+
 class Tell(Record, frozen=True):
     """Say something."""
 
@@ -104,7 +110,7 @@ class Keep(Record, frozen=True):
     progress: Progress
 
 
-Step = Question | Report | Drive | Move | Tell | Keep
+Step = Question | Report | Drive | Move | Release | Tell | Keep
 Steps = Generator[Step, Any, T]
 
 
@@ -125,6 +131,10 @@ class Line(Protocol):
 
     def move(self, channel: int, pulse_us: int) -> None:
         """Bring a channel there in small steps; returns when it has got there."""
+        ...
+
+    def release(self, channel: int) -> None:
+        """Switch a channel's pulses off; returns when the controller says so."""
         ...
 
 
@@ -157,6 +167,8 @@ def carry_out(
             line.drive(step.channel, step.pulse_us)
         elif isinstance(step, Move):
             line.move(step.channel, step.pulse_us)
+        elif isinstance(step, Release):
+            line.release(step.channel)
         elif isinstance(step, Tell):
             tell(step.text)
         else:

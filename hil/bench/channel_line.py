@@ -16,6 +16,7 @@ REPORT_S = 2.0
 DRIVE_S = 0.8
 """A servo needs so long for the whole of its travel."""
 SETTLE_S = 0.25
+RELEASE_S = 0.5
 SUSPENDED_S = 1.0
 """Whoever stood still for so long in the middle of a move does not go on with it by itself."""
 STEP_US = 20
@@ -114,6 +115,25 @@ class ChannelLine:
                     ["somebody who looks on"],
                 )
         self._wait(self._clock.now_s() + SETTLE_S)
+        self._moved()
+
+    def release(self, channel: int) -> None:
+        """Switch a channel's pulses off, and see that they are.
+
+        Raises:
+            InterlockError: the board goes on making them.
+        """
+        self.report()
+        self._link.release(channel, self._clock.now_s())
+        self._pulses.pop(channel, None)
+        until_s = self._clock.now_s() + RELEASE_S
+        while (pulse_us := self.report()[channel]) is not None:
+            if self._clock.now_s() > until_s:
+                raise InterlockError(
+                    f"channel {channel} was switched off, and the board goes on with a pulse of {pulse_us} us: its "
+                    "firmware does not know that. Support the arm, then switch off servo supply and logic",
+                    ["a board that lets go"],
+                )
         self._moved()
 
     def stop(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.errors import JournalError
+from hil.errors import JournalError, LinkOpening
 from hil.link import FloatArray
 from hil.model.rig import AxisKind
 from hil.runtime.journal import GapRecord, SessionRecord, read_journal
@@ -287,7 +287,8 @@ def _said(record: TickRecord, row: int, session: SessionRecord) -> Iterator[Word
     for hit in record.hits:
         yield Words(row, time_s, f"limit [{hit.check}] bit on {hit.axis}")
     for failure in record.failures:
-        yield Words(row, time_s, f"line: {failure.call} failed: {failure.message}")
+        if failure.kind != LinkOpening.__name__:  # tick after tick, and no failure: an event tells it once
+            yield Words(row, time_s, f"line: {failure.call} failed: {failure.message}")
 
 
 def _gap_words(gap: GapRecord, row: int, session: SessionRecord) -> Words:

@@ -26,9 +26,11 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from hil.bench.ports import OpenPorts, inside_windows, open_ports
+from hil.clock import ClockGrain
 from hil.link import SerialAdapter
 from hil.model.files import state_dir
-from hil.runtime.rtprio import PRIORITY
+from hil.runtime.clock_grain import grain_of_the_loop
+from hil.runtime.rtprio import PRIORITY, fine_timers
 from hil.types import Record
 
 PACKAGE = "hil-arm-bridge"
@@ -39,6 +41,8 @@ LITTLE_BYTES, HARDLY_ANY_BYTES = 1_000_000_000, 100_000_000
 LOCKED_BYTES = 200_000_000
 """What the loop's process maps, roughly: less may be lockable only in part."""
 PROBE_TIMEOUT_S = 60.0
+SHORTEST_PERIOD_S = 0.002
+"""The shortest that a rig may have."""
 
 EXTRAS = {
     "fast": "compiled batches and loops",
@@ -143,6 +147,8 @@ class System:
         opened: which programs have which devices open.
         realtime_priority, locked_bytes: what this user may ask for; None where there is no limit.
         nap_s: how long a sleep of `NAP_S` takes.
+        grain: how coarse its time is, however busy it is.
+        periods_s: of the rigs that are known here, by name.
         run: runs a Python program in a child process with changes to the environment.
         environment: variables.
         state_dir, can_write, free_bytes: where journals go.
@@ -168,6 +174,8 @@ class System:
     realtime_priority: int | None
     locked_bytes: int | None
     nap_s: float
+    grain: ClockGrain
+    periods_s: Mapping[str, float]
     run: Callable[[str, Mapping[str, str]], Ran]
     environment: Mapping[str, str]
     state_dir: Path
@@ -188,7 +196,7 @@ def examine(system: System) -> tuple[Finding, ...]:
     checks: list[Callable[[System], Iterator[Finding]]] = [_python, _packages, _extras]
     if system.platform == "linux":
         checks += [_taken_adapters, _permission]
-    checks += [_ports, _grabbers, _latency, _graphics, _realtime, _clock, _storage]
+    checks += [_ports, _grabbers, _latency, _graphics, _realtime, _clock, _rates, _storage]
     return tuple(finding for check in checks for finding in check(system))
 
 
@@ -519,6 +527,30 @@ def _clock(system: System) -> Iterator[Finding]:
         yield Finding(topic="clock", severity=Severity.OK, text=nap)
 
 
+def _rates(system: System) -> Iterator[Finding]:
+    """Which periods the clock can keep, and so which rigs run here."""
+    grain, shortest_s = system.grain, system.grain.shortest_period_s
+    text = (
+        f"it goes on by {_ms(grain.step_s)} ms at a time, a short sleep takes {_ms(grain.oversleep_s)} ms too long: "
+        f"periods from {max(shortest_s, SHORTEST_PERIOD_S) * 1e3:.3g} ms on"
+    )
+    refused = [
+        f"{name} ({period_s * 1e3:g} ms)" for name, period_s in system.periods_s.items() if period_s < shortest_s
+    ]
+    if refused:
+        fix = "use hil on the machine itself, not in a virtual one"
+        if system.platform == "win32":
+            fix = "Windows 10 (1803) or newer, outside a virtual machine; battery saver off"
+        text = f"{text}. These rigs are refused: {', '.join(refused)}"
+        yield Finding(topic="clock", severity=Severity.ERROR, text=text, fix=fix)
+    else:
+        yield Finding(topic="clock", severity=Severity.OK, text=f"{text}, so every rig here")
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f}" if seconds >= 0.00005 else "less than 0.1"
+
+
 def _storage(system: System) -> Iterator[Finding]:
     folder = system.state_dir
     there = next((place for place in (folder, *folder.parents) if os.path.isdir(place)), folder)
@@ -566,11 +598,12 @@ def _children(system: System, folder: str) -> list[Path]:
         return []
 
 
-def this_system(adapters: tuple[SerialAdapter, ...]) -> System:
+def this_system(adapters: tuple[SerialAdapter, ...], periods_s: Mapping[str, float]) -> System:
     """The computer that this runs on.
 
     Args:
         adapters: its serial ports, see `hil.runtime.wiring.serial_adapters`.
+        periods_s: of the rigs that are known here, by name.
     """
     priority, locked = _limits()
     source, editable = _source()
@@ -595,6 +628,8 @@ def this_system(adapters: tuple[SerialAdapter, ...]) -> System:
         realtime_priority=priority,
         locked_bytes=locked,
         nap_s=_nap_s(),
+        grain=grain_of_the_loop(),
+        periods_s=periods_s,
         run=_run,
         environment=os.environ,
         state_dir=state_dir(),
@@ -662,7 +697,8 @@ def _nap_s() -> float:
         time.sleep(NAP_S)
         return time.perf_counter() - start_s
 
-    return statistics.median(nap() for _ in range(9))
+    with fine_timers():
+        return statistics.median(nap() for _ in range(9))
 
 
 def _run(program: str, changes: Mapping[str, str]) -> Ran:

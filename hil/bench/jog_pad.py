@@ -92,7 +92,12 @@ class SelfTest:
     """Move each axis a little way and back, and see whether the arm reports it."""
 
 
-Action = Step | Go | Keep | Halt | Quit | Show | Recover | SelfTest
+@dataclass(frozen=True)
+class SupplyOff:
+    """The servo supply was cut, or may have been: stop, and believe no echo any more."""
+
+
+Action = Step | Go | Keep | Halt | Quit | Show | Recover | SelfTest | SupplyOff
 
 
 @dataclass
@@ -138,7 +143,7 @@ class Pad:
         if key in ("f", "s", "i"):
             self._next_setting(key)
             return Show()
-        plain: dict[str, Action] = {"h": Go("home"), "k": Go("park"), "t": Keep(None), "q": Quit()}
+        plain: dict[str, Action] = {"h": Go("home"), "k": Go("park"), "t": Keep(None), "q": Quit(), "o": SupplyOff()}
         if self.served:
             plain |= {"u": Recover(), "e": SelfTest()}
         return plain.get(key, Halt())
@@ -164,13 +169,14 @@ class Pad:
         if self.arm.gripper is not None:
             rows.append(("g/G", "gripper opens / closes"))
         if self.served:
-            rows.append(("u", "leave a fault; vouch that the limp arm is in its park pose (hold the key)"))
+            rows.append(("u", "leave a fault; vouch: limp arm in park, servo supply on (hold the key)"))
             rows.append(("e", "self-test: each axis a little way and back (hold the key)"))
         return (
             *rows,
             ("f s i", "next frame, speed, increment"),
             ("h k", "previewed move home, to park"),
             ("t", "append the pose to the task file"),
+            ("o", "say that the servo supply is off, or was: nothing is sent any more"),
             ("q", "quit; the arm holds"),
             ("space, any other", "STOP"),
         )
@@ -189,6 +195,7 @@ class Pad:
         name, rest = words[0].lower(), words[1:]
         plain: dict[str, Action] = {
             "home": Go("home"), "park": Go("park"), "stop": Halt(), "q": Quit(), "quit": Quit(), "pose": Show(),
+            "cut": SupplyOff(),
         }  # fmt: skip
         if self.served:
             plain |= {"recover": Recover(), "self-test": SelfTest()}
@@ -243,7 +250,7 @@ class Pad:
         return CommandError(
             f"{line.strip()!r} means nothing here; allowed: a joint and degrees or millimetres (j1 +5, or by name: "
             f"{names}), x -10, y 10, z 10, {turns}, frame world, frame tool, speed 25, home, park, t FILE, pose, "
-            f"{more}stop, q",
+            f"cut, {more}stop, q",
             value=line,
         )
 

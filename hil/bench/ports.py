@@ -129,6 +129,15 @@ def rigs_by_adapter(load_rig: Callable[[str], Rig]) -> dict[str, tuple[str, ...]
     return {serial: tuple(names) for serial, names in found.items()}
 
 
+def periods_of_rigs(load_rig: Callable[[str], Rig]) -> dict[str, float]:
+    """Periods of all rigs, s, by name; rigs with faults are left out."""
+    found = {}
+    for name in list_names("rigs"):
+        with contextlib.suppress(HilError):
+            found[name] = load_rig(name).period_s
+    return found
+
+
 def named_ports(urls: Sequence[str], adapters: Iterable[SerialAdapter]) -> tuple[SerialAdapter, ...]:
     """The ports with these names, in this order: devices, links to them, COM names in any case, or other URLs."""
     known = {name: adapter for adapter in adapters for name in (adapter.device, adapter.device.lower(), *adapter.links)}

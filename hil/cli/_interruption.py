@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from hil.clock import monotonic_s
+
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
@@ -95,7 +97,7 @@ class Interruption:
         if _is_within(frame, Interruption._swallowed.__code__):
             self._again(number)
             return
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         if now_s - self._raised_s < TWICE_S:
             return
         self.number, self._raised_s = self.number or number, now_s

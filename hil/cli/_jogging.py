@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from hil.cli.output import complain
+from hil.clock import monotonic_s
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -121,7 +121,7 @@ def newest(news: Sequence[str], note: str) -> str:
 def _is_news(event: str) -> bool:
     """Whether an event says more than that things go their way."""
     stopped = "stop: " in event and not event.startswith("armed -> ")
-    return stopped or event.startswith(("refused: ", "[", "the jog ")) or "-> fault: " in event
+    return stopped or event.startswith(("refused: ", "[", "the jog ", "the arm has held ")) or "-> fault: " in event
 
 
 def say(axis: PadAxis, value: float) -> str:
@@ -181,7 +181,7 @@ def _by_keys(jogging: Jogging) -> None:
 
         def press() -> bool:
             new = keys()
-            down.look(new, time.monotonic())
+            down.look(new, monotonic_s())
             pressed.extend(new)
             return bool(pressed)
 
@@ -223,19 +223,19 @@ class KeyDown:
 
 
 def _press(jogging: Jogging, key: str, down: KeyDown) -> Action | None:
-    from hil.bench.jog_pad import Halt, Quit, Show
+    from hil.bench.jog_pad import Halt, Quit, Show, SupplyOff
     from hil.errors import HilError
 
     if jogging.pressed_again(key):
         return None
     action = jogging.pad.key(key)
-    if down.stuck(key) and not isinstance(action, Halt | Quit):
+    if down.stuck(key) and not isinstance(action, Halt | Quit | SupplyOff):
         from hil.service.hold_watch import UNCHANGED_S
 
         jogging.note = f"{key} has been down for {UNCHANGED_S:g} s, as if it were stuck: let go, then press again"
         return None
     # A key that repeats itself while the arm moves would queue motion up.
-    if jogging.busy and not isinstance(action, Halt | Show | Quit):
+    if jogging.busy and not isinstance(action, Halt | Show | Quit | SupplyOff):
         jogging.note = "still moving: the key was not taken"
         return None
     try:
@@ -290,7 +290,7 @@ def _await(jogging: Jogging, lines: Lines) -> None:
     from hil.bench.jog_pad import Halt
 
     def urgent() -> bool:
-        return (lines.waiting or "").strip().lower() == "stop"
+        return (lines.waiting or "").strip().lower() in ("stop", "cut")
 
     jogging.until(lambda: not jogging.busy or urgent(), within_s=LONGEST_S)
     if jogging.busy:
@@ -306,7 +306,7 @@ class Patience:
 
     def asked(self) -> None:
         """Something was asked for now."""
-        self._asked_s = time.monotonic()
+        self._asked_s = monotonic_s()
 
     def over(self) -> None:
         """Nothing is waited for."""
@@ -320,4 +320,4 @@ class Patience:
     @property
     def exhausted(self) -> bool:
         """Whether it should have begun by now."""
-        return self._asked_s is not None and time.monotonic() - self._asked_s > ANSWER_S
+        return self._asked_s is not None and monotonic_s() - self._asked_s > ANSWER_S

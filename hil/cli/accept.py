@@ -123,7 +123,8 @@ class _Hour:
         from hil.bench.doctor import examine, this_system
         from hil.runtime.wiring import serial_adapters
 
-        return tuple(f"{each.severity.value}: {each.text}" for each in examine(this_system(serial_adapters())))
+        system = this_system(serial_adapters(), {self._rig.id: self._rig.period_s})
+        return tuple(f"{each.severity.value}: {each.text}" for each in examine(system))
 
     def walk(self, opened: Callable[[str], Talk]) -> None:
         """Every step that has not passed yet."""

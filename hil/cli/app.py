@@ -27,6 +27,7 @@ from hil.cli import (
     program,
     pull,
     serve,
+    supply,
     tokens,
     watch,
     workspace,
@@ -48,6 +49,7 @@ moving.add_to(app)
 calibrate.add_to(app)
 accept.add_to(app)
 jog.add_to(app)
+supply.add_to(app)
 journal.add_to(app)
 lint.add_to(app)
 plot.add_to(app)

@@ -9,6 +9,7 @@ import typer
 
 from hil.cli._new_file import refuse_existing, write_new
 from hil.cli.output import complain, console, print_json, print_table
+from hil.clock import monotonic_s
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
@@ -295,7 +296,27 @@ def check(
         words = f"a robot with {model.dof} joints"
         for warning in inertia_warnings(model):
             print(f"warning: {warning}")
+    if is_rig:
+        _show_loads(loaded)
     print(f"{file}: {words}. Nothing wrong found")
+
+
+def _show_loads(rig: Rig) -> None:
+    """Where the park pose comes from, and what the servos carry there and at home, for arms that are held by pulses."""
+    from hil.runtime.wiring import is_calibrated_by_hand
+    from hil.space.gravity_load import GravityLoad
+
+    if not is_calibrated_by_hand(rig):
+        return
+    from hil.model._park_file import ESTIMATE, park_source
+    from hil.space.limp_rest import limp_rest, words
+
+    source = park_source(rig)
+    doubt = "" if source.startswith("measured") else f". Nobody has seen it lie there: `hil release {rig.id}` asks"
+    print(f"park pose: {source}{doubt if source == ESTIMATE else ''}; {words(rig, limp_rest(rig, rig.park))}")
+    load = GravityLoad(rig)
+    for pose, positions in (("home", rig.home), ("park", rig.park)):
+        print(f"{pose}, {load.words(positions)}")
 
 
 def _in_force(rig: Rig) -> str:
@@ -315,14 +336,13 @@ def _file_of(name: str) -> Path:
 
 
 def _prove(rig: Rig, seconds: float, seed: int, *, as_json: bool) -> None:
-    import time
 
     from hil.bench.prove import prove
 
     out = console()
     if not as_json:
         out.print(f"searching {rig.id} for unsafe bytes on the fake controller, seed {seed}, about {seconds:g} s")
-    proof = prove(rig, seconds=seconds, seed=seed, now_s=time.monotonic)
+    proof = prove(rig, seconds=seconds, seed=seed, now_s=monotonic_s)
     if as_json:
         print_json(proof)
     else:

@@ -32,6 +32,7 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command()(calibrate)
     app.command()(identify)
+    app.command()(release)
 
 
 def calibrate(
@@ -85,6 +86,7 @@ def calibrate(
     drop_draft(measured.id, fake=stand.url is None)
     print(f"written: {written}")
     print(f"next: hil check {rig}, then hil jog {rig}{stand.options}")
+    print(f"and once: hil release {rig}{stand.options}, which asks whether the limp arm lies as the park pose says")
     if stand.url is None:
         print("It was made on a fake, and counts for fakes as long as this rig has none that was made with --hardware")
 
@@ -135,6 +137,55 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
     if line.controller is not None:
         write_controller(set_up.id, note.id, line.controller, port=stand.url, date=now.isoformat(timespec="seconds"))
     print(f"confirmed: {file}")
+
+
+def release(rig: RigName, hardware: Hardware = False, port: Port = None, by: By = None) -> None:
+    """Let the arm go limp, one axis after the other, each when you say so: what carries most comes last.
+
+    After each session the board goes on holding the arm, and its servos get hot; this ends it. Where the arm is nobody
+    knows then, and the next start asks.
+    """
+    from hil.bench.calibration import carry_out
+    from hil.bench.releasing import release as steps
+    from hil.errors import InterlockError
+    from hil.model._controller_file import read_controller
+    from hil.runtime.wiring import channels_of, check_arm, is_calibrated_by_hand, load_rig
+
+    set_up = load_rig(rig)
+    if not is_calibrated_by_hand(set_up):
+        raise InterlockError(
+            f"rig {set_up.id}: its arm has brakes and needs no holding; switch its servos off at the controller",
+            ["an arm that is held by pulses"],
+        )
+    stand = _Stand(set_up, hardware, port, at_park=True, held=True)
+    if stand.url is not None:
+        check_arm(set_up, stand.url)
+        stand.expected = read_controller(set_up)
+    person = _Person()
+    with stand.line(person, after_a_cut=True) as line:
+        gone = carry_out(steps(set_up, channels_of(set_up)), person.answer, line, person.tell)
+    if gone:
+        print(f"limp: {', '.join(gone)}. Where the arm is nobody knows now: the next start asks")
+        _ask_for_park(set_up, person, by, real=stand.url is not None)
+        print("If this was the end of the session: servo supply off first, then the logic")
+
+
+def _ask_for_park(rig: Rig, person: _Person, by: str | None, *, real: bool) -> None:
+    """A limp arm lies before somebody: the moment to see whether the rig's park pose is one in which it stays."""
+    from hil.bench.jog_pad import unit_of
+    from hil.model._park_file import write_park
+    from hil.space.limp_rest import limp_rest, words
+
+    pose = ", ".join(f"{axis.name} {axis.park / unit_of(axis) + 0.0:g}" for axis in rig.axes)
+    print(f"The park pose of the rig: {pose} (degrees, millimetres). On paper: {words(rig, limp_rest(rig, rig.park))}.")
+    if not person.agrees("Put the limp arm into it and take your hands away. Does it stay there by itself? (yes/no) "):
+        print("Then change park_deg in the rig to where it does lie (docs/rigs.md): every start drives it from there")
+        return
+    if not real:
+        print("of a fake nothing is remembered")
+        return
+    name = by or person.name()
+    print(f"written: {write_park(rig, name, datetime.date.today().isoformat())}")
 
 
 def _identify_by_name(rig: Rig, hardware: bool, port: str | None, by: str | None) -> None:
@@ -263,6 +314,7 @@ class _Stand:
         rig: with as much of a calibration as is to be trusted.
         numbers: channels to try; none: those of the rig.
         at_park: begin in the park pose, if the rig is calibrated.
+        held: a fake's board drives the arm already, as after a session.
 
     Attributes:
         url: the real port, None for the fake.
@@ -272,14 +324,21 @@ class _Stand:
     """
 
     def __init__(
-        self, rig: Rig, hardware: bool, port: str | None, *, numbers: tuple[int, ...] = (), at_park: bool
+        self,
+        rig: Rig,
+        hardware: bool,
+        port: str | None,
+        *,
+        numbers: tuple[int, ...] = (),
+        at_park: bool,
+        held: bool = False,
     ) -> None:
         from hil.bench.calibration import plan_calibration
         from hil.runtime.wiring import channels_of, check_adapter
 
         self.rig = rig
         self.options = "" if not hardware else f" --hardware{'' if port is None else f' --port {port}'}"
-        self._at_park = at_park and rig.calibration is not None
+        self._at_park, self._held = at_park and rig.calibration is not None, held
         self.plan = plan_calibration(rig, channels_of(rig), at_park=self._at_park, channels=numbers)
         self.url = say_which(rig, hardware, port)
         self.adapter = None
@@ -289,8 +348,14 @@ class _Stand:
         self.expected: ControllerIdentity | None = None
 
     @contextmanager
-    def line(self, person: _Person, *, horns_off: bool = False) -> Iterator[ChannelLine]:
-        """The channels, connected; however this ends, they hold, and the rig is free again."""
+    def line(self, person: _Person, *, horns_off: bool = False, after_a_cut: bool = False) -> Iterator[ChannelLine]:
+        """The channels, connected; however this ends, they hold, and the rig is free again.
+
+        Args:
+            person: is told what a fake's arm does.
+            horns_off: nothing can be seen of the arm.
+            after_a_cut: nothing gets a pulse here, so it does not matter whether the servos have power.
+        """
         from hil.bench.channel_line import ChannelLine
         from hil.model.files import state_dir
         from hil.runtime.lock import RigLock
@@ -305,6 +370,8 @@ class _Stand:
                 print(
                     "\n".join([*line.notices, f"{line.identity} answers; nothing moves before you say so"]), flush=True
                 )
+                if not after_a_cut:
+                    self._check_supply(line)
                 yield line
             except KeyboardInterrupt:
                 complain("stopped: the arm holds where it is, and what was measured is kept")
@@ -314,6 +381,14 @@ class _Stand:
                     line.stop()
                     line.close()
 
+    def _check_supply(self, line: ChannelLine) -> None:
+        """What the board drives is not believed after the servo supply was cut."""
+        from hil.runtime.supply_memory import refuse_if_cut
+
+        if self.url is not None:
+            driven = [f"channel {channel}" for channel, pulse_us in line.report().items() if pulse_us is not None]
+            refuse_if_cut(self.rig.id, driven)
+
     def _arm(self, horns_off: bool) -> ChannelArm:
         from hil.bench.calibration import middle_pose
         from hil.runtime.wiring import channels_of, crooked_arm, fake_channels, load_rig, real_channels
@@ -321,7 +396,7 @@ class _Stand:
         if self.url is not None and self.adapter is not None:
             return real_channels(self.rig, self.url, self.plan.channels, self.adapter, self.expected)
         note = self.rig.calibration
-        if note is not None and note.adapter is not None:
+        if self._held or (note is not None and note.adapter is not None):
             true = self.rig
         else:
             true = crooked_arm(load_rig(self.rig.file, calibrated=False), self.rig.id)
@@ -330,8 +405,8 @@ class _Stand:
                     "The arm of this fake is put together otherwise than the rig's file says: find out how. Its joints "
                     "are in the middle of their travel already, and after each move you read what you would see"
                 )
-        start = true.park if self._at_park else middle_pose(channels_of(true))
-        return fake_channels(self.rig, self.plan.channels, true, start)
+        start = true.park if self._at_park or self._held else middle_pose(channels_of(true))
+        return fake_channels(self.rig, self.plan.channels, true, start, driven=self._held)
 
 
 class _Person:

@@ -105,15 +105,16 @@ def doctor(
 ) -> None:
     """Look the computer over: what is missing or in the way, and how to mend it. Ends with 1 if something must be."""
     from hil.bench.doctor import CONVERTERS, Severity, examine, serial_group, this_system
+    from hil.bench.ports import periods_of_rigs
     from hil.bench.udev import udev_rules
-    from hil.runtime.wiring import serial_adapters
+    from hil.runtime.wiring import load_rig, serial_adapters
 
     if udev:
         print(udev_rules(_stable_names(rig, adapter_serial, usb_place), CONVERTERS, serial_group()), end="")
         return
     if rig or adapter_serial or usb_place:
         raise typer.BadParameter("--rig, --adapter-serial and --usb-place go with --udev")
-    findings = examine(this_system(serial_adapters()))
+    findings = examine(this_system(serial_adapters(), periods_of_rigs(load_rig)))
     if as_json:
         print_json(findings)
     else:

@@ -27,6 +27,7 @@ from hil.cli._jogging import (
     say,
     settings_line,
 )
+from hil.clock import monotonic_s
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -148,13 +149,16 @@ class _Driving:
         Raises:
             HilError: it cannot be done, in words.
         """
-        from hil.bench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step
+        from hil.bench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step, SupplyOff
 
         channel = self.arm.channel
         if isinstance(action, Halt):
             self._held_key = ""
             # Not waited for: nothing may keep a stop from being sent, nor the next one.
             self.arm.begin(channel.stop("asked for at the keyboard"))
+        elif isinstance(action, SupplyOff):
+            self._held_key = ""
+            self.arm.begin(channel.supply_cut("said at the keyboard"))
         elif isinstance(action, Step):
             self._ask(self._step(action.move))
         elif isinstance(action, Go):
@@ -170,8 +174,8 @@ class _Driving:
         """Have something done; with a key that has to be held down meanwhile."""
         self.forget()
         self._patience.asked()
-        self._held_key, self._held_until_s = key, time.monotonic() + FIRST_PRESS_S
-        self._pressed_s = self._key_seen_s = time.monotonic()
+        self._held_key, self._held_until_s = key, monotonic_s() + FIRST_PRESS_S
+        self._pressed_s = self._key_seen_s = monotonic_s()
         self._repeats = False
         self._work = self.arm.begin(work)
 
@@ -208,7 +212,7 @@ class _Driving:
             self.note, self._held_key = "reset", ""
             self._patience.over()
         elif channel.mode is Mode.UNKNOWN_POSE:
-            await channel.confirm()
+            await channel.confirm(supply_on=self.arm.welcome.on_site)
         else:
             self.note, self._held_key = "there is nothing to recover from", ""
             self._patience.over()
@@ -233,20 +237,20 @@ class _Driving:
         """Whether a key is the one that keeps the present motion going, repeated by the keyboard."""
         if not self._held_key or key != self._held_key:
             return False
-        repeated = time.monotonic() - self._key_seen_s < FIRST_PRESS_S
-        self._key_seen_s, self._repeats = time.monotonic(), True
+        repeated = monotonic_s() - self._key_seen_s < FIRST_PRESS_S
+        self._key_seen_s, self._repeats = monotonic_s(), True
         if not self._goes_on:
             return repeated  # what has ended does not begin anew by itself, and its end stays to be read
-        self._held_until_s = max(self._held_until_s, time.monotonic() + REPEAT_S)
+        self._held_until_s = max(self._held_until_s, monotonic_s() + REPEAT_S)
         return True
 
     def until(self, reached: Callable[[], bool], within_s: float) -> None:
         """Follow the arm until something is reached or the time is over; hold the dead-man while a key is held."""
-        deadline_s = time.monotonic() + within_s
+        deadline_s = monotonic_s() + within_s
         while True:
-            if self._held_key and self._goes_on and (not self.by_hand or time.monotonic() < self._held_until_s):
+            if self._held_key and self._goes_on and (not self.by_hand or monotonic_s() < self._held_until_s):
                 self.arm.hold(sign=self._sign())
-            if reached() or time.monotonic() > deadline_s or self.arm.channel.over:
+            if reached() or monotonic_s() > deadline_s or self.arm.channel.over:
                 return
             time.sleep(LOOK_S)
 
@@ -255,7 +259,7 @@ class _Driving:
         from hil.service.hold_watch import Sign
 
         if not self.by_hand:
-            return Sign(changed_s=time.monotonic())
+            return Sign(changed_s=monotonic_s())
         return Sign(changed_s=self._pressed_s, reported_s=self._key_seen_s if self._repeats else None)
 
     def forget(self) -> None:

@@ -119,11 +119,13 @@ class _Jogging:
         Raises:
             HilError: it cannot be done, in words.
         """
-        from hil.bench.jog_pad import Go, Halt, Keep, Step
-        from hil.types import ArmJog, JogStep, Stop
+        from hil.bench.jog_pad import Go, Halt, Keep, Step, SupplyOff
+        from hil.types import ArmJog, JogStep, Stop, SupplyCut
 
         if isinstance(action, Halt):
             self.host.send(Stop(reason="asked for at the keyboard"))
+        elif isinstance(action, SupplyOff):
+            self.host.send(SupplyCut(by="the keyboard"))
         elif isinstance(action, Step):
             self._ask(ArmJog(speed_share=self.pad.speed_percent / 100.0), JogStep(move=action.move))
         elif isinstance(action, Go):

@@ -36,9 +36,13 @@ ConfirmedBy = Annotated[
     typer.Option(
         "--pose-confirmed-by",
         metavar="NAME",
-        help="Who has looked that the arm is in its park pose; asked if not given.",
+        help="Who has looked: the limp arm is in its park pose, its servo supply is on and was not cut since its "
+        "controller drives it; asked if not given.",
     ),
 ]
+
+_CUT = "cut"
+"""Instead of a name: the servo supply was cut."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -267,6 +271,7 @@ def voucher(
         said: events of the connection, read when it is asked; warnings among them are for whoever confirms.
     """
     from hil.errors import InterlockError
+    from hil.runtime.remedies import SWITCH_ON
     from hil.types import StateSource
 
     def wiring(reported: JointState | None) -> str:
@@ -286,9 +291,12 @@ def voucher(
                     f"The controller already drives {_pose(held)}: these axes stay where they are, if their servos "
                     "have had power all the while; else they go there at full speed."
                 )
+                print(f"If the servo supply was cut meanwhile, or may have been, answer {_CUT}.")
         if limp:
             print(f"It cannot know where the axes that it does not drive are. Their park pose: {_pose(limp)}.")
             print("They will be driven one by one at this pose, and jump to it at full speed if they are elsewhere.")
+            if reported is None or reported.source is not StateSource.MEASURED:
+                print(f"{SWITCH_ON}.")
         if confirmed_by is not None:
             return confirmed_by
         if not sys.stdin.isatty():
@@ -300,11 +308,24 @@ def voucher(
             name = input("Look at the arm. Your name confirms that this is so (empty to leave): ").strip()
         except (EOFError, OSError):  # the end of input, or the terminal was closed
             name = ""
+        if name.lower() == _CUT:
+            raise InterlockError(_note_cut(rig), ["servo supply"])
         if not name:
             raise InterlockError("the pose was not confirmed; nothing was sent", ["confirmed pose"])
         return name
 
     return wiring if url is None else person
+
+
+def _note_cut(rig: Rig) -> str:
+    """Whoever was asked for the pose says that the servo supply was cut: remember it."""
+    import datetime
+
+    from hil.model._supply_file import write_supply
+    from hil.runtime.supply import WAY_BACK
+
+    write_supply(rig.id, "who was asked for the pose", datetime.datetime.now().astimezone().isoformat("T", "seconds"))
+    return f"the servo supply was cut; nothing was sent. {WAY_BACK}"
 
 
 def _pose(axes: list[tuple[Axis, float]]) -> str:
@@ -379,12 +400,17 @@ def stream(
 
 
 def close_with(host: Host, words: str, *, done: bool) -> None:
-    """Print the last lines: how the line was, and what has become of the journal.
+    """Print the last lines: what a person does now, how the line was, and what has become of the journal.
 
     Raises:
         typer.Exit: it was not done, or the journal is not complete: no motion without one.
     """
+    from hil.runtime.remedies import switch_off
+    from hil.runtime.wiring import is_calibrated_by_hand
+
     end = host.journal_end()
+    if host.real and is_calibrated_by_hand(host.rig):
+        print(switch_off(host.rig.id))
     print(host.line_quality.text)
     print(f"{words}; {end.text}")
     if not end.complete:

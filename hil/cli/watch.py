@@ -12,6 +12,7 @@ import typer
 from hil.cli._far_arm import headline, lease_words, picture_words, self_test_words
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json, print_table
+from hil.clock import monotonic_s
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,7 +41,7 @@ def watch(
     from hil.service.reaching import only_login, reach
 
     access, arm = reach(only_login("hil watch") if url is None else url)
-    until_s = float("inf") if seconds is None else time.monotonic() + seconds
+    until_s = float("inf") if seconds is None else monotonic_s() + seconds
     if not arm:
         arm = _only_arm(access)
     if not arm:
@@ -49,7 +50,7 @@ def watch(
     from hil.service.remote import RemoteArm, user_name
 
     with RemoteArm(access, arm, name=user_name()) as remote:
-        until_s = max(until_s, time.monotonic() + SHOW_S)  # something is shown, however long connecting took
+        until_s = max(until_s, monotonic_s() + SHOW_S)  # something is shown, however long connecting took
         if as_json or not sys.stdout.isatty():
             _by_lines(remote, until_s, as_json=as_json)
         else:
@@ -77,7 +78,7 @@ def _live(arm: RemoteArm, until_s: float) -> None:
 
     listening = single_keys() if sys.stdin.isatty() else nullcontext(list)
     with listening as keys, Live(_screen(arm), console=console(), auto_refresh=False) as live:
-        while time.monotonic() < until_s and not arm.channel.over:
+        while monotonic_s() < until_s and not arm.channel.over:
             for key in keys():
                 if key == "q":
                     return
@@ -142,8 +143,8 @@ def _by_lines(arm: RemoteArm, until_s: float, *, as_json: bool) -> None:
     """One line a second where nobody looks at a screen."""
     from hil.service import wire
 
-    due_s = time.monotonic()
-    while time.monotonic() < until_s and not arm.channel.over:
+    due_s = monotonic_s()
+    while monotonic_s() < until_s and not arm.channel.over:
         seen = arm.telemetry
         if as_json:
             print(wire.encode(seen).decode(), flush=True)
@@ -156,7 +157,7 @@ def _by_lines(arm: RemoteArm, until_s: float, *, as_json: bool) -> None:
             words = "   ".join(each for each in (_lines(seen, "")[0], picture) if each)
             print(f"{arm.mode.value}: {axes}; {words}", flush=True)
         due_s += LINE_S
-        time.sleep(max(0.0, min(due_s, until_s) - time.monotonic()))
+        time.sleep(max(0.0, min(due_s, until_s) - monotonic_s()))
 
 
 def _in_unit(axis: AxisInfo, value: float | None) -> str:
@@ -191,7 +192,7 @@ def _watch_lab(access: Access, until_s: float, *, as_json: bool) -> None:
 
     listening = single_keys() if sys.stdin.isatty() else nullcontext(list)
     with listening as keys, Live(_lab_table(list_arms(access)), console=console(), auto_refresh=False) as live:
-        while time.monotonic() < until_s and "q" not in keys():
+        while monotonic_s() < until_s and "q" not in keys():
             live.update(_lab_table(list_arms(access)), refresh=True)
             time.sleep(LAB_S)
 

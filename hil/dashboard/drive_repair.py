@@ -25,7 +25,7 @@ class PoseWizard(QWidget):
         for label in (self._words, self.table, self.progress):
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.RichText)
-        self.seen = QCheckBox(tr("The arm stands like the ghost in the scene, and nobody is within its reach."))
+        self.seen = QCheckBox(tr("The arm stands like the ghost in the scene, supply on, nobody within its reach."))
         self.seen.toggled.connect(self.refresh)
         self.energise = HoldButton(
             tr("Hold to energise, joint by joint   [E]"), tr("Drive the joints while held (key E)"), panel
@@ -88,8 +88,10 @@ class PoseWizard(QWidget):
         far = "" if welcome.on_site else " " + tr("From afar the lab takes this only with a picture under 1 s old.")
         first = tr("Its joints have no force, and a joint that is driven jumps to where it is told to be.")
         return f"<b>{title}</b> {first}<br>" + tr(
-            "1. Put the arm by hand into its <b>park pose</b>: the ghost in the scene, and these numbers.<br>"
-            "2. Tick that it stands so.<br>3. Hold the button: one joint after the other is driven."
+            "1. Put the arm by hand into its <b>park pose</b>: the ghost in the scene, and these "
+            "numbers. Servo supply on.<br>"
+            "2. Hands and faces clear; tick that it stands so.<br>"
+            "3. Hold the button: one joint after the other is driven."
         ) + far  # fmt: skip
 
     def _table(self) -> str:

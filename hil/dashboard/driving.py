@@ -278,10 +278,14 @@ class Driving(QObject):
         self._planned(source, tr("to {pose}", pose=to), go)
 
     def press_confirm(self, source: object) -> None:
-        """Vouch that the limp arm is in its park pose, and have it driven while it is held."""
+        """Vouch that the limp arm is in its park pose, and have it driven while it is held.
+
+        Whoever is beside the arm vouches for its servo supply, too.
+        """
+        beside = self.session.welcome is not None and self.session.welcome.on_site
 
         async def confirm(arm: FarArm, grip: Grip) -> None:
-            await arm.confirm()
+            await arm.confirm(supply_on=beside)
 
         self._planned(source, tr("energising"), confirm, from_rest=False)
 

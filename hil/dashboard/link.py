@@ -90,8 +90,8 @@ class FarArm(Protocol):
     async def go(self, to: str, speed_share: float) -> None:
         """A move to `home` or `park`, planned by the server."""
 
-    async def confirm(self) -> None:
-        """Vouch that the limp arm is in its park pose."""
+    async def confirm(self, *, supply_on: bool) -> None:
+        """Vouch that the limp arm is in its park pose, and its servo supply on."""
 
     async def preview(
         self, text: str, *, name: str, language: str, points: str, start: tuple[float, ...] | None
@@ -154,6 +154,10 @@ class Link(QObject):
     def begin(self) -> None:
         """Connect, and stay connected."""
 
+    def supply_cut(self, reason: str) -> bool:
+        """Say that the servo supply was cut; False if there is nobody to say it to."""
+        return False
+
     def stop(self, reason: str, *, freeze: bool = False) -> bool:
         """Send a stop, or a software emergency stop; False if there is nobody to send it to."""
         return False
@@ -199,6 +203,14 @@ class ServiceLink(Link):
     def begin(self) -> None:
         """Connect, and stay connected."""
         self._thread.start()
+
+    def supply_cut(self, reason: str) -> bool:
+        """As `Link.supply_cut`."""
+        arm = self._arm
+        if arm is None or not arm.connected:
+            return False
+        self.ask(lambda arm: arm.tell(wire.SupplyCut, reason=reason), self._failed)
+        return True
 
     def stop(self, reason: str, *, freeze: bool = False) -> bool:
         """As `Link.stop`; what becomes of it shows in the telemetry, or comes as a refusal."""

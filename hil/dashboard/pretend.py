@@ -97,6 +97,14 @@ class PretendLink(Link):
         told = msgspec.structs.replace(welcome, role=self.role, on_site=self.on_site, rules=rules)
         self.joined.emit(told, self.arm)
 
+    def supply_cut(self, reason: str) -> bool:
+        """Note it, and stop."""
+        if not self.reachable:
+            return False
+        self.stops.append(f"supply cut: {reason}")
+        self.mode = Mode.FAULT
+        return True
+
     def stop(self, reason: str, *, freeze: bool = False) -> bool:
         """Note it, and stop."""
         if not self.reachable:
@@ -361,11 +369,11 @@ class PretendArm:
         place[:] = [getattr(axis, to) for axis in link.arm.axes]
         link.mode = Mode.IDLE
 
-    async def confirm(self) -> None:
+    async def confirm(self, *, supply_on: bool) -> None:
         """Joint after joint is driven."""
         link = self._link
         self._need_lease()
-        link.asked.append("confirm")
+        link.asked.append("confirm, supply on" if supply_on else "confirm")
         link.mode, link.place = Mode.ENERGISING, [axis.park for axis in link.arm.axes]
         for count in range(len(link.arm.axes) + 1):
             known = link.place[:count] + [None] * (len(link.arm.axes) - count)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from hil.clock import monotonic_s
 from hil.dashboard.arm import ShownArm
 from hil.dashboard.dead_man import DeadMan
 from hil.dashboard.figures import Trace
@@ -92,7 +93,7 @@ class Session(QObject):
     noted = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, link: Link, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, link: Link, clock: Callable[[], float] = monotonic_s) -> None:
         super().__init__()
         self.link, self._clock = link, clock
         self.dead_man = DeadMan(link, clock, self)
@@ -148,6 +149,18 @@ class Session(QObject):
             self.note(tr("STOP sent"))
         else:
             text = tr("STOP could not be sent: there is no service. Switch the servo supply off if the arm moves.")
+            self.failed.emit(text)
+            self.note(text)
+
+    def supply_cut(self) -> None:
+        """Say that the arm's servo supply was cut, or may have been: a stop, and more."""
+        self.stopping.emit()
+        if self.link.supply_cut(tr("from the window")):
+            self.note(tr("said that the servo supply was cut: nothing that moves is sent any more"))
+        else:
+            text = tr(
+                "It could not be said: there is no service. Leave the servo supply off, and switch the logic off too."
+            )
             self.failed.emit(text)
             self.note(text)
 

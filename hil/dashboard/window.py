@@ -197,6 +197,8 @@ class Window(QMainWindow):
         freeze = arm.addAction(tr("&Freeze and latch (software emergency stop)"))
         freeze.setShortcut(QKeySequence("Ctrl+Shift+E"))
         freeze.triggered.connect(lambda: self.session.stop(freeze=True))
+        supply = arm.addAction(tr("Servo supply was &cut, or may have been"))
+        supply.triggered.connect(lambda: self.session.supply_cut())
         arm.addSeparator()
         leave = arm.addAction(tr("&Quit"))
         leave.setShortcut(QKeySequence.StandardKey.Quit)

@@ -27,6 +27,8 @@ WIRE_SHARE = 0.7
 
 TOLERANCE = 1e-9
 
+PARK_SOURCES = r"^(estimate|computed|measured by .+, \d{4}-\d{2}-\d{2})$"
+
 
 class TimingTable(Record, frozen=True):
     period_ms: Annotated[int, Meta(ge=2, le=200)]
@@ -51,6 +53,7 @@ class RevoluteAxisTable(Record, frozen=True):
     divergence_deg: Positive
     servo_lag_ms: Positive
     servo_speed_deg_s: Positive
+    stall_torque_n_m: Positive | None = None
 
 
 class LinearAxisTable(Record, frozen=True):
@@ -104,6 +107,7 @@ class RigTable(Record, frozen=True):
     gripper: dict[str, Any] | None = None
     adapter_serial: Text | None = None
     calibration: Text | None = None
+    park_source: Annotated[str, Meta(pattern=PARK_SOURCES)] | None = None
 
 
 class _Place(NamedTuple):
@@ -148,6 +152,7 @@ def rig_from_table(
         fences=_fences(given.fences, shapes, file),
         controller=_controller(given.controller, axes, controllers, file),
         adapter_serial=given.adapter_serial,
+        park_source=given.park_source or "",
         file=file,
     )
     _check_reach_of_controller(rig, places, file)
@@ -215,6 +220,7 @@ def _revolute(row: Mapping[str, Any], key: str, file: str) -> tuple[Axis, _Place
         divergence=table.divergence_deg * DEG,
         servo_lag_s=table.servo_lag_ms / 1000,
         servo_speed=table.servo_speed_deg_s * DEG,
+        stall_torque_n_m=table.stall_torque_n_m,
     )
     return axis, _Place(key, "deg", DEG)
 

@@ -30,6 +30,7 @@ class Axis(Record, frozen=True):
         home, park: named poses; park is where the limp arm rests.
         divergence: band within which command, shadow and report have to agree.
         servo_lag_s, servo_speed: how the servo behind the axis follows; for the shadow and for settling.
+        stall_torque_n_m: the most that it can hold, by its data sheet; None where the rig does not say.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Axis(Record, frozen=True):
     divergence: float
     servo_lag_s: float
     servo_speed: float
+    stall_torque_n_m: float | None = None
 
 
 class Capsule(Record, frozen=True):
@@ -144,6 +146,7 @@ class Rig(Record, frozen=True):
         adapter_serial: serial number of the USB adapter this rig is bound to, by its file or by its calibration; None
             where not bound.
         calibration: what was laid over the rig's own pulses; None for a rig that nobody has calibrated.
+        park_source: where the park pose comes from, as its file has it; empty where it does not say.
     """
 
     id: str
@@ -160,6 +163,7 @@ class Rig(Record, frozen=True):
     controller: ControllerSettings
     adapter_serial: str | None = None
     calibration: CalibrationNote | None = None
+    park_source: str = ""
     file: str = ""
 
     @property

@@ -17,7 +17,7 @@ from hil.motion.jog_ways import directions
 from hil.motion.refusals import LIMIT_SLACK
 from hil.robot import Robot
 from hil.space.body import UNMOVED_M, LiveBody
-from hil.space.no_worse import NO_FLOORS, PROBES, SLACK, Floors, NoWorse, axes_out
+from hil.space.no_worse import LESSENED, NO_FLOORS, PROBES, SEEN, SLACK, Floors, NoWorse, axes_out
 from hil.types import JogFrame
 from hil.units import DEG
 
@@ -128,6 +128,12 @@ class JogRoom:
             here: position of every axis, shape (n_axes,), rad or m.
             tool: False to look for directions of the tool only where no single axis leads out: they take their time.
         """
+        clear = self._ways_out(robot, reached, here, tool, SEEN)
+        return clear if any(clear) else self._ways_out(robot, reached, here, tool, LESSENED)
+
+    def _ways_out(
+        self, robot: Robot, reached: Reached, here: FloatArray, tool: bool, least: float
+    ) -> tuple[tuple[str, ...], list[str]]:
         lower, upper = np.minimum(self.no_worse.soft_lower, here), np.maximum(self.no_worse.soft_upper, here)
 
         def fits(positions: Sequence[float]) -> bool:
@@ -138,7 +144,7 @@ class JogRoom:
             return inside and self.too_near(reached, positions) is None
 
         def lessens(positions: Sequence[float]) -> bool:
-            return self.no_worse.lessens(reached.floors, positions)
+            return self.no_worse.lessens(reached.floors, positions, least)
 
         def leads(way: list[FloatArray]) -> bool:
             return lessens(way[-1].tolist()) and all(fits(there.tolist()) for there in way)

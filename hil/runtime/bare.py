@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from hil.clock import RealClock
 from hil.runtime.pacing import run_paced
 from hil.runtime.report import Timing, timing
-from hil.runtime.rtprio import prepare_realtime
+from hil.runtime.rtprio import fine_timers, prepare_realtime
 from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner, start_unheard
 from hil.types import Request
 
@@ -56,6 +56,7 @@ def _run(results: Connection, period_s: float, ticks: int) -> None:
     leave_the_terminal_to_the_owner()
     prepare_realtime()
     bare = _Bare(ticks)
-    run_paced(bare, RealClock(lambda: None), period_s, lambda now_s: (), lambda nothing: None)
+    with fine_timers():
+        run_paced(bare, RealClock(lambda: None), period_s, lambda now_s: (), lambda nothing: None)
     with contextlib.suppress(OSError):  # nobody asks any more
         results.send(timing(bare.late_s, bare.work_s[1:], bare.missed))

@@ -6,7 +6,6 @@ same bytes out, which is what a replay checks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,7 +14,7 @@ import numpy as np
 
 from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkOverrun
 from hil.identity import Acquaintance
-from hil.link import ArmLink, InputLink, LeavingLink, WaitingLink
+from hil.link import ArmLink, InputLink, WaitingLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.refusals import say, say_range
@@ -26,9 +25,12 @@ from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.line_health import AccountLog, Level, LineHealth, explained
 from hil.runtime.modes import Event, follow
+from hil.runtime.opening import Opening
+from hil.runtime.parting import Parting
 from hil.runtime.remedies import bring_to_park
 from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
+from hil.runtime.supply import ServoSupply
 from hil.runtime.tap import PortTap
 from hil.safety.certificate import Certificate, verify
 from hil.safety.guard import Guard
@@ -59,6 +61,8 @@ from hil.types import (
     Start,
     StateSource,
     Stop,
+    Supply,
+    SupplyCut,
     TickRecord,
 )
 from hil.units import DEG, MM
@@ -72,8 +76,6 @@ REPLY_AGE_PERIODS = 5
 REPLY_AGE_REPORTS = 4
 """A controller may take its time to answer: 81 letters at 9600 baud alone take half of `REPLY_AGE_S`."""
 CONFIRM_S = 1.0
-LEAVE_S = 4.0
-"""Longest farewell of a controller on which something of ours still runs."""
 START_TOLERANCE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
 
 
@@ -117,6 +119,7 @@ class Bridge:
         acquaintance: who has to answer; None for whoever answers first.
         epoch_offset_s: epoch seconds minus this clock's seconds, for the expiry of certificates.
         version: software version that certificates have to carry.
+        supply: what an earlier session has left behind of the servo supply.
     """
 
     def __init__(
@@ -130,6 +133,7 @@ class Bridge:
         *,
         epoch_offset_s: float,
         version: str,
+        supply: Supply = Supply.UNSAID,
     ) -> None:
         self.mode = Mode.DISCONNECTED
         self.finished = False
@@ -143,6 +147,8 @@ class Bridge:
         self._reports = AgreedReport(tuple(rig.controller.report_quantum().tolist()))
         self._health, self._accounts = LineHealth(rig), AccountLog()
         self._first_cause = FirstCause()
+        self._opening, self._parting = Opening(), Parting()
+        self._supply = ServoSupply([axis.name for axis in rig.axes], supply)
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
@@ -162,7 +168,7 @@ class Bridge:
         self._jog_seq = 0
         self._refused: tuple[Mode, str] | None = None
         self._overruns = 0
-        self._leaving, self._leave_by_s = False, math.inf
+        self._leaving = False
         self._abandoned = ""
         self._link_state = self._nothing_known()
         self._events: list[str] = []
@@ -184,8 +190,11 @@ class Bridge:
         work_s: float = 0.0,
     ) -> TickRecord:
         """Do everything that is due at `now_s`; never raises for what the arm, the line or a user did."""
-        tick = _Tick(now_s)
+        tick, supply = _Tick(now_s), self._supply.state
         if self.mode is Mode.DISCONNECTED and self._tick == 0:
+            self._follow(Event.CONNECT, "connecting")
+            self._connect(now_s)
+        elif self._opening.pending and self.mode is Mode.CONNECTING:
             self._connect(now_s)
         self._read(now_s)
         simulated = self._shadow.read(now_s).joints
@@ -197,8 +206,8 @@ class Bridge:
             self._attempt(lambda: self._adopt(now_s))
         self._watch(now_s, setpoint, simulated)
         self._write(tick)
-        if self._leaving and self.mode not in WRITING and not self.finished and self._may_leave(now_s):
-            self._leave()
+        if self._leaving and self.mode not in WRITING and not self.finished:
+            self._leave(now_s)
         received, written, failures = self._tap.take()
         record = TickRecord(
             tick=self._tick,
@@ -221,6 +230,7 @@ class Bridge:
             events=tuple(self._events),
             controller=self._met,
             line=self._accounts.entry(self._link_state.line, self.mode),
+            supply=self._supply.state if self._supply.state is not supply else None,
         )
         self._events.clear()
         self._met = None
@@ -238,14 +248,15 @@ class Bridge:
     # -- the line ----------------------------------------------------------------------------------------
 
     def _connect(self, now_s: float) -> None:
-        self._follow(Event.CONNECT, "connecting")
+        """Begin to connect, or go on with it while the port is still being opened."""
         try:
-            self._link.open(now_s)
+            if words := self._opening.attempt(self._link, now_s):
+                self._events.append(words)
         except HilError as error:
             self._fault(now_s, str(error))
 
     def _read(self, now_s: float) -> None:
-        over = self.mode in (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
+        over = self._opening.pending or self.mode in (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
         if over and self._link_state.phase is LinkPhase.CLOSED:
             return
         was_ready = self._link_state.phase is LinkPhase.READY
@@ -261,6 +272,8 @@ class Bridge:
         self._reports.take(self._link_state.joints)
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
+        if self.mode is Mode.UNKNOWN_POSE and (words := self._supply.look(self._reports.agreed)):
+            self._fault(now_s, words)
 
     def _nothing_known(self, line: LineAccount | None = None) -> LinkState:
         line = line or LineAccount()
@@ -287,6 +300,8 @@ class Bridge:
                 words = f"software stop: {reason}. It is not an emergency stop: cut the power if in doubt"
                 self._follow(Event.ESTOP, self._first_cause.behind(words))
                 self._first_cause.keep(words)
+            case SupplyCut(by=by):
+                self._supply_cut(by, now_s)
             case Disconnect(reason=reason):
                 self._leaving = True
                 self._stop(now_s, reason)
@@ -341,6 +356,7 @@ class Bridge:
                     axis=axis.name,
                     value=confirmed,
                 )
+        self._supply.check(request.supply_on)
         self._confirmed, self._confirm_by_s = request, now_s + CONFIRM_S
 
     def _adopt(self, now_s: float) -> None:
@@ -381,6 +397,7 @@ class Bridge:
                     value=reported,
                 )
         self._energise = EnergiseSource(self._guard.inside(pose), self._rig.energise_order, self._rig.energise_dwell_s)
+        self._supply.vouched(request.supply_on)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
 
     def _load(self, request: Load, now_s: float) -> None:
@@ -517,20 +534,20 @@ class Bridge:
             self._events.append(f"reset by {by}: nothing to reset in mode {self.mode.value}")
             return
         self._first_cause.forget()
-        if self._link_state.phase is LinkPhase.READY and not self._long_silent:
+        if self._link_state.phase is LinkPhase.READY and not (self._long_silent or self._supply.doubtful):
             self._follow(Event.RESET, f"reset by {by}; where the arm stands has to be confirmed anew")
             return
         self._link_state, self._long_silent = self._nothing_known(), False
         self._follow(Event.RECONNECT, f"reset by {by}; connecting again")
-        try:
-            self._link.close()
-            self._link.open(now_s)
-        except HilError as error:
-            self._fault(now_s, str(error))
+        self._link.close()
+        self._connect(now_s)
 
     # -- watching ----------------------------------------------------------------------------------------
 
     def _watch(self, now_s: float, setpoint: tuple[float, ...], simulated: JointState) -> None:
+        if self._parting.begun:
+            # Nothing that moves is sent any more, and nobody is asked where the arm stands.
+            return
         alarm = self._divergence.judge(now_s, setpoint, simulated, self._link_state.joints)
         if self.mode is Mode.ARMED and now_s - self._armed_at_s > ARM_LAPSE_S:
             self._follow(Event.LAPSE, f"armed for {ARM_LAPSE_S:.0f} s without a start: no longer armed")
@@ -732,6 +749,16 @@ class Bridge:
         words = "the arm had come to rest by itself and holds"
         self._follow(Event.STOPPED, f"{words}: {why}" if why else words)
 
+    def _supply_cut(self, by: str, now_s: float) -> None:
+        """Pulses that nobody follows are frozen; of an arm that feels its supply it is a stop like any other."""
+        words = self._supply.cut(by)
+        if not self._supply.doubtful:
+            self._stop(now_s, words)
+        elif self.mode in (Mode.FAULT, Mode.ESTOP):
+            self._events.append(self._first_cause.behind(words))
+        else:
+            self._fault(now_s, words)
+
     def _end_stream(self, reason: str) -> None:
         """Send nothing more: the controller ends the look-ahead that it has, as when this process dies."""
         if self._abandoned:
@@ -743,9 +770,8 @@ class Bridge:
         self._follow(Event.ABANDONED, f"stop: {reason}; nothing that moves is sent any more in this session")
 
     def _refuse_if_abandoned(self) -> None:
-        """Nothing leads to the first move or to ARMED once the stream has been ended."""
-        why = self._abandoned or ("it ends" if self._leaving else "")
-        if why:
+        """Nothing leads to the first move or to ARMED once the stream has been ended, or the session ends."""
+        if why := self._abandoned or ("it ends" if self._leaving else ""):
             raise InterlockError(f"no more motion in this session: {why}. Start again", ["a new session"])
 
     def _motion_state(self) -> tuple[Positions, Positions, Positions]:
@@ -776,14 +802,11 @@ class Bridge:
         self._follow(Event.FAULT, reason)
         self._first_cause.keep(reason)
 
-    def _may_leave(self, now_s: float) -> bool:
-        """Nothing has to be ended on the controller any more, or that takes too long."""
-        if self._abandoned or not isinstance(self._link, LeavingLink):
-            return True
-        self._leave_by_s = min(self._leave_by_s, now_s + LEAVE_S)
-        return self._link.leave(now_s) or now_s >= self._leave_by_s
-
-    def _leave(self) -> None:
+    def _leave(self, now_s: float) -> None:
+        # Whoever is dead, or a line at fault, is not kept waiting for.
+        in_haste = bool(self._abandoned) or self.mode is Mode.FAULT
+        if not in_haste and not self._parting.over(self._link, now_s):
+            return
         self._follow(Event.DISCONNECT, "disconnected; the controller goes on holding its last pulses")
         self._link.close()
         self.finished = True

@@ -17,31 +17,50 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from hil.errors import InterlockError, LinkError
+from hil.clock import monotonic_s
+from hil.errors import InterlockError, LinkError, LinkOpening
 from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
+from hil.runtime.clock_grain import require_fine_clock
 from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.first_cause import first_fault
+from hil.runtime.holding import HoldingWatch
 from hil.runtime.journal_end import JournalEnd, judge_end
 from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
 from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
+from hil.runtime.opening import LONGEST_S
 from hil.runtime.pacing import OWNER_SILENT_S
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
 from hil.runtime.report import LineQuality, QualityCount
 from hil.runtime.ring import RingReader, RingWriter, default_folder
+from hil.runtime.supply_memory import SupplyMemory
 from hil.runtime.terminal_signals import HeldBack, held_back, start_unheard
 from hil.safety.certificate import Certificate
-from hil.types import Arm, Confirm, Disconnect, JointState, Load, Mode, Record, Request, Start, Stop, TickRecord
+from hil.types import (
+    Arm,
+    Confirm,
+    Disconnect,
+    JointState,
+    Load,
+    Mode,
+    Record,
+    Request,
+    Start,
+    Stop,
+    SupplyCut,
+    TickRecord,
+)
 
 T = TypeVar("T")
 
 POLL_S = 0.02
 CONNECT_S = 8.0
+LOOK_S = 2.0
 PATIENCE_S = 600.0
 INPUTS_S = 2.0
 _PREFIX = "hil-"
@@ -80,7 +99,8 @@ class Host:
         remarks: the owner's own once more, which are in no record; whoever passes them on empties it.
 
     Raises:
-        InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm.
+        InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm; or this
+            computer's clock cannot keep its period.
         JournalError: no journal can be made; nothing was connected.
         LinkError, ControllerError: connecting failed, in the driver's words.
     """
@@ -109,7 +129,7 @@ class Host:
         self._lost = self._leaving = False
         self._held = HeldBack({})
         self._beat_s: float | None = None
-        self._quality = QualityCount()
+        self._quality, self._holding = QualityCount(), HoldingWatch(rig)
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -119,13 +139,14 @@ class Host:
             self._held = stack.enter_context(held_back())
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
             require_room(self.journal)
+            require_fine_clock(self.rig)
             memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
             _clear_up_after_the_dead(memory, time.time())
             folder = Path(
                 stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=memory, ignore_cleanup_errors=True))
             )
             url = self._url
-            self._memory = ControllerMemory(self.rig, url)
+            self._memory, self._supply = ControllerMemory(self.rig, url), SupplyMemory(self.rig.id, url)
             if url is not None:
                 wiring.check_arm(self.rig, url)
             else:
@@ -142,10 +163,12 @@ class Host:
         RingWriter.create(ring_path, self._room.ring_bytes).detach()
         mailbox = MailboxWriter.create(mailbox_path, self._room.mailbox_bytes)
         self._mailbox = stack.enter_context(contextlib.closing(mailbox))
-        self._mailbox.beat(time.monotonic())
+        self._mailbox.beat(monotonic_s())
         self._reader = stack.enter_context(contextlib.closing(RingReader(ring_path)))
         expected = self._memory.expected
-        self._session = wiring.session_record(self.rig, url=url, fake=self._url is None, expected=expected)
+        self._session = wiring.session_record(
+            self.rig, url=url, fake=self._url is None, expected=expected, supply=self._supply.was
+        )
         spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=self._session, slot=self._slot)
         seen, held = spawn.Pipe(duplex=False)
         with seen, held:  # the recorder alone may hold that end: the loop sees its death by the pipe's
@@ -187,11 +210,17 @@ class Host:
 
         Args:
             vouch: given what the controller already drives, returns who confirms that every other axis is in its
-                park pose; may take its time, and may refuse by raising.
+                park pose, and the servo supply on and not cut since; may take its time, and may refuse by raising.
         """
+        self.until(lambda: self.last is not None, CONNECT_S)
+        self.until(lambda: not self._opening, LONGEST_S)
         self.wait_for(Mode.UNKNOWN_POSE, CONNECT_S)
+        if self._supply.doubtful:
+            # Nobody is asked for a pose that may not be driven.
+            self.until(lambda: not self._supply.doubtful or self.mode is not Mode.UNKNOWN_POSE, LOOK_S)
+            self.wait_for(Mode.UNKNOWN_POSE, 0.0)
         by = self._ask(vouch)
-        self.send(Confirm(positions=self.rig.park, by=by))
+        self.send(Confirm(positions=self.rig.park, by=by, supply_on=True))
         dwell_s = self.rig.energise_dwell_s + self.rig.period_s
         self.wait_for(Mode.IDLE, 2.0 + 2.0 * len(self.rig.axes) * dwell_s)
 
@@ -267,14 +296,20 @@ class Host:
             raise InterlockError(too_late if self.alive else f"{too_late}; {self.events[-1]}", ["an answer"])
         return answers[0]
 
+    @property
+    def _opening(self) -> bool:
+        """True while the loop's newest word is that its port is still being opened."""
+        failures = self.last.failures if self.last is not None else ()
+        return any(failure.kind == LinkOpening.__name__ for failure in failures)
+
     def _refused(self, since: int) -> bool:
         return any(event.startswith("refused: ") for event in self.events[since:])
 
     def until(self, reached: Callable[[], bool], within_s: float) -> None:
         """Follow the loop until something is reached, the time is over, or the loop has ended."""
-        deadline_s = time.monotonic() + within_s
+        deadline_s = monotonic_s() + within_s
         self.poll()
-        while not reached() and self.alive and time.monotonic() < deadline_s:
+        while not reached() and self.alive and monotonic_s() < deadline_s:
             time.sleep(POLL_S)
             self.poll()
 
@@ -282,6 +317,11 @@ class Host:
     def line_quality(self) -> LineQuality:
         """How well the line has answered so far."""
         return self._quality.quality
+
+    @property
+    def real(self) -> bool:
+        """Its line is a real port."""
+        return self._url is not None
 
     @property
     def alive(self) -> bool:
@@ -302,13 +342,19 @@ class Host:
         """True while somebody keeps the journal."""
         return self._recorder is not None and self._recorder.is_alive()
 
+    def _remark(self, words: str) -> None:
+        """Something of our own to say, if it is anything."""
+        if words:
+            self.events.append(words)
+            self.remarks.append(words)
+
     def poll(self) -> None:
         """Give a sign of life, take what the loop has published, and let signals do what they do.
 
         Raises:
             KeyboardInterrupt: one has come.
         """
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         gap_s = 0.0 if self._beat_s is None else now_s - self._beat_s
         self._mailbox.beat(now_s)
         self._beat_s = now_s
@@ -319,10 +365,14 @@ class Host:
             self.last = tick
             self._quality.take(tick)
             self.events.extend(tick.events)
-            if tick.controller is not None and (words := self._memory.met(tick.controller)):
-                self.events.append(words)
-                self.remarks.append(words)
+            if tick.controller is not None:
+                self._remark(self._memory.met(tick.controller))
+            if tick.supply is not None:
+                self._remark(self._supply.take(tick.supply))
+            self._remark(self._holding.take(tick))
             self._on_record(tick)
+        if not self._leaving and (by := self._supply.news(now_s)):
+            self.send(SupplyCut(by=by))
         if not self._leaving and gap_s > OWNER_SILENT_S + 2.0 * self.rig.period_s:
             # A loop that stood still with us may not have missed us.
             self.send(Disconnect(reason=f"the asking program was suspended for {gap_s:.1f} s"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from hil.clock import RealClock
+from hil.clock import RealClock, monotonic_s
 from hil.model.rig import Rig
 from hil.runtime import wiring
 from hil.runtime.journal import SessionRecord
@@ -18,7 +18,7 @@ from hil.runtime.mailbox import MailboxReader
 from hil.runtime.pacing import Watch, run_paced
 from hil.runtime.processes import death_of, death_of_parent
 from hil.runtime.ring import RingWriter
-from hil.runtime.rtprio import RestingCollector, prepare_realtime
+from hil.runtime.rtprio import RestingCollector, fine_timers, prepare_realtime
 from hil.runtime.terminal_signals import Told
 from hil.types import WRITING, Disconnect, Mode, Record, Request, TickRecord
 
@@ -54,7 +54,7 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
         spec: what to run.
         recorder: end of a pipe whose other end the recorder alone holds.
     """
-    told = Told(time.monotonic)
+    told = Told(monotonic_s)
     told.listen()
     why: list[str] = []
     ring = RingWriter.attach(spec.ring)
@@ -71,7 +71,7 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
         lambda: ring.unkept * spec.rig.period_s,
         lambda: ring.trouble,
     )
-    bridge = wiring.serial_bridge(spec.session, spec.rig)
+    bridge = wiring.serial_bridge(spec.session, spec.rig, aside=True)
     encode = msgspec.msgpack.Encoder().encode
     newest: deque[TickRecord] = deque(maxlen=1)
 
@@ -99,7 +99,8 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
             collector.rests(record.t_s)
 
     try:
-        run_paced(bridge, clock, spec.rig.period_s, take, publish, spec.slot.phase_s)
+        with fine_timers():
+            run_paced(bridge, clock, spec.rig.period_s, take, publish, spec.slot.phase_s)
     except Exception as error:
         bridge.give_up(clock.now_s())
         raise SystemExit(f"loop: fault in the program itself, the arm was frozen where it was: {error!r}") from error
@@ -112,11 +113,11 @@ def _interrupted_by(name: str) -> str:
 
 def _await_journal(ring: RingWriter, in_vain: Callable[[], bool]) -> str:
     """Nothing is sent, and no line opened, before a journal stands where it can be read back; why there is none."""
-    deadline_s = time.monotonic() + RECORDER_START_S
+    deadline_s = monotonic_s() + RECORDER_START_S
     while ring.kept is None:
         if ring.trouble or in_vain():
             return ring.trouble or "the recorder has ended: no motion without a journal"
-        if time.monotonic() > deadline_s:
+        if monotonic_s() > deadline_s:
             return f"the recorder has not begun a journal within {RECORDER_START_S:.0f} s: no motion without one"
         time.sleep(0.005)
     return ""

@@ -13,7 +13,7 @@ import msgspec
 
 from hil.errors import CommandError, HilError, InterlockError
 from hil.runtime.ring import RingReader, RingWriter, record_bytes
-from hil.types import Confirm, Disconnect, EmergencyStop, Request, Stop
+from hil.types import Confirm, Disconnect, EmergencyStop, Request, Stop, SupplyCut
 
 CAPACITY_BYTES = 16 << 20
 """An hour of seven axes at 50 Hz is 10 MB."""
@@ -22,7 +22,7 @@ RESERVED_BYTES = 64 << 10
 """Kept free for requests that stop the arm."""
 
 _SLOT = 0
-_STOPPING = (Stop, EmergencyStop, Disconnect)
+_STOPPING = (Stop, EmergencyStop, SupplyCut, Disconnect)
 _MAX_REMEMBERED = 16
 
 

@@ -10,13 +10,22 @@ from pathlib import Path
 
 import msgspec
 
-from hil.errors import HilError, InterlockError, JournalError, LinkClosed, LinkError, LinkOverrun, LinkTimeout
+from hil.errors import (
+    HilError,
+    InterlockError,
+    JournalError,
+    LinkClosed,
+    LinkError,
+    LinkOpening,
+    LinkOverrun,
+    LinkTimeout,
+)
 from hil.runtime import wiring
 from hil.runtime.journal import FIRST_CHAIN, SessionRecord, first_path, part_path, read_journal
 from hil.types import LineFailure, Record, TickRecord
 
 _KINDS: dict[str, type[HilError]] = {
-    kind.__name__: kind for kind in (LinkError, LinkClosed, LinkOverrun, LinkTimeout, InterlockError)
+    kind.__name__: kind for kind in (LinkError, LinkClosed, LinkOpening, LinkOverrun, LinkTimeout, InterlockError)
 }
 
 

@@ -22,7 +22,7 @@ import hil
 from drivers import rv2aj, ssc32
 from drivers._ports import list_adapters, open_serial, port_name
 from drivers._ssc32_channels import Ssc32Channels, servo_channels
-from hil.clock import Clock, RealClock, VirtualClock
+from hil.clock import Clock, RealClock, VirtualClock, monotonic_s
 from hil.errors import ConfigError, ControllerError, HilError, InterlockError, JournalError, LinkError, LinkTimeout
 from hil.identity import Acquaintance
 from hil.link import (
@@ -48,12 +48,14 @@ from hil.runtime import adapters
 from hil.runtime.bridge import Bridge
 from hil.runtime.controller_memory import ControllerMemory, remedy
 from hil.runtime.journal import SessionRecord, Wiring
+from hil.runtime.opening import OpenedAside
 from hil.runtime.processes import death_of
 from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
-from hil.types import ControllerIdentity
+from hil.space.gravity_load import sinking_joints
+from hil.types import ControllerIdentity, Supply
 from hil.units import DEG
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
@@ -169,9 +171,10 @@ class MemoryFake:
 
 
 def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
-    """The rig's own calibration as the true one: a rehearsal cannot know better."""
+    """The rig's own calibration as the true one: a rehearsal cannot know better. Let go of, it sinks into park."""
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
+    sinking = sinking_joints(rig)
     return [
         BenchServo(
             channel=wire.channel,
@@ -179,8 +182,9 @@ def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
             start=position,
             lag_s=axis.servo_lag_s,
             speed=axis.servo_speed,
+            rest=axis.park if index in sinking else None,
         )
-        for axis, wire, position in zip(rig.axes, settings.axes, start, strict=True)
+        for index, (axis, wire, position) in enumerate(zip(rig.axes, settings.axes, start, strict=True))
     ]
 
 
@@ -241,9 +245,9 @@ def _until_owner_ends_it(owner: Connection) -> Callable[[], bool]:
     that still have to stop the arm.
     """
     told_s: list[float] = []
-    leave_the_terminal_to_the_owner(lambda: told_s.append(time.monotonic()))
+    leave_the_terminal_to_the_owner(lambda: told_s.append(monotonic_s()))
     owner_gone = death_of(owner)
-    return lambda: owner_gone() or (bool(told_s) and time.monotonic() - told_s[0] > SERVANTS_STAY_S)
+    return lambda: owner_gone() or (bool(told_s) and monotonic_s() - told_s[0] > SERVANTS_STAY_S)
 
 
 def _tell(owner: Connection, word: str | HilError) -> None:
@@ -572,11 +576,22 @@ def _bridge(
     around: Callable[[ArmLink], ArmLink] = lambda link: link,
     expected: ControllerIdentity | None = None,
     real: str | None = None,
+    supply: Supply = Supply.UNSAID,
 ) -> Bridge:
     link, tap, acquaintance = _link(rig, url, open_port, expected, real)
     guard = Guard(rig, Robot(rig.robot))
     shadow = simulated_arm(rig, start, now_s)
-    return Bridge(rig, around(link), shadow, guard, tap, acquaintance, epoch_offset_s=epoch_offset_s, version=version)
+    return Bridge(
+        rig,
+        around(link),
+        shadow,
+        guard,
+        tap,
+        acquaintance,
+        epoch_offset_s=epoch_offset_s,
+        version=version,
+        supply=supply,
+    )
 
 
 def _door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable[[], BytePort]:
@@ -588,9 +603,13 @@ def _door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable
     return open_line if wiring is Wiring.FAKE else adapters.looked_at(open_line, lambda: check(rig, url))
 
 
-def serial_bridge(session: SessionRecord, rig: Rig) -> Bridge:
-    """The bridge to a byte line with a URL: a real port, or a fake in a process of its own."""
-    return _session_bridge(session, rig, _door(rig, session.port, session.wiring, check_arm))
+def serial_bridge(session: SessionRecord, rig: Rig, aside: bool = False) -> Bridge:
+    """The bridge to a byte line with a URL: a real port, or a fake in a process of its own.
+
+    With `aside` the port is opened beside the ticks, which go on meanwhile.
+    """
+    door = _door(rig, session.port, session.wiring, check_arm)
+    return _session_bridge(session, rig, OpenedAside(session.port, door) if aside else door)
 
 
 def _session_bridge(session: SessionRecord, rig: Rig, open_port: Callable[[], BytePort]) -> Bridge:
@@ -605,6 +624,7 @@ def _session_bridge(session: SessionRecord, rig: Rig, open_port: Callable[[], By
         version=session.software_version,
         expected=None if facts is None else ControllerIdentity(facts=tuple((what, value) for what, value in facts)),
         real=session.port if session.wiring is Wiring.REAL else None,
+        supply=Supply(session.settings.get("supply", Supply.UNSAID.value)),
     )
 
 
@@ -714,16 +734,19 @@ def real_channels(
     return ChannelArm(link, RealClock(), None)
 
 
-def fake_channels(rig: Rig, channels: Sequence[int], true_arm: Rig, start: Sequence[float]) -> ChannelArm:
+def fake_channels(
+    rig: Rig, channels: Sequence[int], true_arm: Rig, start: Sequence[float], *, driven: bool = False
+) -> ChannelArm:
     """Single channels of a fake board on virtual time.
 
     Args:
         rig: what the program believes.
         channels: those that may be moved.
         true_arm: the same rig with the calibration that the arm really has.
-        start: where the limp arm is.
+        start: where the arm is.
+        driven: the board drives it there already; otherwise it is limp.
     """
-    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, False, None, 0.0, USUAL)
+    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, driven, None, 0.0, USUAL)
     clock = VirtualClock(VIRTUAL_START_S)
     settings = msgspec.structs.replace(rig.controller, port_url="memory")  # type: ignore[type-var]
     link = _channel_kind(rig).build(settings, channels, fake.open_port)
@@ -823,7 +846,7 @@ def served_fake(
     rig: Rig, start: Sequence[float], faults: FaultScript | None = None, chosen: FakeChoices = USUAL
 ) -> MemoryFake:
     """An emulated controller on the machine's clock, its arm limp at `start`; its `serve` lets it answer."""
-    return KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, time.monotonic(), chosen)
+    return KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, monotonic_s(), chosen)
 
 
 def fake_choices(rig: Rig, profile: str | Path | None, changes: Mapping[str, Any] | Sequence[str] = ()) -> FakeChoices:
@@ -869,7 +892,14 @@ def fault_script(faults: str | Path | Mapping[str, Any], seed: int | None = None
     return FaultScript(table, random.Random(table.seed if seed is None else seed), start_s)
 
 
-def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdentity | None = None) -> SessionRecord:
+def session_record(
+    rig: Rig,
+    *,
+    url: str,
+    fake: bool,
+    expected: ControllerIdentity | None = None,
+    supply: Supply = Supply.UNSAID,
+) -> SessionRecord:
     """What a journal begins with, and what the loop's process is told.
 
     Args:
@@ -877,6 +907,7 @@ def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdenti
         url: of its line.
         fake: a fake answers there.
         expected: who has to answer; None for anybody.
+        supply: what an earlier session has left behind of the servo supply.
     """
     who = {} if expected is None else {"controller": [list(fact) for fact in expected.facts]}
     return SessionRecord(
@@ -886,9 +917,9 @@ def session_record(rig: Rig, *, url: str, fake: bool, expected: ControllerIdenti
         rig_id=rig.id,
         rig_digest=rig.digest,
         rig=msgspec.to_builtins(rig),
-        settings={"controller_kind": rig.controller.kind, **who},
+        settings={"controller_kind": rig.controller.kind, "supply": supply.value, **who},
         start_epoch_s=time.time(),
-        start_monotonic_s=time.monotonic(),
+        start_monotonic_s=monotonic_s(),
     )
 
 
@@ -945,8 +976,8 @@ def start_fake(rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: N
 
 def _first_word(line: Any, meanwhile: Callable[[], None]) -> object:
     """What a process says first; None if it ends or is silent for too long."""
-    deadline_s = time.monotonic() + FAKE_READY_S
-    while time.monotonic() < deadline_s:
+    deadline_s = monotonic_s() + FAKE_READY_S
+    while monotonic_s() < deadline_s:
         meanwhile()
         if line.poll(FAKE_LOOK_S):
             try:

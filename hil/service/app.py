@@ -16,6 +16,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.service import channel as channels
 from hil.service import wire
@@ -166,7 +167,7 @@ def _kind(request: web.Request) -> str:
 
 
 def _refusal(code: Code, reason: str, status: int | None = None) -> web.Response:
-    body = wire.encode(wire.Refused(to=0, now_s=time.monotonic(), code=code, reason=reason))
+    body = wire.encode(wire.Refused(to=0, now_s=monotonic_s(), code=code, reason=reason))
     return web.Response(body=body, status=status or _STATUS.get(code, 409), content_type=JSON)
 
 
@@ -206,7 +207,7 @@ class _Reception:
                 name=name,
                 says_on_site=on_site,
                 origin=self._origin(request),
-                now_s=time.monotonic(),
+                now_s=monotonic_s(),
                 now_epoch_s=time.time(),
             )
         except TokenError as error:
@@ -248,7 +249,7 @@ class _Reception:
         desk, _ = self._desk(request, Action.WATCH)
         if desk.live.report is None:
             raise InterlockError(f"{desk.arm} is not there yet")
-        return _json(desk.telemetry(time.monotonic()))
+        return _json(desk.telemetry(monotonic_s()))
 
     async def rig(self, request: web.Request) -> web.StreamResponse:
         """The files of an arm's rig."""
@@ -293,7 +294,7 @@ class _Reception:
         except ValueError:
             raise CommandError("after: a number of seconds") from None
         # One from before somebody began to look is no picture of now.
-        after_s = max(after_s, time.monotonic() - PICTURE_WAIT_S)
+        after_s = max(after_s, monotonic_s() - PICTURE_WAIT_S)
         found = await desk.camera.after(after_s, PICTURE_WAIT_S)
         if found is None:
             raise InterlockError(desk.camera.trouble or "no picture came in time", ["a picture"])
@@ -334,7 +335,7 @@ class _Reception:
         visitor = self._visitor(request, Action.BOOK)
         wish = await _body(request, wire.BookingWish)
         desk = self._at(wish.arm, visitor)
-        waiting = desk.lease.brief(time.monotonic()).waiting
+        waiting = desk.lease.brief(monotonic_s()).waiting
         left_s = _left_to_others(desk, visitor)
         slot = self._lab.bookings.book(
             desk.arm,
@@ -484,7 +485,7 @@ def _left_to_others(desk: ArmDesk, visitor: Visitor) -> float | None:
     # Those who see to an arm have no slot but one that is in the calendar: only their token ends, some day.
     if driver is None or driver.user == visitor.user or end_s is None or may(driver.role, Action.CONFIRM):
         return None
-    return end_s - time.monotonic()
+    return end_s - monotonic_s()
 
 
 def _name(host: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import select
 import socket
-import time
 from collections import deque
 from datetime import datetime
 from pathlib import Path
 
+from hil.clock import monotonic_s
 from hil.errors import ConfigError, HilError, InterlockError, JournalError, LinkClosed
 from hil.model.rig import Rig
 from hil.runtime.host import Host, Room
@@ -26,6 +26,7 @@ from hil.types import (
     Record,
     Request,
     Stop,
+    Supply,
     TickRecord,
 )
 
@@ -106,6 +107,7 @@ class Reports:
         self._ticks, self._written, self._late_s, self._work_s = 0, 0, 0.0, 0.0
         self._hits: dict[tuple[str, str], LimitHit] = {}
         self._forwarded: deque[Request] = deque()
+        self.supply = Supply.UNSAID
         self._asked = 0
         self.events: list[str] = []
 
@@ -134,6 +136,10 @@ class Reports:
                 self._forwarded.popleft()
         self._ticks += 1
         self._written += len(record.written)
+        if record.supply is not None:
+            self.supply = record.supply
+            if self.supply is Supply.CUT:
+                self._commanded[:] = [None] * len(self._commanded)
         self._late_s, self._work_s = max(self._late_s, record.late_s), max(self._work_s, record.work_s)
         if record.sent is not None:
             if isinstance(record.wanted, JointCommand):
@@ -187,7 +193,7 @@ class _Worker:
 
     def __init__(self, spec: ArmSpec, host: Host, channel: WorkerEnd, reports: Reports) -> None:
         self._spec, self._host, self._channel, self._reports = spec, host, channel, reports
-        self._heard_s = time.monotonic()
+        self._heard_s = monotonic_s()
         self._alone = False
         self._reported_s, self._reported = 0.0, (Mode.DISCONNECTED, 0)
         self._leave = ""
@@ -198,7 +204,7 @@ class _Worker:
         while not (self._leave or told):
             # A socket that has been given up would be ready for ever.
             select.select([self._channel], [], [], POLL_S)
-            now_s = time.monotonic()
+            now_s = monotonic_s()
             self._listen(now_s)
             farewell = host.farewell  # asked before its records are taken: none comes after it
             host.poll()
@@ -231,6 +237,13 @@ class _Worker:
                 self._leave = message.reason
 
     def _watch(self, now_s: float) -> None:
+        if (
+            self._reports.supply is Supply.CUT
+            and not self._host.real
+            and self._reports.mode in (Mode.FAULT, Mode.ESTOP)
+        ):
+            # Nobody can switch its logic off: a new one stands in the park pose, and its board drives nothing.
+            self._leave = "the servo supply of a fake was said to be cut: another fake takes its place"
         if not self._alone and now_s - self._heard_s > SERVER_SILENT_S:
             self._alone = True
             if self._reports.mode in _MOVING:

@@ -20,7 +20,7 @@ from hil.runtime.wiring import serial_adapters
 from hil.service.adapters import Listing, port_of
 from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, decode_to_server, frame
 from hil.service.arm_worker import ArmSpec, run_arm
-from hil.types import Disconnect, EmergencyStop, Request, Stop
+from hil.types import Disconnect, EmergencyStop, Request, Stop, SupplyCut
 
 BEAT_S = 0.05
 START_S = 30.0
@@ -32,7 +32,7 @@ END_S = 30.0
 AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses before a worker is started again, the last one from then on."""
 
-_STOPPING = (Stop, EmergencyStop, Disconnect)
+_STOPPING = (Stop, EmergencyStop, SupplyCut, Disconnect)
 _MOST_UNSENT_BYTES = 64 << 10
 """What a worker has not taken by then; beyond it only what stops the arm is sent."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 import aiohttp
 
+from hil.clock import monotonic_s
 from hil.types import Record
 
 LARGEST_BYTES = 2 << 20
@@ -51,12 +51,12 @@ class Snapshots:
         """Ask again and again."""
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=FETCH_S)) as session:
             while True:
-                asked_s = time.monotonic()
+                asked_s = monotonic_s()
                 async with session.get(self._url) as response:
                     response.raise_for_status()
                     data = await _bounded(response.content)
                     yield data, response.content_type
-                await asyncio.sleep(max(0.0, asked_s + self._period_s - time.monotonic()))
+                await asyncio.sleep(max(0.0, asked_s + self._period_s - monotonic_s()))
 
 
 class MotionJpeg:
@@ -110,7 +110,7 @@ class Camera:
 
     def want(self) -> None:
         """Somebody looks: begin to fetch, or go on."""
-        self._wanted_s = time.monotonic()
+        self._wanted_s = monotonic_s()
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._fetch())
 
@@ -151,12 +151,12 @@ class Camera:
             await asyncio.sleep(AGAIN_S)
 
     def _wanted(self) -> bool:
-        return time.monotonic() - self._wanted_s < IDLE_S
+        return monotonic_s() - self._wanted_s < IDLE_S
 
     async def _take(self, data: bytes, content_type: str) -> None:
         # A sensor has noise: the same bytes again are an old picture from a camera that hangs.
         if self.newest is None or data != self.newest.data:
-            self.newest = Picture(data=data, content_type=content_type, taken_s=time.monotonic())
+            self.newest = Picture(data=data, content_type=content_type, taken_s=monotonic_s())
             self.trouble = ""
             async with self._news:
                 self._news.notify_all()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import time
 from collections.abc import Callable
 from typing import Protocol
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.service.doors import TooManyRefusedError, Visitor
 from hil.service.places import FullError
@@ -19,14 +19,13 @@ from hil.service.watching import Outbox
 from hil.service.wire import (
     MAX_FRAME_BYTES,
     SPOKEN,
+    AnyStop,
     Bye,
     ClientMessage,
     Code,
-    EmergencyStop,
     FromServer,
     Hello,
     Refused,
-    Stop,
     agree,
     decode_client,
     encode,
@@ -41,6 +40,8 @@ MESSAGES_HZ = 120.0
 BURST = 240
 MOST_MALFORMED = 20
 MOST_DROPPED = 5000
+_STOPS = ('"stop"', '"emergency_stop"', '"supply_cut"')
+"""What may be a stop is read, however much came before it."""
 
 _numbers = itertools.count(1)
 
@@ -59,7 +60,7 @@ class Channel:
 
     def end(self, code: Code, reason: str) -> None:
         """Say goodbye and close."""
-        self.send(Bye(now_s=time.monotonic(), code=code, reason=reason))
+        self.send(Bye(now_s=monotonic_s(), code=code, reason=reason))
         self.outbox.close()
 
 
@@ -100,7 +101,7 @@ async def serve(
         code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.MALFORMED)
         words = str(error) or f"no hello within {HELLO_S:g} s"
         with contextlib.suppress(ConnectionError):
-            await socket.send_frame(encode(Bye(now_s=time.monotonic(), code=code, reason=words)), WSMsgType.TEXT)
+            await socket.send_frame(encode(Bye(now_s=monotonic_s(), code=code, reason=words)), WSMsgType.TEXT)
             await socket.close(code=WSCloseCode.POLICY_VIOLATION)
         return socket
     channel = Channel(visitor)
@@ -175,14 +176,14 @@ class _Allowance:
 
 
 async def _receive(socket: web.WebSocketResponse, channel: Channel, desk: Desk) -> None:
-    allowance, malformed, dropped = _Allowance(time.monotonic()), 0, 0
+    allowance, malformed, dropped = _Allowance(monotonic_s()), 0, 0
     async for frame in socket:
         if frame.type is not WSMsgType.TEXT:
             channel.end(Code.MALFORMED, "messages are text frames")
             return
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         allowed = allowance.spend(now_s)
-        if not allowed and '"stop"' not in frame.data and '"emergency_stop"' not in frame.data:
+        if not allowed and not any(kind in frame.data for kind in _STOPS):
             dropped += 1
             if dropped == 1 or dropped % BURST == 0:
                 reason = f"more than {MESSAGES_HZ:g} messages a second; those beyond are dropped"
@@ -201,7 +202,7 @@ async def _receive(socket: web.WebSocketResponse, channel: Channel, desk: Desk) 
                 channel.end(Code.MALFORMED, "too many messages that cannot be read")
                 return
             continue
-        if not allowed and not isinstance(message, Stop | EmergencyStop):
+        if not allowed and not isinstance(message, AnyStop):
             dropped += 1
             continue
         desk.take(channel, message)

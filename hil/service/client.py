@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError, LinkClosed, LinkError, LinkTimeout
 from hil.service import wire
 from hil.service.asking import RefusedByLabError
@@ -182,17 +182,17 @@ class AsyncArm(ClientChannel):
         assert self.welcome is not None
         every_s = self.welcome.rules.hold_every_s
         await self._while_held(self.request(wire.ArmJog, speed_share=speed_share), pressed)
-        epoch, grip_s = self.epoch, time.monotonic() + GRIP_S
-        hand = ProgramHand(pressed, time.monotonic())
+        epoch, grip_s = self.epoch, monotonic_s() + GRIP_S
+        hand = ProgramHand(pressed, monotonic_s())
         try:
             while self.drives and self.epoch == epoch:
                 wanted = move() if callable(move) else move
-                if (shown := hand.look(time.monotonic(), wanted)) is None:
+                if (shown := hand.look(monotonic_s(), wanted)) is None:
                     break
                 self.hold(sign=shown if sign is None else sign())
                 if self.held:
                     await self.tell(wire.JogHold, move=wanted)
-                elif self._press_again or time.monotonic() > grip_s:
+                elif self._press_again or monotonic_s() > grip_s:
                     raise self._not_held()
                 await asyncio.sleep(every_s)
             if not self.connected:
@@ -287,10 +287,14 @@ class AsyncArm(ClientChannel):
             raise LinkClosed(f"{self.url}: nothing was heard of the end of the self-test", port=self._access.url)
         return said()
 
-    async def confirm(self, positions: tuple[float, ...] | None = None) -> None:
-        """Vouch for where the limp arm is (None: its park pose); somebody keeps saying `hold`."""
+    async def confirm(self, positions: tuple[float, ...] | None = None, *, supply_on: bool = False) -> None:
+        """Vouch for where the limp arm is (None: its park pose); somebody keeps saying `hold`.
+
+        With `supply_on` also for its servo supply, which only somebody beside the arm can: it is on, and was not cut
+        since the controller drives what it drives.
+        """
         await self.grip()
-        await self.request(wire.Confirm, positions=positions)
+        await self.request(wire.Confirm, positions=positions, supply_on=supply_on)
 
     async def reset(self) -> None:
         """Leave a fault, an emergency stop or a latched stop."""
@@ -300,6 +304,11 @@ class AsyncArm(ClientChannel):
         """Slow down and hold; for who does not drive it latches."""
         self.let_go()
         await self.request(wire.Stop, reason=reason)
+
+    async def supply_cut(self, reason: str = "") -> None:
+        """Say that the servo supply was cut, or may have been: a stop, after which no echo is believed."""
+        self.let_go()
+        await self.request(wire.SupplyCut, reason=reason)
 
     async def emergency_stop(self, reason: str = "") -> None:
         """Freeze the controller and latch: a software stop, no emergency stop in the sense of a standard."""
@@ -335,10 +344,10 @@ class AsyncArm(ClientChannel):
 
     async def _while_held(self, work: Coroutine[Any, Any, T], deadman: DeadMan | None) -> T:
         """Have something done, and say meanwhile whether the dead-man is held; cancelled, nothing more is asked for."""
-        task, hand = asyncio.ensure_future(work), ProgramHand(deadman, time.monotonic())
+        task, hand = asyncio.ensure_future(work), ProgramHand(deadman, monotonic_s())
         try:
             while not task.done():
-                if (sign := hand.look(time.monotonic())) is not None:
+                if (sign := hand.look(monotonic_s())) is not None:
                     self.hold(sign=sign)
                 else:
                     self.let_go()
@@ -368,8 +377,8 @@ class AsyncArm(ClientChannel):
         def over() -> bool:
             return not self.connected or bool(refusal_in(self.since(mark))) or ended(self.since(mark), self.mode)
 
-        began_s = time.monotonic()
-        await self.until(lambda: over() or began(self.since(mark)) or time.monotonic() - began_s > _BEGIN_S, within_s)
+        began_s = monotonic_s()
+        await self.until(lambda: over() or began(self.since(mark)) or monotonic_s() - began_s > _BEGIN_S, within_s)
         if not over() and not began(self.since(mark)):
             raise InterlockError("the loop has not answered", ["an answer"])
         await self.until(over, within_s)

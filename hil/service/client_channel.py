@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
@@ -17,6 +16,7 @@ from typing import Any, Self
 
 import msgspec
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, InterlockError, LinkClosed, LinkError, LinkTimeout, MissingExtraError
 from hil.service import wire
 from hil.service.asking import Access, RefusedByLabError, address_of, ask
@@ -218,7 +218,7 @@ class ClientChannel:
             raise
         self.welcome = first
         self._socket, self._bye, self._free_epoch = socket, None, None
-        self._heard_s = time.monotonic()
+        self._heard_s = monotonic_s()
         self._clock = first.now_s, self._heard_s
         self._held_until_s = float("-inf")
         await self._send(wire.Watch(seq=self._next(), rate_hz=self._rate_hz))
@@ -272,7 +272,7 @@ class ClientChannel:
                 try:
                     frame = await socket.receive(timeout=0.25)
                 except TimeoutError:
-                    if self.drives and time.monotonic() - self._heard_s > self.welcome.rules.suspend_after_s:
+                    if self.drives and monotonic_s() - self._heard_s > self.welcome.rules.suspend_after_s:
                         return "nothing was heard from the lab in time"
                     continue
                 if frame.type is not aiohttp.WSMsgType.TEXT:
@@ -316,7 +316,7 @@ class ClientChannel:
     def now_s(self) -> float:
         """The server's clock, as far as it is known here: late by the way of its newest message, never early."""
         theirs_s, ours_s = self._clock
-        return theirs_s + time.monotonic() - ours_s
+        return theirs_s + monotonic_s() - ours_s
 
     @property
     def mode(self) -> Mode:
@@ -349,11 +349,11 @@ class ClientChannel:
         Raises:
             LinkClosed: the channel is closed for good.
         """
-        deadline_s = time.monotonic() + within_s
+        deadline_s = monotonic_s() + within_s
         while not reached():
             if self.over:
                 raise LinkClosed(f"{self.url}: {self.over}", port=self._access.url)
-            if time.monotonic() > deadline_s:
+            if monotonic_s() > deadline_s:
                 return False
             await self._look()
         return True
@@ -376,7 +376,7 @@ class ClientChannel:
             await self._look()
 
     def _take(self, message: wire.ServerMessage) -> None:
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         self._heard_s = now_s
         if not isinstance(message, wire.Welcome):
             self._clock = message.now_s, now_s
@@ -507,10 +507,10 @@ class ClientChannel:
 
         Args:
             for_s: how long this counts.
-            sign: what shows that a hand is there, by `time.monotonic`.
+            sign: what shows that a hand is there, by `monotonic_s`.
         """
         if not self._press_again:
-            self._held_until_s = max(self._held_until_s, time.monotonic() + for_s)
+            self._held_until_s = max(self._held_until_s, monotonic_s() + for_s)
             self._sign = sign
 
     def let_go(self) -> None:
@@ -535,9 +535,9 @@ class ClientChannel:
         every_s = self.welcome.rules.beat_every_s
         while True:
             if self.drives:
-                held = self._free_epoch == self.epoch and time.monotonic() < self._held_until_s
+                held = self._free_epoch == self.epoch and monotonic_s() < self._held_until_s
                 message = self._message(wire.Beat, {"held": held, **(self._signs() if held else {})})
-                self._beaten[message.seq] = time.monotonic()
+                self._beaten[message.seq] = monotonic_s()
                 if len(self._beaten) > 100:
                     self._beaten.clear()
                 with contextlib.suppress(LinkClosed):
@@ -551,7 +551,7 @@ class ClientChannel:
         assert self.welcome is not None
         if self.welcome.rules.unchanged_s is None:
             return {}
-        ahead_s = self.now_s - time.monotonic()
+        ahead_s = self.now_s - monotonic_s()
         known = {"changed_s": self._sign.changed_s, "reported_s": self._sign.reported_s}
         return {name: ahead_s + at_s for name, at_s in known.items() if at_s is not None}
 

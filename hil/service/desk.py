@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.model.rig import Rig
 from hil.runtime.bridge import START_TOLERANCE
@@ -51,6 +52,7 @@ from hil.types import (
     Reset,
     Start,
     Stop,
+    SupplyCut,
 )
 
 _MOVING = (Confirm, JogHold, JogStep, Start)
@@ -171,7 +173,7 @@ class ArmDesk:
 
     def join(self, channel: Channel, hello: wire.Hello) -> None:
         """Welcome a channel."""
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         self.channels[channel.number] = channel
         channel.send(self._welcome(channel.visitor, now_s))
         channel.send(self._news_for(channel, now_s, ""))
@@ -183,15 +185,18 @@ class ArmDesk:
         self.gate.forget(channel.number)
         if self.channels.pop(channel.number, None) is None:
             return
-        self._apply(self.lease.closed(channel.number, time.monotonic()))
+        self._apply(self.lease.closed(channel.number, monotonic_s()))
         self._note(channel.visitor, "leave", "done")
 
     def take(self, channel: Channel, message: wire.ClientMessage) -> None:
         """Judge a message and do what it says, or say why not."""
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         # What time alone changes comes first: after a pause of this process the driver counts as silent, too.
         self._apply(self.lease.observe(self.facts(now_s), now_s))
         visitor, party = channel.visitor, self._party(channel)
+        if isinstance(message, wire.SupplyCut):
+            self._supply_cut(channel, party, message, now_s)
+            return
         if isinstance(message, wire.Stop | wire.EmergencyStop):
             self._stop(channel, party, message, now_s)
             return
@@ -291,7 +296,7 @@ class ArmDesk:
             role=visitor.grant.role,
             channel=channel.number,
             on_site=visitor.on_site,
-            until_s=None if until_epoch_s is None else until_epoch_s - time.time() + time.monotonic(),
+            until_s=None if until_epoch_s is None else until_epoch_s - time.time() + monotonic_s(),
         )
 
     def _gate_facts(self, message: wire.ClientMessage, visitor: Visitor, now_s: float) -> Facts:
@@ -320,6 +325,15 @@ class ArmDesk:
         return self.standing.lease.stop_after_s
 
     # -- doing -------------------------------------------------------------------------------------------
+
+    def _supply_cut(self, channel: Channel, party: Party, message: wire.SupplyCut, now_s: float) -> None:
+        """A stop that latches, and more: the loop believes no echo any more."""
+        self.gate.use_up(channel.number, message.seq)
+        why = "; ".join(words for words in ("the servo supply was cut", message.reason) if words)
+        self._apply(self.lease.stop(party, why, now_s))
+        self._halt(SupplyCut(by=channel.visitor.who))
+        self._note(channel.visitor, "supply cut", "done", message.reason)
+        channel.send(wire.Accepted(to=message.seq, now_s=now_s, text="nothing that moves is sent any more"))
 
     def _stop(self, channel: Channel, party: Party, message: wire.Stop | wire.EmergencyStop, now_s: float) -> None:
         self.gate.use_up(channel.number, message.seq)
@@ -382,11 +396,11 @@ class ArmDesk:
 
     def freeze(self, party: Party, reason: str) -> None:
         """Hold the arm until it is thawed."""
-        self._apply(self.lease.freeze(party, reason, time.monotonic()))
+        self._apply(self.lease.freeze(party, reason, monotonic_s()))
 
     def thaw(self, party: Party) -> None:
         """Let it be driven again."""
-        self._apply(self.lease.thaw(party, time.monotonic()))
+        self._apply(self.lease.thaw(party, monotonic_s()))
 
     def _motion(self, visitor: Visitor, party: Party, message: wire.Command, verdict: Verdict, now_s: float) -> None:
         share = verdict.speed_share
@@ -395,8 +409,8 @@ class ArmDesk:
                 self._apply(self.lease.unlatch(party, now_s))
                 if self.mode in LOST_MODES:
                     self._send(Reset(by=visitor.who))
-            case wire.Confirm(positions=positions):
-                self._send(Confirm(positions=positions or self.rig.park, by=visitor.who))
+            case wire.Confirm(positions=positions, supply_on=on):
+                self._send(Confirm(positions=positions or self.rig.park, by=visitor.who, supply_on=on))
             case wire.ArmJog():
                 self._send(ArmJog(speed_share=share))
                 self._armed_share = share
@@ -477,7 +491,7 @@ class ArmDesk:
     ) -> None:
         try:
             preview = await self._house.previews.preview(job)
-            now_s = time.monotonic()
+            now_s = monotonic_s()
             # All that may have changed while it was planned.
             self._apply(self.lease.observe(self.facts(now_s), now_s))
             lease = self.lease
@@ -563,10 +577,11 @@ class ArmDesk:
                 case leases.EndBooking(user=user):
                     self._house.end_booking(self.arm, user)
 
-    def _halt(self, request: Stop | EmergencyStop) -> None:
+    def _halt(self, request: Stop | EmergencyStop | SupplyCut) -> None:
         """Stop the arm; where there is none, or nothing moves or could, there is nothing to stop."""
         self._armed_share = None
-        self._called_off = request.reason or "stopped"
+        words = "the servo supply was cut" if isinstance(request, SupplyCut) else request.reason
+        self._called_off = words or "stopped"
         if self.process is not None and not self.process.away:
             self.process.send(request)
 
@@ -577,13 +592,13 @@ class ArmDesk:
 
     def tell(self, kind: NoticeKind, text: str, *, channel: int | None = None, left_s: float | None = None) -> None:
         """Send a notice to one channel of the arm, or to all."""
-        notice = wire.encode(Notice(now_s=time.monotonic(), kind=kind, text=text, left_s=left_s))
+        notice = wire.encode(Notice(now_s=monotonic_s(), kind=kind, text=text, left_s=left_s))
         for number, each in self.channels.items():
             if channel is None or number == channel:
                 each.outbox.put(notice)
 
     def _tell_news(self, reason: str) -> None:
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         if self.lease.phase is LeasePhase.HELD and self.lease.driver is not None:
             self._house.come(self.arm, self.lease.driver.user)
         self._house.keep_leases()
@@ -635,7 +650,7 @@ class ArmDesk:
         """Have the axes of a fake driven that the wiring has placed, as often as something breaks that off."""
         if not self._kept_still and self._coming_up.due(now_s):
             with contextlib.suppress(InterlockError):
-                self._send(Confirm(positions=self.rig.park, by=_WIRING))
+                self._send(Confirm(positions=self.rig.park, by=_WIRING, supply_on=True))
 
     def look_round(self, now_s: float) -> None:
         """What has to be looked at every second: tokens that ended, and how the arm is for the calendar."""
@@ -677,7 +692,7 @@ class ArmDesk:
 
     def report_came(self, report: ArmReport) -> None:
         """News from the worker."""
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         self.live.take(report, now_s)
         self._coming_up.begun(report.mode)
         # What the report says is from before something that the loop has still to take.
@@ -759,7 +774,7 @@ class ArmDesk:
     ) -> None:
         moves = isinstance(message, wire.Command)
         share = verdict.speed_share if moves else None
-        channel.send(wire.Accepted(to=message.seq, now_s=time.monotonic(), speed_share=share, text=text))
+        channel.send(wire.Accepted(to=message.seq, now_s=monotonic_s(), speed_share=share, text=text))
         if isinstance(message, wire.ArmMotion | wire.Start):
             digest = message.digest
         if not isinstance(message, wire.Watch):
@@ -773,7 +788,7 @@ class ArmDesk:
         channel.send(
             wire.Refused(
                 to=message.seq,
-                now_s=time.monotonic(),
+                now_s=monotonic_s(),
                 code=verdict.code,
                 reason=verdict.reason,
                 missing=verdict.missing,

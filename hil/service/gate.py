@@ -26,6 +26,7 @@ ACTIONS: Mapping[type[wire.FromClient], Action] = MappingProxyType(
         wire.Watch: Action.WATCH,
         wire.Stop: Action.STOP,
         wire.EmergencyStop: Action.STOP,
+        wire.SupplyCut: Action.STOP,
         wire.Claim: Action.CLAIM,
         wire.LeaveQueue: Action.CLAIM,
         wire.Beat: Action.CLAIM,
@@ -204,7 +205,7 @@ class Gate:
     def judge(self, message: ClientMessage, party: Party, grant: Grant, facts: Facts) -> Verdict:
         """Whether a message may do what it says, now. Its number is used up, whatever becomes of it."""
         newest = self.use_up(party.channel, message.seq)
-        if isinstance(message, wire.Stop | wire.EmergencyStop):
+        if isinstance(message, wire.AnyStop):
             return Verdict()
         try:
             if isinstance(message, wire.JogRelease | wire.Release):
@@ -335,6 +336,10 @@ class Gate:
                 Code.ROLE,
                 f"a fault is reset by the role {who_may(Action.RESET)}; the token says {grant.role.value}",
                 "role",
+            )
+        if isinstance(message, wire.Confirm) and message.supply_on and not party.on_site:
+            raise _NoError(
+                Code.ROLE, "no picture shows the servo supply: that it is on says somebody beside the arm", "on site"
             )
         most_s = self._settings.care_picture_s
         age_s = _picture_age_s(message, facts)

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import getpass
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, LinkError, RefusedError
 from hil.model.files import find
 from hil.service import wire
@@ -158,10 +158,10 @@ class RemoteArm:
 
     def _wait(self, work: Coroutine[Any, Any, T], *, held: bool) -> T:
         """Wait, holding the dead-man if wanted; Ctrl-C stops the arm first."""
-        future, hand = self.begin(work), ProgramHand(self.deadman, time.monotonic())
+        future, hand = self.begin(work), ProgramHand(self.deadman, monotonic_s())
         try:
             while True:
-                if held and (sign := hand.look(time.monotonic())) is not None:
+                if held and (sign := hand.look(monotonic_s())) is not None:
                     self.hold(sign=sign)
                 elif held:
                     self.let_go()
@@ -306,9 +306,16 @@ class RemoteArm:
         self._moved(self.channel.self_test(speed_percent / 100.0))
         return self._call(self.channel.self_test_words(mark))
 
-    def confirm(self, positions: tuple[float, ...] | None = None) -> Mode:
-        """Vouch for where the limp arm is (None: its park pose); its axes are then driven one by one."""
-        return self._moved(self.channel.confirm(positions))
+    def confirm(self, positions: tuple[float, ...] | None = None, *, supply_on: bool = False) -> Mode:
+        """Vouch for where the limp arm is (None: its park pose); its axes are then driven one by one.
+
+        With `supply_on` also for its servo supply, as somebody beside the arm can: it is on, and was not cut meanwhile.
+        """
+        return self._moved(self.channel.confirm(positions, supply_on=supply_on))
+
+    def supply_cut(self, reason: str = "") -> None:
+        """Say that the servo supply was cut, or may have been: a stop, after which no echo is believed."""
+        self._call(self.channel.supply_cut(reason))
 
     def reset(self) -> None:
         """Leave a fault, an emergency stop or a latched stop."""

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import msgspec
 
+from hil.clock import monotonic_s
 from hil.errors import ConfigError, HilError, InterlockError, JournalError
 from hil.model.rig import Rig
 from hil.runtime.loop_process import LoopSlot
@@ -147,7 +148,7 @@ class RunningLab:
         bookings.ask_whether_occupied(lambda arm: self.desks[arm].occupied)
         self._leases = KeptLeases(leases, expected=served_before, now_epoch_s=time.time(), say=say)
         for arm, kept in self._leases.found.items():
-            if arm in self.desks and (words := self.desks[arm].take_up(kept, time.monotonic())):
+            if arm in self.desks and (words := self.desks[arm].take_up(kept, monotonic_s())):
                 say(words)
 
     def _desk(self, plan: ArmPlan, first_epoch: int) -> ArmDesk:
@@ -233,7 +234,7 @@ class RunningLab:
     async def _beat(self) -> None:
         """A sign of life for the workers, and time for leases; a late one is not made up for."""
         while True:
-            now_s = time.monotonic()
+            now_s = monotonic_s()
             for desk in self.desks.values():
                 desk.observe(now_s)
             await asyncio.sleep(BEAT_S)
@@ -241,7 +242,7 @@ class RunningLab:
     async def _look_round(self) -> None:
         tidied_s = float("-inf")
         while True:
-            now_s = time.monotonic()
+            now_s = monotonic_s()
             for desk in self.desks.values():
                 desk.look_round(now_s)
             self._keep_books(lambda: self._audit.tick(_now()))
@@ -254,9 +255,9 @@ class RunningLab:
 
     async def _sign_for_journals(self) -> None:
         """Each minute the journals of all arms, and at once that of an arm that has gone away."""
-        noted_s, there = time.monotonic(), set[str]()
+        noted_s, there = monotonic_s(), set[str]()
         while True:
-            now_s, before = time.monotonic(), there
+            now_s, before = monotonic_s(), there
             processes = {arm: desk.process for arm, desk in self.desks.items()}
             there = {arm for arm, process in processes.items() if process is not None and not process.away}
             await self.note_journals(before - there, ARM_AWAY)
@@ -345,7 +346,7 @@ class RunningLab:
 
     def keep_leases(self, *, aged: bool = False) -> None:
         """Write down who has which arm, where that has changed; with `aged` also that it is so still."""
-        now_s = time.monotonic()
+        now_s = monotonic_s()
         kept = {arm: desk.lease.keepsake(now_s) for arm, desk in self.desks.items()}
         self._leases.keep(kept, time.time(), aged=aged)
 
@@ -386,7 +387,7 @@ class RunningLab:
 
     def list_arms(self, visitor: Visitor) -> wire.Lab:
         """All arms that the visitor may see."""
-        now_s, now_epoch_s = time.monotonic(), time.time()
+        now_s, now_epoch_s = monotonic_s(), time.time()
         return wire.Lab(
             server=self.settings.name,
             now_s=now_s,
@@ -409,7 +410,7 @@ class RunningLab:
 
 
 def _now() -> Now:
-    return Now(epoch_s=time.time(), monotonic_s=time.monotonic())
+    return Now(epoch_s=time.time(), monotonic_s=monotonic_s())
 
 
 def _camera(plan: ArmPlan, desk: ArmDesk) -> Source | None:

@@ -7,7 +7,6 @@ import contextlib
 import multiprocessing
 import sys
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError, RefusedError
 from hil.model.rig import AxisKind, Rig
 from hil.runtime.host import Room
@@ -202,8 +202,8 @@ class PreviewDesk:
         assert self._connection is not None
         try:
             self._connection.send_bytes(_encode(job))
-            deadline_s = time.monotonic() + PREVIEW_S
-            while time.monotonic() < deadline_s and not self._closing.is_set():
+            deadline_s = monotonic_s() + PREVIEW_S
+            while monotonic_s() < deadline_s and not self._closing.is_set():
                 if self._connection.poll(_LOOK_S):
                     return _decode_verdict(self._connection.recv_bytes())
             words = f"took longer than {PREVIEW_S:g} s; allowed: less. Split it into shorter ones"

@@ -122,6 +122,16 @@ class EmergencyStop(FromClient, frozen=True, kw_only=True, tag="emergency_stop")
     reason: Text = ""
 
 
+class SupplyCut(FromClient, frozen=True, kw_only=True, tag="supply_cut"):
+    """Somebody says that the servo supply was cut, or may have been: a stop, from anyone, at any time.
+
+    The pulses are frozen and nothing that moves is sent before the controller has forgotten its pulses and somebody
+    beside the arm has vouched anew. It latches.
+    """
+
+    reason: Text = ""
+
+
 class Claim(FromClient, frozen=True, kw_only=True, tag="claim"):
     """Ask for the lease, or for one's own suspended lease back; the motion does not come back with it.
 
@@ -231,9 +241,11 @@ class Confirm(Command, frozen=True, kw_only=True, tag="confirm"):
 
     Attributes:
         positions: per axis, rad or m; None for the park pose.
+        supply_on: it is said, too, that the servo supply is on and was not cut; only by who is beside the arm.
     """
 
     positions: Positions | None = None
+    supply_on: bool = False
 
 
 class ArmJog(Command, frozen=True, kw_only=True, tag="arm_jog"):
@@ -310,6 +322,9 @@ class SelfTest(Command, frozen=True, kw_only=True, tag="self_test"):
     speed_share: Share
 
 
+AnyStop = Stop | EmergencyStop | SupplyCut
+"""From anyone, at any time, and never refused."""
+
 Planned = Go | Gripper | SelfTest
 """What the server plans itself, from where the arm stands."""
 
@@ -318,6 +333,7 @@ ClientMessage = (
     | Watch
     | Stop
     | EmergencyStop
+    | SupplyCut
     | Claim
     | LeaveQueue
     | Beat
@@ -960,12 +976,12 @@ _encoder = msgspec.json.Encoder()
 class _AnyStop(msgspec.Struct):
     """The least that has to be there for a stop to be known as one."""
 
-    type: Literal["stop", "emergency_stop"]
+    type: Literal["stop", "emergency_stop", "supply_cut"]
 
 
 _stop = msgspec.json.Decoder(_AnyStop)
 
-_STOP_IN_PIECES = re.compile(rb'"type"\s*:\s*"(stop|emergency_stop)"')
+_STOP_IN_PIECES = re.compile(rb'"type"\s*:\s*"(stop|emergency_stop|supply_cut)"')
 """A stop in bytes that are not JSON at all: cut short, or with a number such as `Infinity` beside it."""
 
 
@@ -1038,7 +1054,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
         raise CommandError(f"message refused: {_without_values(error)}") from None
 
 
-def _as_stop(raw: bytes) -> Stop | EmergencyStop | None:
+def _as_stop(raw: bytes) -> AnyStop | None:
     try:
         kind: str = _stop.decode(raw).type
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -1046,7 +1062,8 @@ def _as_stop(raw: bytes) -> Stop | EmergencyStop | None:
         if found is None:
             return None
         kind = found[1].decode()
-    return EmergencyStop(reason=_UNREADABLE) if kind == "emergency_stop" else Stop(reason=_UNREADABLE)
+    kinds: dict[str, type[AnyStop]] = {"emergency_stop": EmergencyStop, "supply_cut": SupplyCut}
+    return kinds.get(kind, Stop)(reason=_UNREADABLE)
 
 
 def _is_json(raw: bytes) -> bool:

@@ -30,6 +30,8 @@ SLACK = 1e-9
 
 LESSENED = 1e-6
 """Least change by which a violation counts as lessened, metres or radians."""
+SEEN = 2e-5
+"""Least change of a way out that is named before others: a jog along a tangent, let go early, lessens less still."""
 
 PROBE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
 PROBES = (0.02, 0.2, 1.0)
@@ -134,13 +136,13 @@ class NoWorse:
         found += [Worse(i, True, positions[i], at) for i, at in floors.upper.items() if positions[i] > at + slack]
         return found
 
-    def lessens(self, floors: Floors, positions: Sequence[float]) -> bool:
-        """Whether at least one violation is less at `positions` than its floor."""
+    def lessens(self, floors: Floors, positions: Sequence[float], least: float) -> bool:
+        """Whether at least one violation is less at `positions` than its floor, by more than `least`."""
         left = self._body.margins(positions[: self._dof], tuple(floors.body)) if floors.body else ()
         return (
-            any(now > was + LESSENED for was, now in zip(floors.body.values(), left, strict=True))
-            or any(positions[i] > at + LESSENED for i, at in floors.lower.items())
-            or any(positions[i] < at - LESSENED for i, at in floors.upper.items())
+            any(now > was + least for was, now in zip(floors.body.values(), left, strict=True))
+            or any(positions[i] > at + least for i, at in floors.lower.items())
+            or any(positions[i] < at - least for i, at in floors.upper.items())
         )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from hil.clock import monotonic_s
 from hil.errors import HilError, LinkError
 from hil.link import BytePort
 from hil.model.rig import Rig
@@ -94,7 +94,7 @@ class RunningFake:
     ) -> None:
         self._rig = rig
         self.received: list[tuple[bytes, float]] = []
-        self._fake = wiring.served_fake(rig, start, started(faults, time.monotonic()), kind)
+        self._fake = wiring.served_fake(rig, start, started(faults, monotonic_s()), kind)
         self._questions: queue.SimpleQueue[tuple[Callable[[float], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
         self._over = threading.Event()
         url: queue.SimpleQueue[str | HilError] = queue.SimpleQueue()
@@ -120,7 +120,7 @@ class RunningFake:
         """Asked between two turns of the board, the only time at which it may be looked at."""
         while not self._questions.empty():
             question, answer = self._questions.get()
-            answer.put(question(time.monotonic()))
+            answer.put(question(monotonic_s()))
         return self._over.is_set()
 
     def _ask(self, question: Callable[[float], Any]) -> Any:

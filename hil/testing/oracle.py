@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from hil.model.rig import Rig
 from hil.testing.facts import FRAME_S, ROUNDING, AxisFacts, RigFacts
-from hil.types import WRITING, Confirm, Mode, Record, TickRecord
+from hil.types import WRITING, Confirm, Mode, Record, SupplyCut, TickRecord
 
 CANARY_US = frozenset({750, 1250, 1750, 2250})
 """No board gives a channel one of these by itself, if its registers do not say so."""
@@ -129,6 +129,7 @@ class _Session(_Judge):
         self.moves = 0
         self._before = Mode.DISCONNECTED
         self._freezes_by_moves = freezes_by_moves
+        self._cut = self._anew = False
         self._connect()
 
     def _connect(self) -> None:
@@ -141,10 +142,14 @@ class _Session(_Judge):
         self._record, self._mode, self._moved = record, record.mode, False
         if any("-> connecting" in event for event in record.events):
             self._connect()
+            self._anew = True
+        self._supply(record)
         self._asked |= any(isinstance(request, Confirm) for request in record.requests)
         if any("-> energising" in event for event in record.events):
             if not self._asked:
                 self._say("energising without a confirmed pose")
+            if self._cut:
+                self._say("energising after the servo supply was said to be cut, and nobody has vouched for it anew")
             self._confirmed = True
             self._first_move_s = -math.inf
         if (at := self.binary(record.written)) is not None:
@@ -156,6 +161,14 @@ class _Session(_Judge):
         if record.mode in (Mode.ESTOP, Mode.FAULT):
             self._asked = self._confirmed = False
         self._before = record.mode
+
+    def _supply(self, record: TickRecord) -> None:
+        """A cut is over with a word that it is on again, in a connection that was made after it."""
+        for request in record.requests:
+            if isinstance(request, SupplyCut):
+                self._cut, self._anew = True, False
+            elif isinstance(request, Confirm) and request.supply_on and self._anew:
+                self._cut = False
 
     def _say(self, words: str, at: int = 0) -> None:
         self.note(words, at, self._record.t_s, self._record.tick, self._mode)

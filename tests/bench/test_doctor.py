@@ -14,6 +14,7 @@ from hil.bench import doctor
 from hil.bench.doctor import Finding, Ran, Severity, System, examine
 from hil.bench.ports import Holder, OpenPorts
 from hil.bench.udev import StableName, udev_rules
+from hil.clock import ClockGrain
 from hil.errors import ConfigError
 from hil.link import SerialAdapter
 
@@ -82,6 +83,8 @@ def healthy(tmp_path: Path) -> System:
         realtime_priority=95,
         locked_bytes=None,
         nap_s=0.0011,
+        grain=ClockGrain(step_s=1e-7, oversleep_s=0.0001),
+        periods_s={"bench": 0.004, "lynx6": 0.02},
         run=Program(0, "OpenGL works"),
         environment={"DISPLAY": ":0"},
         state_dir=tmp_path / "home/ann/.local/state/hil",
@@ -114,7 +117,7 @@ def test_nothing_is_found_on_a_healthy_computer(healthy: System) -> None:
 
 
 def test_the_doctor_itself_runs_on_this_computer() -> None:
-    findings = examine(doctor.this_system((FTDI,)))
+    findings = examine(doctor.this_system((FTDI,), {"slow": 0.2}))
     assert {each.topic for each in findings} >= {"Python", "ports", "clock", "storage"}
     assert all(each.fix for each in findings if each.severity is not Severity.OK)
 
@@ -319,6 +322,26 @@ def test_windows_is_told_where_the_latency_timer_is_and_nothing_of_groups(elsewh
 def test_windows_with_coarse_sleep_is_warned(elsewhere) -> None:
     finding = wrong(replace(elsewhere("win32", "COM3"), nap_s=0.0156), "clock")
     assert "15.6 ms" in finding.text and "Power" in finding.fix
+
+
+@pytest.mark.parametrize(("oversleep_s", "refused"), [(0.0, ""), (0.001, ""), (0.0011, "bench (4 ms)")])
+def test_it_is_said_which_periods_the_clock_keeps_and_which_rigs_it_does_not(
+    healthy: System, oversleep_s: float, refused: str
+) -> None:
+    system = replace(healthy, grain=ClockGrain(step_s=1e-7, oversleep_s=oversleep_s))
+    if not refused:
+        assert f"periods from {max(4e3 * oversleep_s, 2.0):g} ms on, so every rig here" in fine(system, "clock")
+        return
+    finding = wrong(system, "clock")
+    assert finding.severity is Severity.ERROR
+    assert finding.text.endswith(f"These rigs are refused: {refused}")
+
+
+def test_a_clock_that_steps_like_that_of_an_old_windows_keeps_no_rig_of_50_hz(elsewhere) -> None:
+    system = replace(elsewhere("win32", "COM3"), grain=ClockGrain(step_s=0.015625, oversleep_s=0.0))
+    finding = wrong(system, "clock")
+    assert "goes on by 15.6 ms" in finding.text and "periods from 62.5 ms on" in finding.text
+    assert "lynx6 (20 ms)" in finding.text and "Windows 10" in finding.fix
 
 
 def test_macos_has_nothing_to_mend_on_a_healthy_computer(elsewhere) -> None:

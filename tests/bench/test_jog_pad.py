@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.bench.jog_pad import Go, Halt, Keep, Pad, Quit, Recover, SelfTest, Show, Step
+from hil.bench.jog_pad import Go, Halt, Keep, Pad, Quit, Recover, SelfTest, Show, Step, SupplyOff
 from hil.errors import CommandError
 from hil.model.rig import AxisKind
 from hil.runtime import wiring
@@ -115,6 +115,12 @@ def test_a_line_can_say_everything_else(pad: Pad) -> None:
     assert pad.speed_percent == 10.0
     assert pad.line("") is None
     assert pad.line("# nothing") is None
+
+
+def test_anybody_at_the_keyboard_can_say_that_the_servo_supply_was_cut(pad: Pad) -> None:
+    for each in (pad, Pad(RIG, served=True)):
+        assert (each.key("o"), each.line("cut")) == (SupplyOff(), SupplyOff())
+        assert "o" in dict(each.help())
 
 
 def test_only_a_lab_s_arm_is_recovered_and_tested_from_here(pad: Pad) -> None:

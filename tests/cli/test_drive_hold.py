@@ -38,7 +38,8 @@ class FarArm:
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 100.0
-        monkeypatch.setattr(drive, "time", SimpleNamespace(monotonic=lambda: self.now_s, sleep=self.sleep))
+        monkeypatch.setattr(drive, "monotonic_s", lambda: self.now_s)
+        monkeypatch.setattr(drive, "time", SimpleNamespace(sleep=self.sleep))
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds

@@ -40,7 +40,7 @@ def test_the_exit_code_is_that_of_a_shell(interruption: Interruption, name: str)
 
 def test_an_end_that_is_told_twice_interrupts_once(interruption: Interruption, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 100.0
-    monkeypatch.setattr("hil.cli._interruption.time.monotonic", lambda: now_s)
+    monkeypatch.setattr("hil.cli._interruption.monotonic_s", lambda: now_s)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGHUP)
     now_s += 0.99 * TWICE_S

@@ -625,6 +625,26 @@ def test_the_wizard_shows_the_park_pose_and_drives_joint_by_joint_while_it_is_he
     assert driver.view.controls.isVisible() and driver.session.ghost is None
 
 
+@pytest.mark.parametrize("on_site", [False, True])
+def test_beside_the_arm_its_servo_supply_is_vouched_for_with_the_pose(driver: Driver, on_site: bool) -> None:
+    driver.link.on_site = on_site
+    lie_limp(driver)
+    driver.view.wizard.seen.setChecked(True)
+    QTest.mousePress(driver.view.wizard.energise, LEFT)
+    driver.run(0.2)
+    QTest.mouseRelease(driver.view.wizard.energise, LEFT)
+    assert ("confirm, supply on" if on_site else "confirm") in driver.link.asked
+
+
+def test_a_servo_supply_that_was_cut_is_said_from_the_window(driver: Driver) -> None:
+    driver.session.supply_cut()
+    assert driver.link.stops == ["supply cut: from the window"]
+    assert "nothing that moves is sent any more" in driver.session.lines[-1]
+    driver.link.reachable = False
+    driver.session.supply_cut()
+    assert "Leave the servo supply off" in driver.session.lines[-1]
+
+
 def test_who_may_not_confirm_a_pose_is_told_who_may(driver: Driver) -> None:
     lie_limp(driver, Role.DRIVE)
     assert not driver.view.wizard.energise.isVisible()

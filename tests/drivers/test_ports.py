@@ -227,6 +227,19 @@ def test_a_tcp_port_that_takes_no_more_is_an_overrun(server):
     port.close()
 
 
+def test_a_tcp_port_that_is_closed_unread_ends_and_is_not_reset(server):
+    port, other = dial(server)
+    with other:
+        other.sendall(EVERY_BYTE)
+        port._socket.setblocking(True)
+        assert port._socket.recv(256, socket.MSG_PEEK | socket.MSG_WAITALL) == EVERY_BYTE
+        port._socket.setblocking(False)
+        port.write(b"STOP0\r", 0.0)
+        port.close()
+        assert other.recv(256, socket.MSG_WAITALL) == b"STOP0\r"
+        assert other.recv(1) == b""
+
+
 @pytest.mark.parametrize("url", ["socket://127.0.0.1:1", "socket://127.0.0.1:99999", "socket://"])
 def test_nobody_at_a_tcp_address_is_said_in_words(url):
     with pytest.raises(LinkClosed, match="nobody can be reached"):

@@ -160,3 +160,35 @@ def test_the_rigs_channels_are_told_with_their_calibration() -> None:
         ("elbow", 2, 580),
         ("gripper", 4, 1475),
     ]
+
+
+def test_a_release_switches_one_channel_off_whoever_drives_it() -> None:
+    stand = Stand()
+    stand.link.drive(2, 1480, stand.now_s)
+    stand.wait(0.5)
+    for channel in (2, 0):
+        stand.link.release(channel, stand.now_s)
+        stand.wait(stand.now_s + 0.1)
+    assert stand.moves[1:] == [b"#2P0\r", b"#0P0\r"]
+    # A board without a canary that tells 0 of what we drive has restarted; of what we let go of it has not.
+    assert stand.tick().known == (False, False, False)
+    assert stand.tick().phase is LinkPhase.READY
+
+
+def test_what_was_let_go_of_is_moved_again_only_by_a_first_move() -> None:
+    stand = Stand()
+    stand.link.drive(2, 1480, stand.now_s)
+    stand.wait(0.5)
+    stand.link.release(2, stand.now_s)
+    stand.wait(stand.now_s + 0.2)
+    with pytest.raises(CommandError, match="not driven yet"):
+        stand.link.step(2, 1490, stand.now_s)
+    stand.link.drive(2, 1500, stand.now_s)
+    assert stand.moves[-1] == b"#2P1500\r"
+
+
+def test_no_channel_but_the_link_s_own_is_let_go_of() -> None:
+    stand = Stand()
+    with pytest.raises(CommandError, match="channel 1: allowed: 0, 2, 4"):
+        stand.link.release(1, stand.now_s)
+    assert stand.moves == []

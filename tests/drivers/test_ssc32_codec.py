@@ -171,3 +171,33 @@ def test_the_startup_string_loses_its_quotes_and_tells_whether_it_moves():
     assert not codec.startup_moves("")
     with pytest.raises(ControllerError):
         codec.decode_startup(b"#0P1500;\r")
+
+
+@given(st.integers(0, 31), st.lists(st.integers(0, 31), max_size=6))
+def test_a_release_is_one_line_of_one_channel_and_passes_its_own_gate_alone(channel, allowed):
+    data = codec.encode_release(channel)
+    assert data == b"#%dP0\r" % channel
+    if channel in allowed:
+        codec.check_release(data, allowed)
+    else:
+        with pytest.raises(CommandError):
+            codec.check_release(data, allowed)
+    with pytest.raises(CommandError, match="pulse 0 would let the servo go; only a release does"):
+        codec.check_bytes(data, dict.fromkeys(range(32), (0, 2500)))
+
+
+@pytest.mark.parametrize(
+    "data", [b"#0P0\r#1P0\r", b"#0P0#1P0\r", b"#0P0T20\r", b"#0P0", b"#0P1500\r", b"\x1b\r#0P0\r", b"#99P0\r", b""]
+)
+def test_nothing_else_leaves_as_a_release(data):
+    with pytest.raises(CommandError):
+        codec.check_release(data, range(32))
+
+
+@given(st.dictionaries(st.integers(0, 31), st.integers(-10, 3000), min_size=1), st.integers(1, 65535))
+def test_no_move_ever_lets_a_servo_go(pulses, time_ms):
+    try:
+        data = codec.encode_move(pulses, time_ms)
+    except CommandError:
+        return
+    assert 0 not in pulses.values() and b"P0" not in data

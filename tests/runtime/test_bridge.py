@@ -14,6 +14,7 @@ from virtual_session import EPOCH_S, Session, certified, forged, load, lynx6, sw
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
+from hil.safety.guard import Guard, Verdict
 from hil.types import (
     WRITING,
     Arm,
@@ -24,6 +25,7 @@ from hil.types import (
     EndStream,
     EnergiseCommand,
     JointCommand,
+    LimitHit,
     Load,
     Mode,
     Request,
@@ -777,6 +779,48 @@ def test_a_line_that_takes_nothing_three_times_is_a_fault(session: Make) -> None
     count = len(moves(s.records))
     s.run(1.0)
     assert len(moves(s.records)) == count
+
+
+def test_commands_that_do_not_fit_now_and_then_are_no_fault(session: Make) -> None:
+    """Three in a row are; two, and two again after one that left, are the machine's own unrest."""
+    s = session().to(Mode.STREAMING)
+    for _ in range(3):
+        s.line.refusals = 2
+        s.run(3 * s.rig.period_s)
+        assert s.line.refusals == 0
+    s.until(Mode.IDLE)
+    assert said(s, "the motion is done")
+    assert not said(s, "fault")
+
+
+def test_a_stop_ramp_that_the_guard_refuses_is_frozen(session: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing gentler left than to have the board stop where it is."""
+    s = session().to(Mode.STREAMING)
+    check = Guard.check
+
+    def refusing(guard: Guard, wanted: JointCommand) -> Verdict:
+        verdict = check(guard, wanted)
+        if s.mode is not Mode.STOPPING:
+            return verdict
+        hit = LimitHit(check="E-03 speed", axis="base", requested=9.0, allowed=1.0)
+        return Verdict(command=wanted, hits=(hit,))
+
+    monkeypatch.setattr(Guard, "check", refusing)
+    s.tick(Stop(reason="test"))
+    s.until(Mode.FAULT, within_s=2 * s.rig.period_s)
+    assert said(s, "the guard refused the stop ramp: base [E-03 speed] 9, allowed 1")
+    assert any(b"STOP" in record.written for record in s.records[-3:])
+
+
+def test_what_was_reported_before_the_pulses_last_changed_is_not_adopted(session: Make) -> None:
+    """A freeze takes a frame of the board: a report from before it may be where the arm is no more."""
+    s = session().to(Mode.ARMED)
+    s.tick(Start(digest=swing().digest))
+    s.tick(EmergencyStop(reason="test"), Reset(by="the test"), s.confirm())
+    frozen_s = s.clock.now_s()
+    assert s.mode is Mode.UNKNOWN_POSE
+    s.until(Mode.ENERGISING, within_s=0.5)
+    assert s.last.reported is not None and s.last.reported.t_s >= frozen_s + FRAME_S
 
 
 def test_a_dead_line_in_mid_stop_is_a_fault(session: Make) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from virtual_session import Session, certified, load, lynx6, swing
 
 from hil.motion.profiles import usage
+from hil.runtime import jog_source
 from hil.runtime.bridge import ARM_LAPSE_S
 from hil.runtime.jog_source import HOLD_S
 from hil.runtime.journal import EndKind, JournalWriter
@@ -125,6 +126,23 @@ def test_jogging_is_armed_at_rest_with_a_known_pose_only(session: Make, mode: Mo
     s.tick(ArmJog(speed_share=0.25))
     assert s.mode is mode
     assert said(s, "refused: arming needs the mode idle or holding")
+
+
+def test_the_guard_holds_a_jog_to_its_share_of_the_speeds_whatever_the_jog_asks_for(
+    session: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A jog that forgot its share is stopped at the first sample that is faster, and that one is not sent."""
+    s = at_home(session)
+    jogging = jog_source.Jogging
+    monkeypatch.setattr(
+        jog_source, "Jogging", lambda rig, robot, start, share, room: jogging(rig, robot, start, 1.0, room)
+    )
+    s.tick(ArmJog(speed_share=0.25))
+    records = hold(s, axes(base=20.0), 1.0)
+    assert said(s, "the guard refused a sample: base [E-03 speed]")
+    steps = np.abs(np.diff(sent(records), axis=0)[:, 0]) / s.rig.period_s
+    speed, quantum = s.rig.axes[0].speed, s.rig.controller.quantum()[0] / s.rig.period_s
+    assert 0.2 * speed < steps.max() <= 0.25 * speed + quantum
 
 
 @pytest.mark.parametrize("share", [0.0, -1.0, 1.5, float("nan")])

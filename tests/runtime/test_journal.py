@@ -293,12 +293,17 @@ def test_a_chain_recomputed_from_the_edit_on_passes_here(path: Path, tmp_path: P
     assert verify(_rewritten(path, tmp_path / "edited.mcap", edit)).completeness is Completeness.COMPLETE
 
 
+def _lost(end: Entry, lost: int) -> Entry:
+    return msgspec.structs.replace(end, data=msgspec.structs.replace(end.data, lost=lost))
+
+
 @pytest.mark.parametrize(
     ("change", "record", "reason"),
     [
         (lambda e: [*e[:2], *e[3:]], 2, "it is tick 2, tick 1 should follow, and no gap is recorded"),
         (lambda e: [*e[:3], e[2], *e[3:]], 3, "it is tick 1, tick 2 should follow, and no gap is recorded"),
         (lambda e: [*e[:3], e[4]], 3, "it says 3 ticks and 0 lost, the journal has 2 and 0"),
+        (lambda e: [*e[:4], _lost(e[4], 3)], 4, "it says 3 ticks and 3 lost, the journal has 3 and 0"),
         (lambda e: [*e, e[4]], 5, "it stands after the end record"),
         (lambda e: [e[0], e[0], *e[1:]], 1, "it is a second session record"),
     ],

@@ -40,7 +40,7 @@ def test_who_was_suspended_lets_go_and_says_so_before_anything_else(
     owner, loop, now_s = Host(wiring.load_rig("lynx6"), url=None, journal=Path(), command="a test"), Nothing(), [50.0]
     parts: Any = owner
     parts._mailbox = parts._reader = loop
-    monkeypatch.setattr(owners.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(owners, "monotonic_s", lambda: now_s[0])
     owner.poll()
     now_s[0] += gap_s
     owner.poll()

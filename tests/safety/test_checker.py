@@ -312,6 +312,17 @@ def test_a_tool_path_may_leave_its_line_by_the_tolerance_and_no_more():
         assert (("E-06", "tool") not in refused(line_motion(tolerance_m=tolerance_m)[0])) is passes
 
 
+@pytest.mark.parametrize(("part", "passes"), [(1.0, True), (1.01, False)])
+@pytest.mark.parametrize("ends", [1, -1])
+def test_the_second_step_and_the_last_but_one_are_judged_like_all_others(part, passes, ends):
+    """Only the outermost steps are rest's to judge: from a step of nothing to one at speed is an acceleration."""
+    limit = 300 * DEG
+    rig = with_axis(RIG, "base", acceleration=limit, jerk=1e9)
+    steps = np.array([0.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0][::ends]) * part * limit * PERIOD_S**2
+    motion = samples_of("base", np.concatenate([[0.0], np.cumsum(steps)]))
+    assert (("E-03", "base") not in refused(motion, rig)) is passes
+
+
 def test_a_path_that_leaves_its_line_only_between_two_samples_is_found():
     # Two samples on the chord of a wide arc: both lie on the line, the middle between them does not.
     rig = with_axis(make_rig(tool_speed_m_s=1e3), "base", speed=1e4, acceleration=1e7, jerk=1e10)
@@ -321,6 +332,18 @@ def test_a_path_that_leaves_its_line_only_between_two_samples_is_found():
     refusal = first(marked, rig, "E-06")
     assert refusal.limit == "0.1 mm from the straight line half-way there"
     assert refusal.place == "step 1 (line)"
+
+
+@pytest.mark.parametrize(("part", "passes"), [(1.01, True), (0.99, False)])
+def test_half_way_between_two_samples_is_the_middle(part, passes):
+    """There an arc is farthest from its chord: by the radius times one less the cosine of half the angle."""
+    rig = with_axis(make_rig(tool_speed_m_s=1e3), "base", speed=1e4, acceleration=1e7, jerk=1e10)
+    motion = samples_of("base", [0.0, 9.0 * DEG])
+    ends = ROBOT.forward_kinematics(motion.samples[:, :5])[:, :3, 3]
+    rise_m = float(np.linalg.norm(ends[0, :2])) * (1.0 - np.cos(4.5 * DEG))
+    line = {"start_m": tuple(ends[0].tolist()), "end_m": tuple(ends[1].tolist())}
+    marked = mark(motion, "line", **line, tolerance_m=part * float(rise_m))
+    assert (("E-06", "tool") not in refused(marked, rig)) is passes
 
 
 def test_a_line_through_a_singular_posture_is_refused_but_the_same_joint_move_is_not():

@@ -219,6 +219,17 @@ def test_a_retracted_command_may_be_sent_again():
     assert live.check(command(motion.samples[10], 12)).hits
 
 
+def test_a_retracted_command_takes_its_moment_back_as_well():
+    """What could not be sent is said again in the next tick, and may be due at the same time as before."""
+    motion = move(RIG, HOME, pose(base=60), share=0.99)
+    live = guard(at=motion.start)
+    for k in range(10):
+        assert not live.check(command(motion.samples[k], k)).hits
+    assert not live.check(command(motion.samples[10], 10)).hits
+    live.retract()
+    assert not live.check(command(motion.samples[10], 10)).hits
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_position_that_is_not_finite_is_refused_at_the_door(value):
     with pytest.raises(CommandError, match=r"axis 3: position .* is not a finite number"):

@@ -97,9 +97,9 @@ def test_the_driver_of_a_sound_arm_gets_through() -> None:
 # -- stopping --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stop", [wire.Stop(), wire.EmergencyStop()])
+@pytest.mark.parametrize("stop", [wire.Stop(), wire.EmergencyStop(), wire.SupplyCut()])
 @pytest.mark.parametrize("role", Role)
-def test_a_stop_passes_whatever_is_wrong(stop: wire.Stop | wire.EmergencyStop, role: Role) -> None:
+def test_a_stop_passes_whatever_is_wrong(stop: wire.AnyStop, role: Role) -> None:
     desk = Desk(role)
     desk.lease.freeze(Party(user="t", name="", role=Role.TEACH, channel=9), "", NOW_S)
     old = _grant(role, expires_s=1_789_999_500, arms=("other",))
@@ -147,6 +147,17 @@ def test_another_arm_or_another_epoch_is_refused(changes: dict[str, Any]) -> Non
     assert verdict.speed_share == 0.0
 
 
+@pytest.mark.parametrize("kind", [wire.JogRelease, wire.Release])
+@pytest.mark.parametrize("changes", [{"arm": "rv2aj"}, {"epoch": 41}, {"epoch": 43}])
+def test_nor_does_one_end_what_is_not_its_own(kind: type[wire.ClientMessage], changes: dict[str, Any]) -> None:
+    """A release that was late on its way must not end the motion of whoever has the arm by then."""
+    desk = Desk()
+    own = {"seq": 1, "issued_s": NOW_S} if kind is wire.JogRelease else {}
+    verdict = desk.judge(kind(**{"arm": "lynx6", "epoch": 42, **own, **changes}))  # type: ignore[operator]
+    assert verdict.code is (Code.ARM if "arm" in changes else Code.EPOCH)
+    assert desk.judge(kind(**{"arm": "lynx6", "epoch": 42, **own})).allowed  # type: ignore[operator]
+
+
 def test_the_same_number_never_passes_twice() -> None:
     desk = Desk()
     step = desk.ask(wire.JogStep, move=STEP)
@@ -180,7 +191,7 @@ def test_a_number_that_came_in_a_flood_is_used_up_as_well() -> None:
     assert desk.step(now_s=NOW_S + 0.1).allowed
 
 
-@pytest.mark.parametrize("kind", [wire.Stop, wire.EmergencyStop])
+@pytest.mark.parametrize("kind", [wire.Stop, wire.EmergencyStop, wire.SupplyCut])
 def test_a_stop_s_number_is_used_up_and_one_without_a_number_uses_none(kind: type[wire.Stop]) -> None:
     desk = Desk()
     assert desk.judge(kind()).allowed
@@ -319,6 +330,17 @@ def test_trouble_is_cleared_by_teach_or_maintain_who_see_the_arm(
     verdict = desk.judge(desk.ask(kind, picture_s=picture_s), mode=mode, picture_s=NOW_S)
     sees = on_site or picture_age_s == 0.5
     assert verdict.allowed == (role in (Role.TEACH, Role.MAINTAIN) and sees), verdict
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("on_site", [False, True])
+def test_that_the_servo_supply_is_on_says_only_who_is_beside_the_arm(role: Role, on_site: bool) -> None:
+    desk = Desk(role, on_site=on_site)
+    confirm = desk.ask(wire.Confirm, supply_on=True, picture_s=NOW_S - 0.5)
+    verdict = desk.judge(confirm, mode=Mode.UNKNOWN_POSE, picture_s=NOW_S)
+    assert verdict.allowed == (role in (Role.TEACH, Role.MAINTAIN) and on_site), verdict
+    if role is Role.TEACH and not on_site:
+        assert "somebody beside the arm" in verdict.reason and verdict.missing == ("on site",)
 
 
 def test_a_latched_stop_is_reset_by_a_teacher_or_by_a_driver_beside_the_arm() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
+import msgspec
 import pytest
 
 from hil.errors import ConfigError, InterlockError
@@ -394,7 +395,32 @@ def test_who_drove_last_may_go_on_if_nobody_waits_and_others_may_not() -> None:
     assert lease.is_driver(ANN.channel)
 
 
+def test_who_drove_last_waits_behind_those_who_wait() -> None:
+    lease = _driven()
+    lease.claim(BOB, 0.1, PARKED, wait=True)
+    lease.release(ANN, lease.epoch, 0.2)
+    away = ArmFacts(mode=Mode.HOLDING, parked=False)
+    with pytest.raises(InterlockError, match="not parked"):
+        lease.claim(ANN, 0.3, away)
+    lease.claim(ANN, 0.4, away, wait=True)
+    assert (lease.place(BOB.channel), lease.place(ANN.channel)) == (1, 2)
+    lease.observe(away, 0.5)
+    assert lease.phase is LeasePhase.CLEARING
+
+
 # -- the end of a slot -----------------------------------------------------------------------------------------------
+
+
+def test_who_comes_back_is_warned_again() -> None:
+    """On the channel that is gone nobody may have heard it."""
+    lease = _driven(slot_s=90.0)
+    tuple(_beats(lease, ANN, 0.0, 35.0))
+    lease.closed(ANN.channel, 35.1)
+    back = msgspec.structs.replace(ANN, channel=11)
+    lease.claim(back, 36.0, PARKED)
+    effects = tuple(_beats(lease, back, 36.1, 36.5))
+    warned = [(tell.channel, tell.left_s) for tell in _only(effects, Tell) if tell.kind is NoticeKind.SLOT_ENDS]
+    assert warned == [(11, pytest.approx(53.8, abs=0.2))]
 
 
 def test_the_end_of_a_slot_is_announced_twice_then_holds() -> None:

@@ -14,7 +14,7 @@ from hil.service.arms import BEAT_S
 from hil.service.coming_up import AGAIN_S
 from hil.service.lease import LeaseSettings
 from hil.service.settings import Settings
-from hil.types import JogHold, Mode, Stop
+from hil.types import JogHold, Mode, Stop, SupplyCut
 
 pytestmark = pytest.mark.wall_clock
 
@@ -340,6 +340,19 @@ def test_who_lets_go_where_the_pose_is_not_known_calls_off_its_confirmation(tmp_
             person.held = False
             assert not (await person.beat())["held"]
             assert "Stop" in kinds(worker.sent[before:])
+
+    run(story)
+
+
+def test_a_cut_of_the_servo_supply_goes_to_the_loop_from_anybody_and_latches(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            watcher, worker = await lab.join(), lab.workers["arm-1"]
+            await watcher.ask("supply_cut", reason="the plug was out")
+            cut = [request for request in worker.sent if isinstance(request, SupplyCut)]
+            assert len(cut) == 1
+            assert lab.lab.desks["arm-1"].lease.latched
 
     run(story)
 

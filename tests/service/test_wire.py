@@ -68,7 +68,7 @@ def test_every_message_says_its_version() -> None:
 
 # -- what is refused from clients ------------------------------------------------------------------------------------
 
-REFUSABLE = [message for message in CLIENT if not isinstance(message, wire.Stop | wire.EmergencyStop)]
+REFUSABLE = [message for message in CLIENT if not isinstance(message, wire.AnyStop)]
 
 
 @pytest.mark.parametrize("message", REFUSABLE, ids=_kind)
@@ -176,7 +176,7 @@ def test_a_message_with_any_field_exchanged_is_read_or_refused(
     try:
         read = wire.decode_client(json.dumps(plain))
     except CommandError as error:
-        assert not isinstance(message, wire.Stop | wire.EmergencyStop) or plain["type"] != _kind(message), error
+        assert not isinstance(message, wire.AnyStop) or plain["type"] != _kind(message), error
     else:
         assert wire.decode_client(wire.encode(read)) == read
 
@@ -184,18 +184,16 @@ def test_a_message_with_any_field_exchanged_is_read_or_refused(
 # -- stops -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [wire.Stop, wire.EmergencyStop])
+@pytest.mark.parametrize("kind", [wire.Stop, wire.EmergencyStop, wire.SupplyCut])
 @pytest.mark.parametrize(
     "extra", [{}, {"reason": 7}, {"reason": "x" * 5000}, {"v": 9}, {"seq": -1}, {"surprise": [1]}, {"reason": "\x1b"}]
 )
-def test_a_stop_is_a_stop_however_it_is_dressed(
-    kind: type[wire.Stop | wire.EmergencyStop], extra: dict[str, Any]
-) -> None:
+def test_a_stop_is_a_stop_however_it_is_dressed(kind: type[wire.AnyStop], extra: dict[str, Any]) -> None:
     text = json.dumps({"type": kind.__struct_config__.tag} | extra)
     assert isinstance(wire.decode_client(text), kind)
 
 
-@pytest.mark.parametrize("kind", [wire.Stop, wire.EmergencyStop])
+@pytest.mark.parametrize("kind", [wire.Stop, wire.EmergencyStop, wire.SupplyCut])
 @pytest.mark.parametrize(
     "rest",
     [
@@ -209,7 +207,7 @@ def test_a_stop_is_a_stop_however_it_is_dressed(
     ],
     ids=["infinite", "not a number", "deep", "cut in a text", "not UTF-8", "cut after its kind", "two"],
 )
-def test_a_stop_counts_in_text_that_is_not_json(kind: type[wire.Stop | wire.EmergencyStop], rest: bytes) -> None:
+def test_a_stop_counts_in_text_that_is_not_json(kind: type[wire.AnyStop], rest: bytes) -> None:
     text = f'{{"type": "{kind.__struct_config__.tag}"'.encode() + rest
     assert isinstance(wire.decode_client(text), kind)
 

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from cr1_terminal import Cr1Terminal
 
 from hil.errors import ConfigError, LinkClosed
 from sim.cr1 import Cr1, Cr1Settings
@@ -54,6 +55,17 @@ def test_the_shipped_files_can_happen_to_a_cr1(path):
             ask(port, "DSTATE", float(second))
         except LinkClosed:
             break
+
+
+def test_a_paused_program_keeps_its_slot():
+    """Selecting another would leave a motion half done that the next start goes on with: 5120 until it is reset."""
+    terminal = Cr1Terminal({"A": "10 DLY 5\n20 END", "B": "10 END"}).ready()
+    terminal.do("RUNA;1")
+    terminal.wait(0.5)
+    terminal.do("STOP")
+    assert terminal.ask("PRGLOAD=B") == "QeR512000000"
+    terminal.do("SLOTINIT", "PRGLOAD=B")
+    assert terminal.ask("PRGRD") == "QoKB.MB4"
 
 
 def test_there_are_shipped_files():

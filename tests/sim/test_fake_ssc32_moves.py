@@ -287,6 +287,15 @@ def test_widths_out_of_range_are_clipped_and_zero_ends_the_pulses(terminal, sent
     assert board.board.counts.clipped == (sent != shown)
 
 
+@pytest.mark.parametrize(("sent", "half_way"), [(1, 1000), (9999, 2000)])
+def test_a_timed_move_out_of_range_is_one_to_the_end_of_the_range(terminal, sent, half_way):
+    """Clipped at its end only, it would be at the range's end before its time."""
+    board = moving(terminal(), 0)
+    board.ask(f"#0P{sent}T1000\r", 0.0)
+    board.wait(0.5)
+    assert board.pulse(0) == pytest.approx(half_way, abs=30)
+
+
 def test_negative_widths_and_channels_above_31_are_ignored(terminal):
     board = moving(terminal(), 0, 1)
     board.ask("#40P1700#0P-5#1P1700\r")

@@ -34,8 +34,9 @@ from hil.runtime.journal import JournalWriter
 from hil.runtime.pacing import Watch
 from hil.runtime.recorder import Recorder
 from hil.runtime.reports import AgreedReport
+from hil.runtime.supply import ServoSupply
 from hil.safety.guard import Guard
-from hil.types import Confirm, EmergencyStop, EnergiseCommand, JointCommand, LineAccount, Mode, Stop
+from hil.types import Confirm, EmergencyStop, EnergiseCommand, JointCommand, LineAccount, Mode, Stop, Supply
 from hil.units import DEG
 
 Plant = Callable[[], AbstractContextManager[object]]
@@ -273,6 +274,24 @@ def _skipped_sample() -> AbstractContextManager[object]:
 
 
 # -- stops -----------------------------------------------------------------------------------------------
+
+
+def _supply(**states: Supply) -> Plant:
+    """Whatever is said or seen of the servo supply, something else is held of it afterwards."""
+
+    def become(state: Supply) -> Maker:
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def change(self: ServoSupply, *what: object) -> str:
+                words = original(self, *what)
+                if words:
+                    self.state = state
+                return "" if state is Supply.FORGOTTEN else words
+
+            return change
+
+        return make
+
+    return lambda: _all(*(_over(ServoSupply, name, become(state)) for name, state in states.items()))
 
 
 def _ramp(change: Callable[[Any, Any], Any]) -> Plant:
@@ -541,6 +560,22 @@ PLANTED: tuple[Planted, ...] = (
         "NoticeJudge",
         "recorder silent: still streaming",
         RECORDER_SILENT,
+        seed=2,
+    ),
+    Planted(
+        "a servo supply that was cut ends all motion",
+        "the word for it ignored",
+        "SupplyJudge",
+        "the servo supply was said to be cut, and nobody vouched",
+        _supply(cut=Supply.ON),
+        seed=2,
+    ),
+    Planted(
+        "after a cut the board has to forget its pulses",
+        "what it drives still not looked at",
+        "SupplyJudge",
+        "by a board that never forgot its pulses",
+        _supply(look=Supply.FORGOTTEN),
         seed=2,
     ),
     Planted(

@@ -187,6 +187,16 @@ class Cr1World:
         self._excused.extend(now_s + AFTERMATH_S, Excuse.BY_HAND)
         self._counts["arm freed by hand"] += 1
 
+    @property
+    def falling(self) -> bool:
+        """Brakes hold it."""
+        return False
+
+    @property
+    def without_supply(self) -> bool:
+        """Its controller knows by itself."""
+        return False
+
     def wire_judge(self) -> Cr1Judge:
         """For one session."""
         return Cr1Judge(self.facts)

@@ -38,6 +38,11 @@ class Excuse(Enum):
         "the arm's motion, until 1.5 s after each",
         "the same: the echo shows pulses, not servos",
     )
+    FALLING = (
+        "a limp arm sinks",
+        "the arm's motion and the first moves, until 1.5 s after it",
+        "without pulses or power nothing holds it, and no program can catch it",
+    )
     BY_HAND = (
         "a person frees the arm by hand",
         "the arm's motion, until 1.5 s after it (RV-2AJ: 4 s)",

@@ -37,6 +37,7 @@ from soak_promises import (
     DeathJudge,
     LatchJudge,
     StopJudge,
+    SupplyJudge,
     judge_journal,
 )
 
@@ -70,6 +71,7 @@ from hil.types import (
     Reset,
     Start,
     Stop,
+    SupplyCut,
     TickRecord,
 )
 from sim.bench import BenchServo, ServoBench
@@ -78,6 +80,8 @@ from sim.ports import MemoryPort
 from sim.ssc32 import BoardSettings, BoardState, Firmware, Ssc32Board
 
 RIG = "lynx6"
+SINKING = ("shoulder", "elbow", "wrist")
+"""Joints of a Lynx6 that gravity turns."""
 EPOCH_S = 1_750_000_000.0
 FIRST_TICK_S = 0.1
 AFTERMATH_S = 1.5
@@ -230,6 +234,16 @@ class World(Protocol):
         """The controller's program stands still."""
         ...
 
+    @property
+    def falling(self) -> bool:
+        """The arm is limp, and on its way down."""
+        ...
+
+    @property
+    def without_supply(self) -> bool:
+        """The servos have no power, and the controller does not feel it."""
+        ...
+
     def open_port(self) -> BytePort: ...
     def advance(self, now_s: float) -> None: ...
     def positions(self, now_s: float) -> tuple[float, ...]: ...
@@ -259,7 +273,14 @@ class _World:
         self.title = f"lives with firmware {self.firmware.value}"
         self.board = Ssc32Board(BoardSettings(firmware=self.firmware, baud=115200))
         servos = [
-            BenchServo(channel=a.channel, points=a.points, start=a.park, lag_s=a.lag_s, speed=a.servo_speed)
+            BenchServo(
+                channel=a.channel,
+                points=a.points,
+                start=a.park,
+                lag_s=a.lag_s,
+                speed=a.servo_speed,
+                rest=a.park if a.name in SINKING else None,
+            )
             for a in facts.axes
         ]
         self.bench = ServoBench(self.board, servos)
@@ -293,6 +314,8 @@ class _World:
             self._excused.extend(now_s + AFTERMATH_S, Excuse.LATE_LINE)
         if self._excused.at(now_s) and (self.board.moving or self.board._text):
             self._excused.extend(now_s + AFTERMATH_S, Excuse.HALF_A_LINE)
+        if self.falling:
+            self._excused.extend(now_s + AFTERMATH_S, Excuse.FALLING)
         return self._excused.at(now_s)
 
     def new_troubles(self, now_s: float) -> list[Fault]:
@@ -314,6 +337,16 @@ class _World:
             self.bench.place(axis.channel, axis.park, now_s)
         self._excused.extend(now_s + AFTERMATH_S, Excuse.BY_HAND)
         self._tally.counts["arm freed by hand"] += 1
+
+    @property
+    def falling(self) -> bool:
+        """Some joint is on its way down."""
+        return self.bench.falling
+
+    @property
+    def without_supply(self) -> bool:
+        """The servo supply is off."""
+        return not all(self.bench._supplied)
 
     @property
     def hung(self) -> bool:
@@ -366,6 +399,9 @@ class _Person:
         self._motion: Motion | None = None
         self._refusals = 0
         self._reported: tuple[float | None, ...] = (None,) * len(rig.axes)
+        self._power = random.Random(f"{tally.seed} power")
+        self._was_without = self._cut = False
+        self.puts = 0
 
     def see(self, record: TickRecord) -> None:
         """Look at what the loop has published."""
@@ -379,6 +415,11 @@ class _Person:
     def act(self, now_s: float) -> list[Request]:
         """What is asked for now."""
         rng = self._rng
+        without, self._was_without = self._world.without_supply and not self._was_without, self._world.without_supply
+        if without and self._power.random() < 0.6:
+            self._cut = True
+            self._tally.counts["servo supply said to be cut"] += 1
+            return [SupplyCut(by="the person")]
         if rng.random() < 0.004:
             return [self._out_of_turn()]
         if self._mode is Mode.STREAMING and rng.random() < 0.003:
@@ -397,12 +438,21 @@ class _Person:
                 return [Start(digest=self._motion.digest)]
             case Mode.FAULT | Mode.ESTOP:
                 self._act_s = now_s + rng.uniform(0.1, 1.0)
+                if self._cut and self._power.random() < 0.6:
+                    # Logic off as well, and the arm put down; else it is tried without.
+                    self._put_down(now_s)
                 return [Reset(by="the person")]
         return []
+
+    def _put_down(self, now_s: float) -> None:
+        self._world.free_by_hand(now_s)
+        self.puts += 1
 
     def _confirm(self, now_s: float) -> list[Request]:
         """The arm as it stands, or, from somebody who looks at the screen only, as the board has it."""
         self._act_s = now_s + 0.5
+        if self._world.falling:
+            return []
         seen = self._world.positions(now_s)
         if self._rng.random() < 0.3:
             seen = tuple(s if r is None else r for s, r in zip(seen, self._reported, strict=True))
@@ -411,9 +461,11 @@ class _Person:
             self._tally.counts["poses confirmed by looking"] += 1
         inside = all(axis.lower <= at <= axis.upper for axis, at in zip(self._rig.axes, seen, strict=True))
         if not inside:
-            self._world.free_by_hand(now_s)
+            self._put_down(now_s)
             return []
-        return [Confirm(positions=seen, by="the person")]
+        on = self._power.random() < 0.8
+        self._cut &= not on
+        return [Confirm(positions=seen, by="the person", supply_on=on)]
 
     def _load(self, now_s: float) -> list[Request]:
         """Plan from where the arm is held, have it certified, ask for arming."""
@@ -425,7 +477,7 @@ class _Person:
             self._refusals += 1
             if self._refusals > 8:
                 self._refusals = 0
-                self._world.free_by_hand(now_s)
+                self._put_down(now_s)
             return []
         self._refusals = 0
         self._motion, certificate = planned
@@ -500,6 +552,8 @@ class _Life:
         self._person = _Person(random.Random(self._rng.random()), self._rig, self._world, self.tally)
         self.tally.counts[self._world.title] += 1
         self._arm: ArmJudge | None = None
+        self.supply_cut = False
+        """As the owner remembers it from session to session."""
 
     def arm_judge(self) -> ArmJudge:
         """The arm's judge outlives sessions, as the arm does."""
@@ -543,7 +597,7 @@ class _Session:
             rig_id=rig.id,
             rig_digest=rig.digest,
             rig=msgspec.to_builtins(rig),
-            settings={"controller_kind": rig.controller.kind},
+            settings={"controller_kind": rig.controller.kind, "supply": "cut" if life.supply_cut else "unsaid"},
             start_epoch_s=EPOCH_S + now_s,
             start_monotonic_s=now_s,
         )
@@ -569,6 +623,7 @@ class _Session:
         self._arm = life.arm_judge()
         self._notice = NoticeJudge({**self._world.notice_s, **SILENCES_S})
         self._deaths, self._adopted = DeathJudge(), AdoptJudge(facts, self._world.same)
+        self._supply, self._puts = SupplyJudge(facts, life.supply_cut), self._person.puts
         self._judges = (
             self._wire,
             self._samples,
@@ -576,6 +631,7 @@ class _Session:
             self._deaths,
             StopJudge(self._world.freezes()),
             LatchJudge(),
+            self._supply,
             self._adopted,
             ConfirmJudge(facts, self._world.same),
             self._notice,
@@ -658,7 +714,12 @@ class _Session:
         excuse = self._world.excused(record.t_s)
         if isinstance(record.sent, EnergiseCommand) and excuse is None:
             self._world.judge_first_move(record, record.sent.axis, self._first)
-        self._arm.judge(record, self._world.positions(record.t_s), excuse)
+        positions = self._world.positions(record.t_s)
+        self._arm.judge(record, positions, excuse)
+        if self._person.puts > self._puts:
+            self._puts = self._person.puts
+            self._supply.put(positions)
+        self._supply.judge_arm(record, positions)
         self._person.see(record)
 
     def _note_mode(self, record: TickRecord) -> None:
@@ -695,6 +756,8 @@ class _Session:
         tally.peak("step between lines, of the limit", self._wire.worst_step)
         tally.peak("acceleration of samples, of the limit", self._samples.worst_acceleration)
         tally.peak("jerk of samples, of the limit", self._samples.worst_jerk)
+        self._life.supply_cut = self._supply.cut
+        tally.counts["vouched for the servo supply after a cut"] += self._supply.returned
         tally.peak("age of a report that was adopted, s", self._adopted.worst_age_s)
         tally.excused.update(self._notice.excused)
         tally.excused.update(self._wire.excused)

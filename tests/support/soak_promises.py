@@ -24,6 +24,7 @@ from hil.types import (
     Mode,
     Reset,
     Stop,
+    SupplyCut,
     TickRecord,
 )
 
@@ -196,6 +197,56 @@ class ConfirmJudge:
         near = any(there is not None and abs(there - at) <= 2.2 * self._same[axis] for there in (said, reported))
         name = self._rig.axes[axis].name
         _hold(near, f"{name} is driven at {at:.4f}; confirmed: {said}, reported: {reported}")
+
+
+class SupplyJudge:
+    """Once somebody has said that the servo supply was cut, nothing drives the arm before the way back was gone.
+
+    That leads over a new connection and a new word. And whoever has switched the logic off and put the arm down sees it
+    stay there, whatever the supply does, until a pose is confirmed.
+
+    Args:
+        rig: the facts.
+        cut: it was said in the session before, and nobody has vouched since.
+    """
+
+    def __init__(self, rig: RigFacts, cut: bool = False) -> None:
+        self._rig = rig
+        self.cut, self._anew, self._back = cut, False, False
+        self._put: tuple[float, ...] | None = None
+        self.said = self.returned = 0
+
+    def put(self, positions: Sequence[float]) -> None:
+        """The logic was off, and the arm was put there by hand."""
+        self._put = tuple(positions)
+
+    def judge(self, record: TickRecord) -> None:
+        """Take one tick."""
+        for request in record.requests:
+            if isinstance(request, SupplyCut):
+                self.cut, self._anew = True, False
+                self.said += 1
+            elif isinstance(request, Confirm) and request.supply_on and self._anew:
+                self.returned += self.cut
+                self._back |= self.cut
+                self.cut = False
+        quiet = record.sent is None and record.mode not in WRITING | {Mode.IDLE, Mode.ARMED, Mode.HOLDING}
+        _hold(not self.cut or quiet, f"the servo supply was said to be cut, and nobody vouched: {record.mode.value}")
+        if self._back and record.mode is Mode.ENERGISING:
+            self._back = False
+            driven = record.reported is None or any(at is not None for at in record.reported.positions)
+            _hold(not driven, "the servo supply was cut, and the arm is driven by a board that never forgot its pulses")
+        self._anew |= any("-> connecting" in event for event in record.events)
+
+    def judge_arm(self, record: TickRecord, positions: Sequence[float]) -> None:
+        """Take one tick and where the servos are."""
+        if record.mode in WRITING:
+            self._put = None
+        for axis, there, now in zip(self._rig.axes, self._put or (), positions, strict=False):
+            _hold(
+                abs(there - now) <= axis.still,
+                f"{axis.name} went from {there:.4f} to {now:.4f} where it was put by hand, in mode {record.mode.value}",
+            )
 
 
 _TICK = re.compile(rb'"data":\{"type":"tick","tick":(\d+),')

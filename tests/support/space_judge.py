@@ -193,5 +193,5 @@ def fault(judge: SpaceJudge, rig: Rig, samples: FloatArray) -> str:
 def lessened(judge: SpaceJudge, samples: FloatArray, which: FloatArray) -> FloatArray:
     """Which of the limits given are less broken at the end of a motion than at its start, shape (limits,)."""
     first, last = judge.left(samples[[0, -1]])
-    found: FloatArray = which & (last > first + 1e-6)
+    found: FloatArray = which & (last > first + 1e-7)
     return found

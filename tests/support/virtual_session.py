@@ -26,7 +26,7 @@ from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
 from hil.safety.findings import Findings
 from hil.safety.guard import Guard
-from hil.types import Arm, Confirm, EmergencyStop, Load, Mode, Request, Start, TickRecord
+from hil.types import Arm, Confirm, EmergencyStop, Load, Mode, Request, Start, Supply, TickRecord
 from hil.units import DEG
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
@@ -37,6 +37,8 @@ from sim.ssc32 import BoardSettings, Ssc32Board
 EPOCH_S = 1.8e9
 """Epoch seconds at virtual second 0."""
 START_S = 0.1
+SINKING = ("shoulder", "elbow", "wrist")
+"""Joints of a Lynx6 that gravity turns."""
 
 
 @functools.cache
@@ -129,6 +131,7 @@ class Session:
         driven: True if the board drives the arm there already.
         faults: what goes wrong on the line.
         board_start_s: phase of the board's frames against the ticks.
+        supply: what an earlier session has left behind of the servo supply.
         board: kind of board.
 
     Attributes:
@@ -145,6 +148,7 @@ class Session:
         driven: bool = False,
         faults: FaultScript | None = None,
         board_start_s: float = 0.0,
+        supply: Supply = Supply.UNSAID,
         **board: Any,
     ) -> None:
         self.rig = rig = lynx6() if rig is None else rig
@@ -159,7 +163,12 @@ class Session:
             self.board,
             [
                 BenchServo(
-                    channel=wire.channel, points=wire.points, start=at, lag_s=axis.servo_lag_s, speed=axis.servo_speed
+                    channel=wire.channel,
+                    points=wire.points,
+                    start=at,
+                    lag_s=axis.servo_lag_s,
+                    speed=axis.servo_speed,
+                    rest=axis.park if axis.name in SINKING else None,
                 )
                 for axis, wire, at in zip(rig.axes, settings.axes, pose, strict=True)
             ],
@@ -183,6 +192,7 @@ class Session:
             self.tap,
             epoch_offset_s=EPOCH_S,
             version=hil.__version__,
+            supply=supply,
         )
         self.records: list[TickRecord] = []
 
@@ -260,6 +270,10 @@ class Session:
 
     def confirm(self, positions: Sequence[float] | None = None) -> Confirm:
         return Confirm(positions=self.rig.park if positions is None else tuple(positions), by="the test")
+
+    def vouch(self) -> Confirm:
+        """The park pose is confirmed, and that the servo supply is on."""
+        return Confirm(positions=self.rig.park, by="the test", supply_on=True)
 
     def to(self, mode: Mode, motion: Motion | None = None) -> Session:
         """Bring a fresh session into a mode, the usual way."""

@@ -56,6 +56,7 @@ CLIENT: tuple[wire.ClientMessage, ...] = (
     wire.Watch(seq=2, rate_hz=10.0),
     wire.Stop(seq=3, reason="it comes too near"),
     wire.EmergencyStop(seq=4, reason="smoke"),
+    wire.SupplyCut(seq=24, reason="somebody pulled the plug"),
     wire.Claim(seq=5, wait=True),
     wire.Beat(seq=6, arm="lynx6", epoch=42, held=True, issued_s=1000.25, changed_s=993.5, reported_s=1000.2),
     wire.Renew(seq=7, arm="lynx6", epoch=42, minutes=10.0),
@@ -64,7 +65,7 @@ CLIENT: tuple[wire.ClientMessage, ...] = (
     wire.Freeze(seq=10, everywhere=True, reason="a hand in a fence"),
     wire.Thaw(seq=11, everywhere=True),
     wire.Reset(**_command(12)),  # type: ignore[arg-type]
-    wire.Confirm(**_command(13), positions=(0.0, 1.5, -1.5, 0.0, 0.0, 0.02)),  # type: ignore[arg-type]
+    wire.Confirm(**_command(13), positions=(0.0, 1.5, -1.5, 0.0, 0.0, 0.02), supply_on=True),  # type: ignore[arg-type]
     wire.ArmJog(**_command(14), speed_share=0.25),  # type: ignore[arg-type]
     wire.JogHold(  # type: ignore[arg-type]
         **_command(15), move=ToolJog(frame=JogFrame.WORLD, linear=(0.0, 0.0, 0.05))

@@ -12,7 +12,7 @@ from virtual_session import Session, lynx6
 
 from hil.errors import ConfigError
 from hil.testing.oracle import UnsafeBytes
-from hil.types import JointCommand, Mode, TickRecord
+from hil.types import JointCommand, Mode, Reset, SupplyCut, TickRecord
 
 FIRST_MOVES = b"#0P1460\r#1P1520\r#2P1725\r#3P1455\r#5P1580\r#4P1760\r"
 
@@ -185,3 +185,31 @@ def test_first_moves_without_a_pause_are_found() -> None:
     first = UnsafeBytes(lynx6()).take(records).first
     assert first is not None
     assert "ms after the one before; allowed: 400 or more" in first.words
+
+
+# -- the servo supply --------------------------------------------------------------------------------------
+
+
+def judged(session: Session) -> str:
+    first = UnsafeBytes(lynx6()).take(session.records).first
+    return "" if first is None else first.words
+
+
+def test_an_arm_that_is_driven_after_a_cut_without_a_new_word_is_found() -> None:
+    session = Session()
+    session.until(Mode.UNKNOWN_POSE)
+    session.until(Mode.ENERGISING, session.confirm())
+    honest = session.records
+    assert judged(session) == ""
+    cut = msgspec.structs.replace(honest[-2], requests=(SupplyCut(by="the test"),))
+    session.records = [*honest[:-2], cut, honest[-1]]
+    assert "energising after the servo supply was said to be cut" in judged(session)
+
+
+def test_the_way_back_after_a_cut_is_let_pass() -> None:
+    session = Session()
+    session.until(Mode.UNKNOWN_POSE)
+    session.tick(SupplyCut(by="the test"))
+    session.until(Mode.UNKNOWN_POSE, Reset(by="the test"))
+    session.until(Mode.IDLE, session.vouch())
+    assert judged(session) == ""

@@ -1,0 +1,77 @@
+"""Let an arm go limp, one axis after the other, each when a person says so. Pure, as `hil.bench.calibration`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hil.bench.calibration import Question, Release, Report, Steps, Tell, ask
+from hil.link import ServoChannel
+from hil.model.rig import AxisKind, Rig
+from hil.piecewise import PiecewiseLinear
+from hil.space.gravity_load import SINKS_N_M, GravityLoad, Load, release_order
+
+
+def release(rig: Rig, channels: Sequence[ServoChannel]) -> Steps[tuple[str, ...]]:
+    """Switch the pulses of every driven axis off, the gripper first and what carries most last.
+
+    Args:
+        rig: the resolved rig.
+        channels: which drives which axis, as the rig has it.
+
+    Returns:
+        Names of the axes that were let go of.
+
+    Raises:
+        CalibrationStoppedError: the person said stop; what was not let go of yet is held.
+    """
+    report: dict[int, int | None] = yield Report()
+    by_axis = {each.axis: each for each in channels}
+    driven = [axis.name for axis in rig.axes if report.get(by_axis[axis.name].channel) is not None]
+    if not driven:
+        yield Tell(text="the board drives none of its axes: the arm is limp already")
+        return ()
+    where = _positions(rig, by_axis, report)
+    loads = {load.axis: load for load in GravityLoad(rig).loads(where)}
+    order = [rig.axes[index].name for index in release_order(rig, where) if rig.axes[index].name in driven]
+    yield Tell(
+        text=f"it drives {', '.join(driven)}. They are let go of in this order, what carries most last: "
+        f"{', '.join(order)} ({GravityLoad(rig).basis})"
+    )
+    for name in order:
+        channel = by_axis[name].channel
+        question = Question(
+            kind="release",
+            text=_what_happens(rig, name, loads.get(name)),
+            answers="go, stop",
+            axis=name,
+            channel=channel,
+        )
+        while (yield from ask(question, ("", "go"))) != "go":
+            pass  # a bare Enter lets go of nothing
+        yield Release(channel=channel)
+    return tuple(order)
+
+
+def _positions(rig: Rig, by_axis: Mapping[str, ServoChannel], report: Mapping[int, int | None]) -> tuple[float, ...]:
+    """Where the pulses hold the axes; the park pose of those that get none."""
+
+    def position(name: str, park: float) -> float:
+        pulse_us = report.get(by_axis[name].channel)
+        points = by_axis[name].points
+        if pulse_us is None:
+            return park
+        return PiecewiseLinear([point[0] for point in points], [point[1] for point in points]).inverse(pulse_us)
+
+    return tuple(position(axis.name, axis.park) for axis in rig.axes)
+
+
+def _what_happens(rig: Rig, name: str, load: Load | None) -> str:
+    """What to expect, and where the hands belong."""
+    if load is None or rig.axes[rig.index(name)].kind is AxisKind.GRIPPER:
+        return f"The {name} is let go of: what it holds falls. Take that out, and keep your hand under it"
+    index = rig.index(name)
+    beyond = [axis.name for axis in rig.axes[index + 1 :]]
+    with_it = f", and with it {', '.join(beyond)}" if beyond else ""
+    if abs(load.torque_n_m) < SINKS_N_M:
+        return f"The {name} is let go of: it comes loose{with_it}, and hardly sinks"
+    return f"The {name} is let go of: it sinks{with_it}. Against gravity: {load.text}. Hold the arm now, then go"
