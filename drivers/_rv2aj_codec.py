@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hil.errors import CommandError, ControllerError
@@ -25,9 +25,9 @@ ABSENT = "****"
 _REPLY = re.compile(r"Q(?:(?P<ok>o)K|(?P<no>e)R)(?P<rest>[\x09\x0b\x20-\xff]*)\Z", re.IGNORECASE)
 _ERROR = re.compile(r"(?P<number>\d{4})(?P<detail>\d*)(?P<where>(?:;\d+)*)\Z")
 _PLACE = re.compile(r"J[1-8]\Z")
-_NUMBER = re.compile(r"[+-]?\d{1,5}\.\d{2}\Z")
+_NUMBER = re.compile(r"[+-]?\d{1,5}\.(?P<decimals>\d{1,4})\Z")
 _STATUS = re.compile(r"(?P<run>[0-9A-F]{2})(?P<stop>[0-9A-F]{2})(?P<error>0|[1-9]\d{0,3})\Z", re.IGNORECASE)
-_TAIL = re.compile(r"(?P<override>\d{1,3});(?P<speed>\d+\.\d{2});(?P<plus>[0-9A-F]{2})(?P<minus>[0-9A-F]{2})"
+_TAIL = re.compile(r"(?P<override>\d{1,3});(?P<speed>\d+\.\d{1,4});(?P<plus>[0-9A-F]{2})(?P<minus>[0-9A-F]{2})"
                    r"[0-9A-F]{4}\Z", re.IGNORECASE)  # fmt: skip
 
 
@@ -232,14 +232,20 @@ def _wrong(what: str, data: str) -> ControllerError:
     return ControllerError(f"{data[:90]!r} is no answer to {what}", data.encode("latin-1"))
 
 
+def _alike(values: Iterable[str]) -> bool:
+    """They are numbers with as many decimals each."""
+    found = [_NUMBER.match(value) for value in values]
+    return len({None if each is None else len(each["decimals"]) for each in found}) == 1 and found[0] is not None
+
+
 def decode_joints(data: str) -> Position:
     """Read the answer to JPOSF by the names of the joints: controllers show more places than the arm has axes.
 
     A place that the arm does not have may be starred, be left out, or hold a number.
 
     Raises:
-        ControllerError: a joint is missing or twice there, the names do not rise, or a value is no number with two
-            decimals.
+        ControllerError: a joint is missing or twice there, the names do not rise, or the values are not numbers with as
+            many decimals each (two on the arms that were seen): one digit lost on the way breaks that.
     """
     head, mark, tail = data.partition(";;")
     fields, flags = head.split(";"), tail.split(";", 1)
@@ -249,7 +255,7 @@ def decode_joints(data: str) -> Position:
     limits = _TAIL.match(flags[-1])
     if not mark or len(fields) % 2 or limits is None or not all(map(_PLACE.match, names)):
         raise _wrong("JPOSF", data)
-    if names != sorted(set(names)) or not shown.keys() >= set(JOINTS) or not all(map(_NUMBER.match, shown.values())):
+    if names != sorted(set(names)) or not shown.keys() >= set(JOINTS) or not _alike(shown.values()):
         raise _wrong("JPOSF", data)
     touched = int(limits["plus"], 16) | int(limits["minus"], 16)
     return Position(
@@ -271,7 +277,7 @@ def decode_pose(data: str) -> Pose:
     named = dict(zip(fields[::2], fields[1::2], strict=False))
     words = flags[0].split(",")
     values = [named.get(name, "") for name in ("X", "Y", "Z", "A", "B")]
-    if not mark or not all(map(_NUMBER.match, values)) or len(words) != 2 or not all(map(str.isdecimal, words)):
+    if not mark or not _alike(values) or len(words) != 2 or not all(map(str.isdecimal, words)):
         raise _wrong("PPOSF", data)
     if len(flags) != 2 or _TAIL.match(flags[1]) is None:
         raise _wrong("PPOSF", data)

@@ -67,7 +67,9 @@ def _open(line: Line, before: str) -> Talk[Identity]:
             line.opened, line.client = True, line.greeting.removeprefix("OPEN=")
             return decode_identity(reply.data)
     raise ControllerError(
-        f"{line.settings.port_url}: the controller refuses OPEN ({explain(reply.error).words}), as {_listed(names)}"
+        f"{line.settings.port_url}: the controller refuses OPEN ({explain(reply.error).words}), as {_listed(names)}. "
+        "If it takes none of these names, tell us; if letters got lost on the way, its line is set otherwise "
+        f"({FACTORY})"
     )
 
 
@@ -88,7 +90,7 @@ def refuse_silence(line: Line, now_s: float) -> None:
         LinkTimeout: nobody answers.
         ControllerError: nobody answers, and what comes instead has no meaning.
     """
-    if line.silent_s(now_s) > (SILENCE_S if line.opened else GREETING_S):
+    if line.silent_s(now_s) > (GREETING_S if line.greeting_out else SILENCE_S):
         raise _no_more(line, now_s) if line.opened else _nobody(line)
 
 

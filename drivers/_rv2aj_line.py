@@ -135,6 +135,11 @@ class Line:
         return self._settled and not self._due and self._printed_due is None and self._doubt_s is None
 
     @property
+    def greeting_out(self) -> bool:
+        """The session is not open, or a greeting under a name that was not taken may still be answered."""
+        return not self.opened or (bool(self._due) and self._due[0].ask.command.startswith("OPEN="))
+
+    @property
     def stalled(self) -> bool:
         """The port has not taken what was handed to it last."""
         return self._stalled_s is not None

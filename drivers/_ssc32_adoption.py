@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from drivers._ssc32_codec import CHANNELS, PULSE_US, encode_move
 from drivers._ssc32_echo import TAKES_EFFECT_S, TRIM_US
-from drivers._ssc32_identity import FIRST_OFFSET, FIRST_PULSE, BoardIdentity
+from drivers._ssc32_identity import FIRST_OFFSET, FIRST_PULSE, BoardIdentity, adds_offsets
 from drivers._ssc32_line import Line, Reading
 from drivers._ssc32_settings import Ssc32Settings
 from hil.errors import ControllerError
@@ -143,10 +143,17 @@ class Adoption:
 
     def _judge(self) -> None:
         """Whether the board is silent about what it does not drive."""
-        self.trusted = len(self._answers) >= LOOKS and not any(self._answers) and self._wild < GIVE_UP
+        silent = len(self._answers) >= LOOKS and not any(self._answers) and self._wild < GIVE_UP
+        shifted = adds_offsets(self._board)
+        self.trusted = silent and not shifted
         if self.trusted:
             return
-        if self._witness is None:
+        if silent and shifted:
+            why = (
+                "the board adds pulse offsets (register R0 bit 2, R32 and on), and firmwares differ in whether they "
+                "tell a pulse with its offset"
+            )
+        elif self._witness is None:
             why = (
                 "every channel of this board is in use, so none can show what it answers for one that it does not drive"
             )

@@ -159,6 +159,7 @@ class Echo:
         damaged: commands were found damaged; what is sent from now on had better be sent twice.
         canary_us: what the canary channel has to read; None if there is none.
         learns: offsets that the board adds to what it repeats are taken over, as firmware 1.x needs it.
+        offsets_us: the stored ones per axis, where the board has told them.
     """
 
     def __init__(self, settings: Ssc32Settings, name: str) -> None:
@@ -171,6 +172,7 @@ class Echo:
         self.delayed_s = 0.0
         self.damaged: tuple[int, ...] = ()
         self.learns = False
+        self.offsets_us: tuple[int, ...] = ()
 
     @property
     def doubtful_s(self) -> float | None:
@@ -243,6 +245,10 @@ class Echo:
                     channel.trim_us = 0
                     continue
                 plain = -BELOW_US <= reading.pulses_us[index] - width_us <= ABOVE_US
+                stored_us = self.offsets_us[index] if self.offsets_us else 0
+                if stored_us and -BELOW_US <= reading.pulses_us[index] - stored_us - width_us <= ABOVE_US:
+                    # As exact as it is stored; what an echo in steps of 10 us shows of it is not.
+                    beside_us = stored_us
                 channel.trim_us = 0 if plain else beside_us
                 if not plain:
                     words = (

@@ -25,7 +25,7 @@ from hil.types import ControllerIdentity, Record
 ENABLE, BAUD, FIRST_OFFSET, FIRST_PULSE = 0, 4, 32, 64
 """Registers: enable bits, baud rate / 10 (SSC-32U), pulse offset and start-up pulse of channel 0."""
 
-RUN_STARTUP_BIT, APPLY_PULSES_BIT, DISABLE_BIT = 1 << 0, 1 << 3, 1 << 15
+RUN_STARTUP_BIT, APPLY_OFFSETS_BIT, APPLY_PULSES_BIT, DISABLE_BIT = 1 << 0, 1 << 2, 1 << 3, 1 << 15
 
 STARTUP_TEXT = "startup string (SS)"
 
@@ -251,6 +251,14 @@ def why_no_motion(board: BoardIdentity, firmware: Firmware, baud: int) -> str:
         f"R0={bits & ~moving} and the Enter key (CR), then cut the board's power and switch it on again. This program "
         "never writes a register"
     )
+
+
+def adds_offsets(board: BoardIdentity) -> bool:
+    """The board adds a stored offset to the pulse of some channel since its power-up."""
+    bits = board.register(ENABLE) or 0
+    if bits & DISABLE_BIT or not bits & APPLY_OFFSETS_BIT:
+        return False
+    return any(value for number, value in board.registers if FIRST_OFFSET <= number < FIRST_PULSE)
 
 
 def power_up_notices(board: BoardIdentity, firmware: Firmware) -> list[str]:

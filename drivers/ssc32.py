@@ -19,7 +19,14 @@ from drivers._ssc32_codec import (
 )
 from drivers._ssc32_echo import Echo
 from drivers._ssc32_hello import Hello, ask
-from drivers._ssc32_identity import BoardIdentity, IdentityReader, power_up_notices, why_no_motion
+from drivers._ssc32_identity import (
+    FIRST_OFFSET,
+    BoardIdentity,
+    IdentityReader,
+    adds_offsets,
+    power_up_notices,
+    why_no_motion,
+)
 from drivers._ssc32_line import Line, Reading
 from drivers._ssc32_settings import FRAME_S, ControllerTable, Ssc32Axis, Ssc32Settings, settings_from_table
 from hil.errors import (
@@ -350,6 +357,10 @@ class Ssc32Driver:
             raise self._fail(error) from None
         self._notices += power_up_notices(board, self._firmware)
         self._board = board
+        # Whether a board repeats a pulse with the offset that it adds is said to differ by firmware.
+        if adds_offsets(board):
+            offsets = (board.register(FIRST_OFFSET + axis.channel) or 0 for axis in self._settings.axes)
+            self._echo.learns, self._echo.offsets_us = True, tuple(offsets)
         self._stage = _Stage.ADOPTING
         self._adoption = Adoption(line, self._settings, board, self._name, self._others)
 
@@ -410,11 +421,15 @@ class Ssc32Driver:
 
     def _believe(self, reading: Reading) -> None:
         trusted, channels = self._adoption.trusted, self._echo.channels
+        # An offset that is stored was there when the arm was calibrated; of another nobody knows what it does.
+        stored = bool(self._echo.offsets_us)
         # The canary is asked behind the axes and has no map.
         pairs = zip(self._settings.maps, reading.pulses_us, channels, strict=False)
         positions = tuple(
             [
-                each.inverse(pulse_us) if pulse_us and (trusted or channel.driven_by(reading.asked_s)) else None
+                each.inverse(pulse_us - (channel.trim_us or 0) * stored)
+                if pulse_us and (trusted or channel.driven_by(reading.asked_s))
+                else None
                 for each, pulse_us, channel in pairs
             ]
         )

@@ -41,7 +41,7 @@ def _status(call: Call, slot: Slot) -> str:
         | panel.teach << 3
         | (panel.teach and cr1.in_motion) << 4
         | cr1.servo.on << 5
-        | (cr1.in_motion or slot.state is SlotState.RUNNING) << 6
+        | _runs(call, slot) << 6
         | cr1.enabled << 7
     )
     paused = slot.state is SlotState.PAUSED
@@ -54,6 +54,11 @@ def _status(call: Call, slot: Slot) -> str:
         | cr1.signals.pseudo << 6
     )
     return f"{run:02X}{stopped:02X}{alarms.number}"
+
+
+def _runs(call: Call, slot: Slot) -> bool:
+    cr1 = call.cr1
+    return slot.state is SlotState.RUNNING or (cr1.in_motion and (cr1.direct is None or cr1.settings.shows_running))
 
 
 def _table(slot: Slot) -> tuple[str, str]:
@@ -94,9 +99,11 @@ def user_areas(call: Call) -> str:
 def joints(call: Call) -> str:
     """Joint angles: F for all, a number for one axis."""
     mask = int(call.cr1.settings.axes.partition(";")[2] or ("3F" if call.cr1.six else "37"), 16)
-    values = ["0.00" if mask >> place & 1 else "****" for place in range(max(6, mask.bit_length()))]
-    for slot, angle in zip(SLOTS, call.cr1.joints, strict=True):
-        values[slot] = plain(angle)
+    decimals = call.cr1.settings.decimals
+    values = [plain(0.0, decimals) if mask >> place & 1 else "****" for place in range(max(6, mask.bit_length()))]
+    shown = call.cr1.joints if call.cr1.shows_place else (0.0,) * len(SLOTS)
+    for slot, angle in zip(SLOTS, shown, strict=True):
+        values[slot] = plain(angle, decimals)
     return _position(call, [f"J{place}" for place in range(1, len(values) + 1)], values, "****,****")
 
 
@@ -126,7 +133,10 @@ def _pose(call: Call, changes: dict[str, float] | None = None) -> str:
     names = ["X", "Y", "Z", "A", "B", *(["C"] if call.cr1.six else [])]
     values = dict(zip("XYZABC", place.members, strict=False)) | (changes or {})
     flags = f"{(place.fl1 or 0) + call.cr1.six},{place.fl2 or 0}"
-    return _position(call, names, [plain(values[name]) for name in names], flags)
+    decimals = call.cr1.settings.decimals
+    if not call.cr1.shows_place:
+        values = dict.fromkeys(values, 0.0)
+    return _position(call, names, [plain(values[name], decimals) for name in names], flags)
 
 
 def _position(call: Call, names: Sequence[str], values: Sequence[str], flags: str) -> str:
@@ -140,10 +150,10 @@ def _position(call: Call, names: Sequence[str], values: Sequence[str], flags: st
     return f"{shown};{flags};{call.cr1.override};{arm.speed_mm_s:.2f};{plus:02X}{minus:02X}0000"
 
 
-def plain(value: float) -> str:
-    """Two decimals, and no minus before a zero."""
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text
+def plain(value: float, decimals: int = 2) -> str:
+    """So many decimals, and no minus before a zero."""
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if not float(text) else text
 
 
 # -- errors ----------------------------------------------------------------------------------------------

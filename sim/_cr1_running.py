@@ -5,7 +5,7 @@ from __future__ import annotations
 from sim._cr1_commands import Call, command, split, whole
 from sim._cr1_jog import Jog, JogMode
 from sim._cr1_line import VT, RefusedRequest
-from sim._cr1_state import Holder, ServoState
+from sim._cr1_state import Holder, ServoOff, ServoState
 from sim._cr1_store import check_name
 from sim._cr1_tasks import Mode, SlotState
 
@@ -84,8 +84,11 @@ def servo_on(call: Call) -> str:
 @command("SRVOFF", right=True, bare=True)
 def servo_off(call: Call) -> str:
     """Stop what moves, engage the brakes, switch the drives off."""
-    call.cr1.halt()
-    call.cr1.servo.switch_off(call.cr1.now_s)
+    cr1 = call.cr1
+    if cr1.in_motion and cr1.settings.servo_off is ServoOff.REFUSED:
+        raise RefusedRequest(5640)
+    cr1.halt()
+    cr1.servo.switch_off(cr1.now_s)
     return ""
 
 

@@ -219,6 +219,23 @@ class Key(Enum):
     """A computer may have it."""
 
 
+class FirstPosition(Enum):
+    """Where the arm is shown to be before its servos were on for the first time since power-up."""
+
+    TRUE = "true"
+    ZERO = "zero"
+    """At 0 on every axis, wherever it stands."""
+
+
+class ServoOff(Enum):
+    """What SRVOFF does while something moves."""
+
+    STOPS = "stops"
+    """It slows down, and the drives go off."""
+    REFUSED = "refused"
+    """5640: nothing, as for a second move."""
+
+
 class Panel:
     """Everything that a person can do to the controller by hand.
 

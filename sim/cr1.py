@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
+import msgspec
 import numpy as np
 
 from hil.errors import ConfigError
@@ -32,13 +33,27 @@ from sim._cr1_language import MelfaBasic, SlotDesk, SlotProgram
 from sim._cr1_line import Cause, EndCode, Line, RefusedRequest, RequestReader, format_answer, parse_request
 from sim._cr1_parameters import Parameters, Procedure
 from sim._cr1_signals import Comm, Signals
-from sim._cr1_state import Alarm, Alarms, Holder, Key, Panel, Servo, Stop, text_of
+from sim._cr1_state import Alarm, Alarms, FirstPosition, Holder, Key, Panel, Servo, ServoOff, Stop, text_of
 from sim._cr1_store import EXTENSION, EditBuffer, Program, Store, check_name, program_from_text
 from sim._cr1_tasks import JointMove, Mode, Slot, SlotState, Task, Variables
 from sim.faults import Event, FaultKind
 from sim.uart import EIGHT_E_TWO, Chunk, Framing, mishear, same_speed
 
-__all__ = ["Cr1", "Cr1Settings", "Counts", "EndCode", "Face", "Key", "Mode", "Power", "Procedure", "SlotState", "Stop"]
+__all__ = [
+    "Cr1",
+    "Cr1Settings",
+    "Counts",
+    "EndCode",
+    "Face",
+    "FirstPosition",
+    "Key",
+    "Mode",
+    "Power",
+    "Procedure",
+    "ServoOff",
+    "SlotState",
+    "Stop",
+]
 
 WAITING_LIMIT = 64
 """Requests that wait for their turn; what comes on top is lost, as in a full receive buffer."""
@@ -50,6 +65,7 @@ REBOOT_S = 0.5
 ROBOTS = 3
 PRN = "PRN"
 CALENDAR = datetime(2004, 1, 1)
+Seconds = Annotated[float, msgspec.Meta(ge=0.0)]
 
 
 class Face(Enum):
@@ -101,6 +117,13 @@ class Cr1Settings(Record, frozen=True):
         slots: how many programs can run at a time, TASKMAX.
         memory_bytes: for programs.
         strict: programs are MELFA-BASIC IV to the letter; else V's spelling passes too.
+        decimals: digits after the point of joints and poses in replies.
+        small_letters: the third letter of an answer is lower case while an error stands (I).
+        shows_running: the status tells of a move by EXEC as of a running program (U).
+        first_position: where the arm is shown to be before its servos were on for the first time (U).
+        servo_off: what SRVOFF does while something moves (U).
+        checks_parity: a byte with a wrong parity or stop bit is dropped (I); else it is taken as it was heard.
+        override: in percent, from power-up on (I; real panels keep the last).
         version: what its software calls itself.
         day: the controller's date when it is made, days count from 2004-01-01.
         arm: the arm.
@@ -113,24 +136,31 @@ class Cr1Settings(Record, frozen=True):
     exec_wants_program: bool = False
     key: Key = Key.AUTO_EXT
     shows_key: bool = True
-    distance_s: float = 0.0
-    baud: int = 9600
+    distance_s: Seconds = 0.0
+    baud: Annotated[int, msgspec.Meta(ge=300)] = 9600
     framing: Framing = EIGHT_E_TWO
     end_code: EndCode = EndCode.CR
     any_end: bool = False
-    pause_s: float = 0.05
+    pause_s: Seconds = 0.05
     procedure: Procedure = Procedure.NONE
     must_open: bool = False
     requests_stand: bool = False
-    error_digits: int = 9
-    answer_s: float = 0.01
-    servo_on_s: float = 0.6
-    servo_off_s: float = 0.3
-    boot_s: float = 3.0
-    cycle_s: float = 0.0071
-    slots: int = 8
-    memory_bytes: int = 90_000
+    error_digits: Literal[9, 4] = 9
+    answer_s: Seconds = 0.01
+    servo_on_s: Seconds = 0.6
+    servo_off_s: Seconds = 0.3
+    boot_s: Seconds = 3.0
+    cycle_s: Annotated[float, msgspec.Meta(gt=0.0)] = 0.0071
+    slots: Annotated[int, msgspec.Meta(ge=1, le=32)] = 8
+    memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 90_000
     strict: bool = True
+    decimals: Annotated[int, msgspec.Meta(ge=0, le=6)] = 2
+    small_letters: bool = True
+    shows_running: bool = True
+    first_position: FirstPosition = FirstPosition.TRUE
+    servo_off: ServoOff = ServoOff.STOPS
+    checks_parity: bool = True
+    override: Annotated[int, msgspec.Meta(ge=1, le=100)] = 100
     version: str = "Ver.J4"
     day: int = 0
     arm: ArmModel = ArmModel()
@@ -291,7 +321,7 @@ class Cr1:
     def receive(self, data: bytes, start_s: float, byte_s: float, framing: Framing = EIGHT_E_TWO) -> None:
         """Put bytes on the controller's input; see `sim.controllers.Controller`.
 
-        Bytes with a wrong parity or stop bit are dropped.
+        Bytes with a wrong parity or stop bit are dropped, if it checks them.
         """
         if not data:
             return
@@ -299,9 +329,8 @@ class Cr1:
             self._inbox.append(Chunk(data, start_s, byte_s))
             return
         for end_s, value, broken in mishear(data, start_s, byte_s, self.byte_s, framing, self.framing):
-            if broken:
-                self.counts.broken += 1
-            else:
+            self.counts.broken += broken
+            if not (broken and self.settings.checks_parity):
                 self._inbox.append(Chunk(bytes((value,)), end_s - self.byte_s, self.byte_s))
 
     def advance(self, until_s: float) -> None:
@@ -433,7 +462,8 @@ class Cr1:
         self.signals.reset_outputs()
         self.comm = Comm(self._send_text)
         self.opened = False
-        self.override = 100
+        self.override = settings.override
+        self._servo_was_on = False
         self.edit = EditBuffer()
         self.file: tuple[str, str, bytearray] | None = None
         self.slots = {number: Slot(number) for number in range(1, settings.slots + 2)}
@@ -557,6 +587,7 @@ class Cr1:
             if error.cause is not Cause.REQUEST or self.settings.requests_stand:
                 self.alarms.strike(error.number, time_s)
             standing = standing or error.cause is Cause.EDIT
+        standing &= self.settings.small_letters
         digits = self.settings.error_digits
         self._send(format_answer(text, error, standing=standing, digits=digits, end=self.end_code), time_s)
 
@@ -663,11 +694,18 @@ class Cr1:
         """What SERVO ON, after its time, and SERVO OFF do."""
         if on:
             self.servo.come_on()
+            self._servo_was_on = True
         else:
             self.servo.switch_off(self._now_s)
 
+    @property
+    def shows_place(self) -> bool:
+        """Replies tell where the arm is."""
+        return self._servo_was_on or self.settings.first_position is FirstPosition.TRUE
+
     def _finish_servo(self, time_s: float) -> None:
         self.servo.run_to(time_s)
+        self._servo_was_on |= self.servo.on
         if not self.servo.on:
             self._freeze()
 

@@ -12,7 +12,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+import msgspec
 
 from hil.types import Record
 from sim.faults import Event, FaultKind
@@ -21,6 +23,8 @@ from sim.uart import EIGHT_N_ONE, Chunk, Framing, mishear, same_speed
 CHANNELS = 32
 FRAME_S = 0.02
 LOWEST_US, HIGHEST_US = 500, 2500
+CLIPPED_US = 3000
+"""Widths up to this are clipped for sure; of one above it somebody reports that it was made."""
 LINE_LIMIT = 4096
 """Text kept without a CR; the board has no documented limit, but a fake must not grow without end."""
 
@@ -48,6 +52,38 @@ class FirstMove(Enum):
     """Ignored for that channel, which takes the new width at once."""
     FROM_500 = "from_500"
     """The board takes 500 us as the start and moves from there (manual of firmware 1.06)."""
+    ONCE = "once"
+    """Ignored in the very first move of the whole board (manual of the SSC-32U); later channels start at 500 us."""
+
+
+class EarlyMove(Enum):
+    """What a timed move does that comes while the one before it is still going on."""
+
+    REPLACE = "replace"
+    """The channel goes on from where it is, at once."""
+    STUTTER = "stutter"
+    """It stands for a frame first, unless it has just done so."""
+
+
+class Rounding(Enum):
+    """How QP makes tens of microseconds of a width."""
+
+    DOWN = "down"
+    NEAREST = "nearest"
+
+    def of(self, tens: float) -> int:
+        """A whole number of them."""
+        return math.floor(tens + 0.5) if self is Rounding.NEAREST else math.floor(tens)
+
+
+class Beyond(Enum):
+    """What a width outside 500 to 2500 us does."""
+
+    CLIP = "clip"
+    IGNORE = "ignore"
+    """That servo is left out of the line."""
+    THROUGH = "through"
+    """Up to 3000 us it is clipped; above, the pin makes it as it was sent."""
 
 
 class Fractions(Enum):
@@ -112,20 +148,42 @@ class BoardSettings(Record, frozen=True):
         registers: number and content of what the EEPROM holds otherwise than from the factory; 1.x has none.
         startup: the stored startup string; likewise.
         untouched: what QP answers for a channel that nothing has driven yet.
+        early: what a timed move does that comes before the one before it has ended.
+        rounding: how QP makes tens of microseconds of a width.
+        shows_offset: QP answers a width with its pulse offset; None for the family's usual, which is 1.x alone.
+        offsets_add: a repeated PO adds to the one before; else it takes its place.
+        beyond: what a width outside 500 to 2500 us does.
+        zero_releases: P0 ends the pulses of a channel; else it does nothing.
+        bare_stop: STOP without a number stops all channels; else it does nothing.
+        escape_drops: ESC drops the line that has begun; else it is ignored.
+        lacks: words that this build does not know, though its family does.
+        greeting: what it sends by itself once it has started up, CR and all; manuals tell of nothing.
+        q_newest: Q tells of the newest move only; else of whichever ends last.
     """
 
     firmware: Firmware = Firmware.V2
     version: str | None = None
-    baud: int | None = None
+    baud: Annotated[int, msgspec.Meta(ge=300)] | None = None
     first_move: FirstMove = FirstMove.JUMP
     fractions: Fractions = Fractions.DROP_SERVO
     mixed: Mixed = Mixed.FIRST_TYPE
-    resolution_us: float = 1.0
-    boot_s: float = 0.1
-    brown_out_channels: int | None = None
+    resolution_us: Annotated[float, msgspec.Meta(ge=0.0)] = 1.0
+    boot_s: Annotated[float, msgspec.Meta(ge=0.0)] = 0.1
+    brown_out_channels: Annotated[int, msgspec.Meta(ge=1, le=32)] | None = None
     registers: tuple[tuple[int, int], ...] = ()
     startup: str = ""
     untouched: Untouched = Untouched.ZERO
+    early: EarlyMove = EarlyMove.REPLACE
+    rounding: Rounding = Rounding.DOWN
+    shows_offset: bool | None = None
+    offsets_add: bool = False
+    beyond: Beyond = Beyond.CLIP
+    zero_releases: bool = True
+    bare_stop: bool = False
+    escape_drops: bool = True
+    lacks: tuple[str, ...] = ()
+    greeting: str = ""
+    q_newest: bool = True
 
 
 @dataclass
@@ -188,9 +246,13 @@ class _Channel:
         self.width = goal
         self.begin(goal, 0.0, frame)
 
+    def goes_on(self, frame: int) -> bool:
+        """It is on its way at `frame`, and does not stand just then."""
+        return self.frames > 0.0 and self.since < frame < self.since + self.frames and self.width != self.goal
+
     def step(self, frame: int) -> bool:
         """Move on to `frame`; False once there is no more to do."""
-        done = frame - self.since
+        done = max(frame - self.since, 0)
         if done >= self.frames - 1e-9:
             self.width = self.goal
             return False
@@ -273,7 +335,10 @@ class Ssc32Board:
         self._outbox: deque[tuple[float, int]] = deque()
         self._now_s = self._origin_s = self._ready_s = start_s
         self._frame = 0
-        self._kinds = _words_of(self._firmware, self._version)
+        self._kinds = {
+            word: kind for word, kind in _words_of(self._firmware, self._version).items() if word not in settings.lacks
+        }
+        self._shows_offset = self._firmware is Firmware.V1 if settings.shows_offset is None else settings.shows_offset
         self._actions = self._action_table()
         self._forget(start_s)
         if powered:
@@ -440,6 +505,7 @@ class Ssc32Board:
         self._text = bytearray()
         self._binary = bytearray()
         self._binary_targets: dict[int, int] = {}
+        self._positioned = False
         self._busy_until_s = -math.inf
         self._eeprom_until_s = -math.inf
         self._line_free_s = -math.inf
@@ -476,6 +542,8 @@ class Ssc32Board:
         if enabled & 1:
             for command in self._startup.split(";")[:-1]:
                 self._execute(command, at_s, at_startup=True)
+        if self.settings.greeting and self.counts.boots > 1:
+            self._reply(self.settings.greeting.encode("latin-1"), at_s)
 
     def _initial_width(self, channel: _Channel, width: int) -> None:
         if width in (0, 0xFFFF):
@@ -520,7 +588,9 @@ class Ssc32Board:
                 pulse_us = channel.width + channel.offset
                 if grid:
                     pulse_us = round(pulse_us / grid) * grid
-                pulse_us = min(max(pulse_us, LOWEST_US), HIGHEST_US)
+                pulse_us = max(pulse_us, LOWEST_US)
+                if channel.width <= HIGHEST_US:
+                    pulse_us = min(pulse_us, HIGHEST_US)
             if pulse_us != channel.pulse_us:
                 starting += channel.pulse_us == 0.0
                 channel.pulse_us = pulse_us
@@ -585,7 +655,8 @@ class Ssc32Board:
         elif self.state is BoardState.LOADER:
             self._text.append(value)
         elif value == 0x1B:
-            self._text = bytearray()
+            if self.settings.escape_drops:
+                self._text = bytearray()
         elif self._firmware is not Firmware.V1 or value == 0xFF:
             self._binary = bytearray((value,))
         else:
@@ -733,27 +804,49 @@ class Ssc32Board:
                 if self.settings.fractions is Fractions.DROP_SERVO:
                     continue
                 speed = None
+            if width == 0 and not self.settings.zero_releases:
+                continue
             self._activate(channel)
             if width == 0:
                 self._release(channel, Level.OFF)
                 continue
-            if not LOWEST_US <= width <= HIGHEST_US:
-                self.counts.clipped += 1
-                width = min(max(width, LOWEST_US), HIGHEST_US)
+            within = self._within(width)
+            if within is None:
+                continue
+            width = within
             if channel.level is not Level.PULSE:
                 timed = duration_ms or any(each.speed is not None for each in servos)
-                if not (timed and self.settings.first_move is FirstMove.FROM_500):
+                if not (timed and self._starts_at_500()):
                     channel.jump(width, self._frame)
                     continue
                 channel.jump(LOWEST_US, self._frame)
             if speed is not None:
                 duration_s = max(duration_s, abs(width - channel.width) / max(speed, 1))
             movers.append((channel, width))
+        self._positioned = True
         if not movers:
             duration_s = 0.0
         for channel, width in movers:
-            channel.begin(width, duration_s / FRAME_S, self._frame)
-        self._busy_until_s = time_s + duration_s
+            stands = self.settings.early is EarlyMove.STUTTER and channel.goes_on(self._frame)
+            channel.begin(width, duration_s / FRAME_S, self._frame + stands)
+        until_s = time_s + duration_s
+        self._busy_until_s = until_s if self.settings.q_newest else max(until_s, self._busy_until_s)
+
+    def _starts_at_500(self) -> bool:
+        """Whether a timed move of a channel without pulses begins at 500 us; else it jumps."""
+        rule = self.settings.first_move
+        return rule is FirstMove.FROM_500 or (rule is FirstMove.ONCE and self._positioned)
+
+    def _within(self, width: int) -> int | None:
+        """A width as the board takes it; None for one that it ignores."""
+        if LOWEST_US <= width <= HIGHEST_US:
+            return width
+        self.counts.clipped += 1
+        if self.settings.beyond is Beyond.IGNORE:
+            return None
+        if self.settings.beyond is Beyond.THROUGH and width > CLIPPED_US:
+            return width
+        return min(max(width, LOWEST_US), HIGHEST_US)
 
     def _release(self, channel: _Channel, level: Level) -> None:
         channel.level, channel.touched = level, True
@@ -814,7 +907,8 @@ class Ssc32Board:
 
     def _do_offset(self, args: Sequence[str], time_s: float, at_startup: bool) -> None:
         if channel := self._channel(int(args[1])):
-            channel.offset = self._clip_offset(self._number(args[2:])[0])
+            before = channel.offset if self.settings.offsets_add else 0
+            channel.offset = self._clip_offset(before + self._number(args[2:])[0])
             self._activate(channel)
 
     def _clip_offset(self, value: int) -> int:
@@ -833,9 +927,10 @@ class Ssc32Board:
             self._reply(bytes((self._untouched(),)), time_s)
             return
         width = channel.width if channel.level is Level.PULSE else 0.0
-        if width and self._firmware is Firmware.V1:
+        if width and self._shows_offset:
             width = min(max(width + channel.offset, LOWEST_US), HIGHEST_US)
-        self._reply(bytes((round(width) // 10,)), time_s)
+        tens = round(width) / 10
+        self._reply(bytes((min(self.settings.rounding.of(tens), 255),)), time_s)
 
     def _untouched(self) -> int:
         if self.settings.untouched is Untouched.GARBAGE:
@@ -864,7 +959,12 @@ class Ssc32Board:
         self._reply(bytes((value,)), time_s)
 
     def _do_stop(self, args: Sequence[str], time_s: float, at_startup: bool) -> None:
-        if channel := self._channel(self._number(args[1:])[0]):
+        if self.settings.bare_stop and len(args) == 1:
+            stopped = self._channels
+        else:
+            channel = self._channel(self._number(args[1:])[0])
+            stopped = [] if channel is None else [channel]
+        for channel in stopped:
             channel.begin(channel.width, 0.0, self._frame)
 
     def _do_register(self, args: Sequence[str], time_s: float, at_startup: bool) -> None:

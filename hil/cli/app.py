@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from hil.cli import (
+    accept,
     arms,
     audit,
     bench_controller,
@@ -46,6 +47,7 @@ workspace.add_to(app)
 derive.add_to(app)
 moving.add_to(app)
 calibrate.add_to(app)
+accept.add_to(app)
 jog.add_to(app)
 supply.add_to(app)
 journal.add_to(app)

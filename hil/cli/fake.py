@@ -17,7 +17,30 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(group, name="fake")
 
 
-def _several() -> None:
+Profile = Annotated[
+    str | None, typer.Option(help="Which kind it is: name or file of a profile, see `hil fake --list`.")
+]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A further choice; may be given again.")
+]
+
+
+def _list(wanted: bool) -> None:
+    """Show profiles and choices, and end."""
+    if not wanted:
+        return
+    from hil.bench.fake_choices import listing
+
+    for line in listing():
+        print(line)
+    raise typer.Exit
+
+
+def _several(
+    listed: Annotated[
+        bool, typer.Option("--list", callback=_list, is_eager=True, help="Show profiles and all choices.")
+    ] = False,
+) -> None:
     """Run an emulated controller that speaks the same bytes."""
 
 
@@ -28,7 +51,9 @@ def ssc32(
     ] = None,
     faults: Annotated[str | None, typer.Option(help="Name or file of scripted faults.")] = None,
     seed: Annotated[int | None, typer.Option(help="Chance of the faults; none: the file's own.")] = None,
-    firmware: Annotated[str, typer.Option(help="1.x, 2.x or u (SSC-32U).")] = "2.x",
+    profile: Profile = None,
+    changes: Changes = None,
+    firmware: Annotated[str | None, typer.Option(help="1.x, 2.x or u (SSC-32U); none: the profile's, 2.x.")] = None,
     baud: Annotated[
         int | None, typer.Option(min=300, help="Speed of the board; none: 115200, an SSC-32U 9600.")
     ] = None,
@@ -53,6 +78,8 @@ def ssc32(
         tcp_port=tcp,
         faults=faults,
         seed=seed,
+        profile=profile,
+        changes=changes or (),
         firmware=firmware,
         baud=baud,
         powered=not unpowered,
@@ -70,13 +97,17 @@ def cr1(
     program: Annotated[
         list[Path] | None, typer.Option(help="A program file to keep in its memory; may be given again.")
     ] = None,
-    baud: Annotated[int, typer.Option(min=300, help="Speed of the line.")] = 9600,
-    framing: Annotated[str, typer.Option(help="Data bits, parity, stop bits.")] = "8E2",
-    end_code: Annotated[str, typer.Option(help="What ends a reply: cr, crlf; over TCP also none.")] = "cr",
+    profile: Profile = None,
+    changes: Changes = None,
+    baud: Annotated[int | None, typer.Option(min=300, help="Speed of the line; none: 9600.")] = None,
+    framing: Annotated[str | None, typer.Option(help="Data bits, parity, stop bits; none: 8E2.")] = None,
+    end_code: Annotated[
+        str | None, typer.Option(help="What ends a reply: cr, crlf; over TCP also none. None: cr.")
+    ] = None,
     six_axes: Annotated[bool, typer.Option("--six-axes", help="Show J4 and C, for clients that need six.")] = False,
-    procedure: Annotated[int, typer.Option(help="CPRC232: 0 requests, 2 data link.")] = 0,
+    procedure: Annotated[int | None, typer.Option(help="CPRC232: 0 requests, 2 data link; none: 0.")] = None,
     must_open: Annotated[bool, typer.Option("--must-open", help="Refuse everything before OPEN=.")] = False,
-    error_digits: Annotated[int, typer.Option(help="Digits after QeR: 9 or 4.")] = 9,
+    error_digits: Annotated[int | None, typer.Option(help="Digits after QeR: 9 or 4; none: 9.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Write where the arm is, a JSON line a cycle.")] = None,
 ) -> None:
     """A fake CR1 with an RV-2AJ. Without options: 9600 8E2, CR, automatic mode, servo off. Ends with Ctrl-C."""
@@ -92,6 +123,8 @@ def cr1(
         faults=faults,
         seed=seed,
         programs=program or (),
+        profile=profile,
+        changes=changes or (),
         baud=baud,
         framing=framing,
         end_code=end_code,

@@ -13,7 +13,14 @@ from typing import Any
 from hil.errors import ConfigError
 from hil.tables import closest
 
-_SINGULAR = {"robots": "robot", "rigs": "rig", "tasks": "task", "faults": "fault", "calibrations": "calibration"}
+_SINGULAR = {
+    "robots": "robot",
+    "rigs": "rig",
+    "tasks": "task",
+    "faults": "fault",
+    "fakes": "profile",
+    "calibrations": "calibration",
+}
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 
 
@@ -21,7 +28,7 @@ def find(kind: str, name: str | Path, *, file: str = "", key: str = "") -> Path:
     """The file that `name` means.
 
     Args:
-        kind: ``robots``, ``rigs``, ``tasks``, ``faults`` or ``calibrations``.
+        kind: ``robots``, ``rigs``, ``tasks``, ``faults``, ``fakes`` or ``calibrations``.
         name: a path, or the file's name with or without ``.toml``.
         file: the file in which the name was given, empty if in none; a relative path may be relative to it.
         key: the key there.

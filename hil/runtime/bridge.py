@@ -19,7 +19,7 @@ from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.refusals import say, say_range
 from hil.motion.stopping import stop_ramp, stop_time_s
-from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.divergence import DivergenceMonitor, stands_elsewhere
 from hil.runtime.first_cause import FirstCause
 from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
@@ -73,6 +73,8 @@ GAP_TO_STOP_S = 0.1
 OVERRUNS_TO_FAULT = 3
 REPLY_AGE_S = 0.2
 REPLY_AGE_PERIODS = 5
+REPLY_AGE_REPORTS = 4
+"""A controller may take its time to answer: 81 letters at 9600 baud alone take half of `REPLY_AGE_S`."""
 CONFIRM_S = 1.0
 START_TOLERANCE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
 
@@ -362,7 +364,11 @@ class Bridge:
         request, report = self._confirmed, self._reports.agreed
         assert request is not None
         # What was reported before the pulses last changed, or long ago, may be where the arm is no more.
-        oldest_s = max(self._still_s, now_s - max(REPLY_AGE_S, REPLY_AGE_PERIODS * self._rig.period_s))
+        report_s = self._rig.controller.report_period_s
+        oldest_s = max(
+            self._still_s,
+            now_s - max(REPLY_AGE_S, REPLY_AGE_PERIODS * self._rig.period_s, REPLY_AGE_REPORTS * report_s),
+        )
         if report is None or report.t_s < oldest_s:
             if now_s < self._confirm_by_s:
                 return
@@ -466,7 +472,11 @@ class Bridge:
         """The pose is known and the controller answers."""
         if not all(self._link_state.known):
             names = [axis.name for axis, known in zip(self._rig.axes, self._link_state.known, strict=True) if not known]
-            raise InterlockError(f"the controller does not drive {', '.join(names)} yet", ["known pose"])
+            raise InterlockError(
+                f"the controller does not drive {', '.join(names)} yet; try again in a moment", ["known pose"]
+            )
+        if elsewhere := stands_elsewhere(self._rig, self._recent[-1], self._link_state.joints):
+            raise InterlockError(elsewhere, ["known pose"])
         age_s, allowed_s = self._health.age_s(now_s), self._health.hold_s
         if age_s > allowed_s or self._health.level >= Level.HOLD:
             raise InterlockError(

@@ -6,6 +6,7 @@ An echo shows the pulse that the board generates, not the shaft: a stalled servo
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from hil.model.rig import Rig
 from hil.motion.refusals import say
@@ -13,6 +14,23 @@ from hil.types import JointState, StateSource
 
 CONFIRM_REPORTS = 3
 """Reports in a row outside the band before it counts: one may be a garbled byte."""
+
+
+def stands_elsewhere(rig: Rig, here: Sequence[float], reported: JointState | None) -> str:
+    """Why no motion may begin with an arm that its controller measures away from where it is taken to be; empty if not.
+
+    An echo says nothing of where an arm stands.
+    """
+    if reported is None or reported.source is not StateSource.MEASURED:
+        return ""
+    for axis, place, value in zip(rig.axes, here, reported.positions, strict=True):
+        if value is not None and abs(value - place) > axis.divergence:
+            return (
+                f"{axis.name}: the controller measures {say(axis, value)}, and the arm was taken to be at "
+                f"{say(axis, place)} (band {say(axis, axis.divergence)}). Disconnect and connect again, and confirm "
+                "the pose that you see"
+            )
+    return ""
 
 
 class DivergenceMonitor:

@@ -14,7 +14,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -59,11 +59,12 @@ from hil.types import ControllerIdentity, Supply
 from hil.units import DEG
 from sim.arm import SimulatedArm
 from sim.bench import BenchServo, ServoBench
-from sim.cr1 import Cr1, Cr1Settings, EndCode, Face, Procedure
+from sim.cr1 import Cr1, Cr1Settings, EndCode, Procedure
 from sim.fake_cr1 import Cr1Options, run_fake_cr1
 from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.faults import FaultScript, faults_from_table, load_faults
 from sim.ports import MemoryPort
+from sim.profiles import Chosen, Profile, as_text, choices_of, load_profile, profile_names
 from sim.serving import serve_pty, serve_tcp
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 from sim.uart import FRAMINGS
@@ -78,8 +79,14 @@ CROOKED_US = 80.0
 """Half the distance of two teeth of a horn, some 7 degrees."""
 SOMEBODYS = {"1": "10 END"}
 """A program that was there before us, as on nearly every controller, and is to be there after us."""
+FakeChoices = Chosen
+USUAL = FakeChoices()
+"""A fake as it has always been."""
 JUMPER_RATES = (2400, 9600, 38400, 115200)
 """Baud rates that the jumpers of an SSC-32 can set; any other takes an SSC-32U."""
+
+
+S = TypeVar("S", BoardSettings, Cr1Settings)
 
 
 # -- kinds of controller ---------------------------------------------------------------------------------
@@ -100,6 +107,7 @@ class Kind:
         settings_from_table: reads the ``[controller]`` table.
         build: makes the driver from settings and a way to open the port.
         ask: finds out who answers on a line that it opens at a baud rate, with questions only.
+        fake: name of the emulated controller, as in ``hil fake NAME``.
         memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
         fake_process: main function of the emulated controller in a process of its own, given the rig, a folder, and a
             line to its owner: it says there where it serves, and ends when the other end is closed.
@@ -116,7 +124,8 @@ class Kind:
     settings_from_table: Callable[[Mapping[str, Any], tuple[tuple[str, str], ...], str], ControllerSettings]
     build: Callable[[Any, Callable[[], BytePort]], ArmLink]
     ask: Callable[[Callable[[int], BytePort], str, Clock], Answer]
-    memory_fake: Callable[[Rig, Sequence[float], bool, FaultScript | None, float], MemoryFake]
+    fake: str
+    memory_fake: Callable[[Rig, Sequence[float], bool, FaultScript | None, float, FakeChoices], MemoryFake]
     fake_process: Callable[[Rig, Path, Connection], None]
     channels: ChannelKind | None = None
     framing: str = "8N1"
@@ -186,11 +195,11 @@ def _ssc32_board(settings: ssc32.Ssc32Settings) -> BoardSettings:
 
 
 def _ssc32_in_memory(
-    rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float
+    rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float, chosen: FakeChoices
 ) -> MemoryFake:
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
-    board = Ssc32Board(_ssc32_board(settings), start_s=start_s)
+    board = Ssc32Board(chosen.over(_ssc32_board(settings)), start_s=start_s)
     servos = _ssc32_servos(rig, start)
     bench = ServoBench(board, servos, start_s=start_s)
     if energised:
@@ -286,12 +295,12 @@ def _cr1(settings: rv2aj.Rv2ajSettings) -> Cr1Settings:
 
 
 def _cr1_in_memory(
-    rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float
+    rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float, chosen: FakeChoices
 ) -> MemoryFake:
     """An arm with brakes and encoders: it stands where it stands, whether its servos are on or not."""
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
-    cr1 = Cr1(_cr1(settings), start_s=start_s, joints_deg=settings.degrees(start), programs=SOMEBODYS)
+    cr1 = Cr1(chosen.over(_cr1(settings)), start_s=start_s, joints_deg=settings.degrees(start), programs=SOMEBODYS)
 
     def serve(
         tcp: bool, ready: Callable[[str], None], heard: Callable[[bytes, float], None], stop: Callable[[], bool]
@@ -342,6 +351,7 @@ KINDS: Mapping[str, Kind] = {
         ssc32.settings_from_table,
         ssc32.build,
         ssc32.ask,
+        "ssc32",
         _ssc32_in_memory,
         _ssc32_process,
         ChannelKind(servo_channels, Ssc32Channels, _ssc32_crooked),
@@ -352,6 +362,7 @@ KINDS: Mapping[str, Kind] = {
         rv2aj.settings_from_table,
         rv2aj.build,
         rv2aj.ask,
+        "cr1",
         _cr1_in_memory,
         _cr1_process,
         framing="8E2",
@@ -490,14 +501,30 @@ def run_program(
     return run(settings, open_port, clock or usual_clock, job, watcher, meet)
 
 
+def raw_line(rig: Rig, url: str | None, chosen: FakeChoices = USUAL) -> tuple[Callable[[], BytePort], Clock]:
+    """What opens a line on which somebody asks word for word, and the clock to wait by; for questions alone.
+
+    Args:
+        rig: whose controller.
+        url: its real port; None for a fake in memory, never commanded, its arm in the park pose.
+        chosen: what kind of fake.
+    """
+    _, open_port, clock = _by_itself(rig, url, chosen=chosen)
+    return open_port, clock
+
+
 def _by_itself(
-    rig: Rig, url: str | None, wiring: Wiring = Wiring.REAL, check: adapters.Check | None = None
+    rig: Rig,
+    url: str | None,
+    wiring: Wiring = Wiring.REAL,
+    check: adapters.Check | None = None,
+    chosen: FakeChoices = USUAL,
 ) -> tuple[Any, Callable[[], BytePort], Clock]:
     """Settings, port and clock to talk to a controller without a session."""
     settings = msgspec.structs.replace(rig.controller, port_url=url or "memory")  # type: ignore[type-var]
     if url is not None:
         return settings, _door(rig, url, wiring, check or check_adapter), RealClock()
-    fake = KINDS[rig.controller.kind].memory_fake(rig, rig.park, False, None, 0.0)
+    fake = KINDS[rig.controller.kind].memory_fake(rig, rig.park, False, None, 0.0, chosen)
     return settings, fake.open_port, VirtualClock(VIRTUAL_START_S)
 
 
@@ -719,7 +746,7 @@ def fake_channels(
         start: where the arm is.
         driven: the board drives it there already; otherwise it is limp.
     """
-    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, driven, None, 0.0)
+    fake = KINDS[rig.controller.kind].memory_fake(true_arm, start, driven, None, 0.0, USUAL)
     clock = VirtualClock(VIRTUAL_START_S)
     settings = msgspec.structs.replace(rig.controller, port_url="memory")  # type: ignore[type-var]
     link = _channel_kind(rig).build(settings, channels, fake.open_port)
@@ -764,6 +791,7 @@ def virtual_arm(
     epoch_offset_s: float,
     faults: FaultScript | None = None,
     around: Callable[[ArmLink], ArmLink] = lambda link: link,
+    chosen: FakeChoices = USUAL,
 ) -> VirtualArm:
     """Wire a rig to an emulated controller in memory.
 
@@ -774,9 +802,10 @@ def virtual_arm(
         epoch_offset_s: epoch seconds at virtual second 0.
         faults: what goes wrong on the line and the controller, see `fault_script`.
         around: what to put between bridge and driver.
+        chosen: what kind of controller it is, see `fake_choices`.
     """
     clock = VirtualClock(VIRTUAL_START_S)
-    fake = KINDS[rig.controller.kind].memory_fake(rig, start, energised, faults, 0.0)
+    fake = KINDS[rig.controller.kind].memory_fake(rig, start, energised, faults, 0.0, chosen)
     bridge = _bridge(
         rig,
         "memory",
@@ -804,16 +833,48 @@ class VirtualLink:
     fake: MemoryFake
 
 
-def virtual_link(rig: Rig, start: Sequence[float], faults: FaultScript | None = None) -> VirtualLink:
+def virtual_link(
+    rig: Rig, start: Sequence[float], faults: FaultScript | None = None, chosen: FakeChoices = USUAL
+) -> VirtualLink:
     """Wire a rig's driver alone to an emulated controller in memory, its arm limp at `start`."""
-    fake = KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, 0.0)
+    fake = KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, 0.0, chosen)
     link, tap, _ = _link(rig, "memory", fake.open_port)
     return VirtualLink(link, tap, VirtualClock(VIRTUAL_START_S), fake)
 
 
-def served_fake(rig: Rig, start: Sequence[float], faults: FaultScript | None = None) -> MemoryFake:
+def served_fake(
+    rig: Rig, start: Sequence[float], faults: FaultScript | None = None, chosen: FakeChoices = USUAL
+) -> MemoryFake:
     """An emulated controller on the machine's clock, its arm limp at `start`; its `serve` lets it answer."""
-    return KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, monotonic_s())
+    return KINDS[rig.controller.kind].memory_fake(rig, start, False, faults, monotonic_s(), chosen)
+
+
+def fake_choices(rig: Rig, profile: str | Path | None, changes: Mapping[str, Any] | Sequence[str] = ()) -> FakeChoices:
+    """What the fake of a rig's controller is to be.
+
+    Args:
+        rig: whose kind of controller.
+        profile: name or path of a profile; None for what is usual.
+        changes: choices by name, or as ``key=value``, laid over it.
+
+    Raises:
+        ConfigError: there is no such profile, or something in it or in the changes is wrong.
+    """
+    return choices_of(KINDS[rig.controller.kind].fake, profile, changes)
+
+
+def choice_text(value: object) -> str:
+    """A value of a choice as the command line takes it."""
+    return as_text(value)
+
+
+def fake_profiles() -> list[Profile]:
+    """Every profile that can be given by its name.
+
+    Raises:
+        ConfigError: one of them is wrong.
+    """
+    return [load_profile(name) for name in profile_names()]
 
 
 def fault_script(faults: str | Path | Mapping[str, Any], seed: int | None = None, start_s: float = 0.0) -> FaultScript:
@@ -947,8 +1008,10 @@ def serve_fake_ssc32(
     tcp_port: int | None,
     faults: str | None,
     seed: int | None,
-    firmware: str,
+    profile: str | Path | None,
+    firmware: str | None,
     baud: int | None,
+    changes: Sequence[str],
     powered: bool,
     trace: Path | None,
 ) -> None:
@@ -961,8 +1024,10 @@ def serve_fake_ssc32(
         tcp_port: serve here on TCP instead.
         faults: name or path of what goes wrong.
         seed: its chance; None for the file's own.
-        firmware: a value of `sim.ssc32.Firmware`.
-        baud: the board's speed; None for its usual one.
+        profile: what kind of board it is; None for a 2.x board.
+        firmware: a value of `sim.ssc32.Firmware`; None for the profile's.
+        baud: the board's speed; None for the profile's.
+        changes: further choices, each ``key=value``.
         powered: False for a board without logic supply.
         trace: file for what moves.
 
@@ -970,13 +1035,13 @@ def serve_fake_ssc32(
         ConfigError: an option cannot be had, in words.
     """
     families = [family.value for family in Firmware]
-    if firmware not in families:
+    if firmware is not None and firmware not in families:
         raise ConfigError("hil fake ssc32", "--firmware", firmware, ", ".join(families))
     run_fake_ssc32(
         FakeOptions(
             link=None if link is None else str(link),
             tcp_port=0 if tcp_port is None and link is None and not has_pseudo_terminals() else tcp_port,
-            board=BoardSettings(firmware=Firmware(firmware), baud=baud),
+            board=_chosen(BoardSettings(), "ssc32", profile, {"firmware": firmware, "baud": baud}, changes),
             powered=powered,
             faults=None if faults is None else str(find("faults", faults)),
             seed=seed,
@@ -995,13 +1060,15 @@ def serve_fake_cr1(
     faults: str | None,
     seed: int | None,
     programs: Sequence[Path],
-    baud: int,
-    framing: str,
-    end_code: str,
+    profile: str | Path | None,
+    baud: int | None,
+    framing: str | None,
+    end_code: str | None,
     six_axes: bool,
-    procedure: int,
+    procedure: int | None,
     must_open: bool,
-    error_digits: int,
+    error_digits: int | None,
+    changes: Sequence[str],
     trace: Path | None,
 ) -> None:
     """Run a fake CR1 in this process until it is told to end.
@@ -1013,6 +1080,7 @@ def serve_fake_cr1(
         faults: name or path of what goes wrong.
         seed: its chance; None for the file's own.
         programs: files to keep in its memory, each under its name without what follows the point.
+        profile: what kind of controller it is; None for what is usual. It also has all of the following that is None.
         baud: the line's speed.
         framing: data bits, parity and stop bits, such as 8E2.
         end_code: a value of `sim.cr1.EndCode`.
@@ -1020,6 +1088,7 @@ def serve_fake_cr1(
         procedure: the parameter CPRC232.
         must_open: refuse everything before OPEN=.
         error_digits: 9 or 4.
+        changes: further choices, each ``key=value``.
         trace: file for what moves.
 
     Raises:
@@ -1033,25 +1102,27 @@ def serve_fake_cr1(
         "--error-digits": (error_digits, [9, 4]),
     }
     for option, (given, allowed) in choices.items():
-        if given not in allowed:
+        if given is not None and given not in allowed:
             raise ConfigError(who, option, given, ", ".join(map(str, allowed)))
     port = 0 if tcp_port is None and link is None and not has_pseudo_terminals() else tcp_port
-    if port is None and end_code == EndCode.NONE.value:
-        raise ConfigError(who, "--end-code", end_code, "cr or crlf on a serial line", "Only --tcp goes without.")
+    short = {
+        "face": "six" if six_axes else None,
+        "baud": baud,
+        "framing": framing,
+        "end_code": end_code,
+        "any_end": True if port is not None else None,
+        "procedure": None if procedure is None else Procedure(procedure).name.lower(),
+        "must_open": True if must_open else None,
+        "error_digits": error_digits,
+    }
+    settings = _chosen(Cr1Settings(), "cr1", profile, short, changes)
+    if port is None and settings.end_code is EndCode.NONE:
+        raise ConfigError(who, "--end-code", "none", "cr or crlf on a serial line", "Only --tcp goes without.")
     run_fake_cr1(
         Cr1Options(
             link=None if link is None else str(link),
             tcp_port=port,
-            settings=Cr1Settings(
-                face=Face.SIX if six_axes else Face.FIVE,
-                baud=baud,
-                framing=FRAMINGS[framing],
-                end_code=EndCode(end_code),
-                any_end=port is not None,
-                procedure=Procedure(procedure),
-                must_open=must_open,
-                error_digits=error_digits,
-            ),
+            settings=settings,
             programs={path.stem.upper(): _program_text(path) for path in programs},
             faults=None if faults is None else str(find("faults", faults)),
             seed=seed,
@@ -1059,6 +1130,15 @@ def serve_fake_cr1(
         ),
         ready,
     )
+
+
+def _chosen(
+    settings: S, controller: str, profile: str | Path | None, short: Mapping[str, Any], changes: Sequence[str]
+) -> S:
+    """Settings under a profile, the options that were given, and further changes; the later ones win."""
+    given = {key: value for key, value in short.items() if value is not None}
+    plain = choices_of(controller, profile, given).over(settings)
+    return choices_of(controller, None, changes).over(plain)
 
 
 def _program_text(path: Path) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hil.errors import RefusedError
 from hil.model.files import find
@@ -37,6 +38,8 @@ class VirtualArm:
         rig: the resolved rig.
         start: where the limp arm is; the rig's park pose if not given.
         faults: what goes wrong on the line and the board.
+        profile: what kind of controller it is, name or path of a profile; None for what is usual.
+        choices: further ones over the profile, by name; `hil fake --list` shows all.
 
     Attributes:
         rig: as given.
@@ -44,16 +47,30 @@ class VirtualArm:
         records: every tick so far.
     """
 
-    def __init__(self, rig: Rig, start: Sequence[float] | None = None, faults: Faults | None = None) -> None:
+    def __init__(
+        self,
+        rig: Rig,
+        start: Sequence[float] | None = None,
+        faults: Faults | None = None,
+        *,
+        profile: str | Path | None = None,
+        choices: Mapping[str, Any] | None = None,
+    ) -> None:
         self.rig = rig
         self.records: list[TickRecord] = []
         self._faults = faults
+        self._chosen = wiring.fake_choices(rig, profile, choices or {})
         self._place(rig.park if start is None else start)
 
     def _place(self, start: Sequence[float]) -> None:
         self.start = tuple(start)
         self._arm = wiring.virtual_arm(
-            self.rig, self.start, energised=False, epoch_offset_s=EPOCH_S, faults=started(self._faults)
+            self.rig,
+            self.start,
+            energised=False,
+            epoch_offset_s=EPOCH_S,
+            faults=started(self._faults),
+            chosen=self._chosen,
         )
 
     # -- looking at it -------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hil.clock import monotonic_s
@@ -18,6 +20,7 @@ from hil.testing.watch import Made
 
 READY_S = 5.0
 ANSWER_S = 5.0
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class MemoryFake:
@@ -28,9 +31,11 @@ class MemoryFake:
         received: what was written to it, with its time.
     """
 
-    def __init__(self, rig: Rig, start: Sequence[float], faults: Faults | None = None) -> None:
+    def __init__(
+        self, rig: Rig, start: Sequence[float], faults: Faults | None = None, kind: wiring.FakeChoices = wiring.USUAL
+    ) -> None:
         self._rig = rig
-        self._fake = wiring.virtual_link(rig, start, started(faults)).fake
+        self._fake = wiring.virtual_link(rig, start, started(faults), kind).fake
         self.received: list[tuple[bytes, float]] = []
         self.port: BytePort = _Heard(self._fake.open_port(), lambda data, now_s: self.received.append((data, now_s)))
 
@@ -78,10 +83,18 @@ class RunningFake:
         LinkError: it did not come up.
     """
 
-    def __init__(self, rig: Rig, start: Sequence[float], faults: Faults | None = None, *, tcp: bool) -> None:
+    def __init__(
+        self,
+        rig: Rig,
+        start: Sequence[float],
+        faults: Faults | None = None,
+        kind: wiring.FakeChoices = wiring.USUAL,
+        *,
+        tcp: bool,
+    ) -> None:
         self._rig = rig
         self.received: list[tuple[bytes, float]] = []
-        self._fake = wiring.served_fake(rig, start, started(faults, monotonic_s()))
+        self._fake = wiring.served_fake(rig, start, started(faults, monotonic_s()), kind)
         self._questions: queue.SimpleQueue[tuple[Callable[[float], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
         self._over = threading.Event()
         url: queue.SimpleQueue[str | HilError] = queue.SimpleQueue()
@@ -150,6 +163,9 @@ def _judged(rig: Rig, received: Sequence[tuple[bytes, float]]) -> UnsafeBytes:
 class FakeSsc32:
     """Makes fake boards with the arm of a rig behind them, limp in its park pose, and ends them.
 
+    Boards differ: ``profile`` is the name or the path of a profile, ``choices`` are further ones over it, by name
+    (``{"untouched": "middle"}``; `hil fake --list` shows all).
+
     Args:
         rig: whose channels carry servos, and whose calibration is the true one.
         made: where every board is noted for the oracle.
@@ -159,17 +175,39 @@ class FakeSsc32:
         self._rig, self._made = rig, made
         self._running: list[RunningFake] = []
 
-    def in_memory(self, *, start: Sequence[float] | None = None, faults: Faults | None = None) -> MemoryFake:
+    def in_memory(
+        self,
+        *,
+        start: Sequence[float] | None = None,
+        faults: Faults | None = None,
+        profile: str | Path | None = None,
+        choices: Mapping[str, Any] = NONE,
+    ) -> MemoryFake:
         """A board for programs written against `hil.link.BytePort`; its time is what the test says."""
-        fake = MemoryFake(self._rig, self._rig.park if start is None else start, faults)
+        kind = wiring.fake_choices(self._rig, profile, choices)
+        fake = MemoryFake(self._rig, self._rig.park if start is None else start, faults, kind)
         self._made.note(fake)
         return fake
 
-    def on_tcp(self, *, start: Sequence[float] | None = None, faults: Faults | None = None) -> RunningFake:
+    def on_tcp(
+        self,
+        *,
+        start: Sequence[float] | None = None,
+        faults: Faults | None = None,
+        profile: str | Path | None = None,
+        choices: Mapping[str, Any] = NONE,
+    ) -> RunningFake:
         """A board on 127.0.0.1, for any program that opens a pyserial URL or a socket; on every system."""
-        return self._serve(start, faults, tcp=True)
+        return self._serve(start, faults, wiring.fake_choices(self._rig, profile, choices), tcp=True)
 
-    def on_pty(self, *, start: Sequence[float] | None = None, faults: Faults | None = None) -> RunningFake:
+    def on_pty(
+        self,
+        *,
+        start: Sequence[float] | None = None,
+        faults: Faults | None = None,
+        profile: str | Path | None = None,
+        choices: Mapping[str, Any] = NONE,
+    ) -> RunningFake:
         """A board on a pseudo-terminal, for any program that opens a serial port.
 
         On a system without pseudo-terminals the test that asked for one is skipped.
@@ -178,10 +216,12 @@ class FakeSsc32:
             import pytest
 
             pytest.skip("no pseudo-terminals here: use on_tcp, which works everywhere")
-        return self._serve(start, faults, tcp=False)
+        return self._serve(start, faults, wiring.fake_choices(self._rig, profile, choices), tcp=False)
 
-    def _serve(self, start: Sequence[float] | None, faults: Faults | None, *, tcp: bool) -> RunningFake:
-        fake = RunningFake(self._rig, self._rig.park if start is None else start, faults, tcp=tcp)
+    def _serve(
+        self, start: Sequence[float] | None, faults: Faults | None, kind: wiring.FakeChoices, *, tcp: bool
+    ) -> RunningFake:
+        fake = RunningFake(self._rig, self._rig.park if start is None else start, faults, kind, tcp=tcp)
         self._made.note(fake)
         self._running.append(fake)
         return fake

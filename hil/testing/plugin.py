@@ -57,7 +57,7 @@ def hil_made() -> Iterator[Made]:
 
 @pytest.fixture
 def virtual_arm_factory(lab_rig: Rig, hil_made: Made) -> Iterator[Callable[..., VirtualArm]]:
-    """Makes virtual arms: ``virtual_arm_factory(rig=..., start=..., faults=...)``, each a limp arm of its own."""
+    """Makes virtual arms: ``virtual_arm_factory(rig=..., start=..., faults=..., profile="ssc32u")``, limp each."""
     from hil.testing.arms import VirtualArm
 
     arms: list[VirtualArm] = []

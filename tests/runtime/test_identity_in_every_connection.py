@@ -320,7 +320,7 @@ class NamedCr1:
 
     def __init__(self, plugs: Plugs, monkeypatch: pytest.MonkeyPatch, expected: ControllerIdentity | None) -> None:
         self.rig = wiring.load_rig("rv2aj", {"adapter_serial": OURS})
-        self.fake = wiring.KINDS["rv2aj"].memory_fake(self.rig, self.rig.park, False, None, 0.0)
+        self.fake = wiring.KINDS["rv2aj"].memory_fake(self.rig, self.rig.park, False, None, 0.0, wiring.USUAL)
         self.out = False
         monkeypatch.setattr(wiring, "open_serial", self._open)
         record = wiring.session_record(self.rig, url=DEVICE, fake=False, expected=expected)

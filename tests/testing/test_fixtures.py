@@ -230,3 +230,12 @@ def test_a_project_that_uses_nothing_of_it_pays_nothing_for_the_plugin() -> None
     code = "import sys, hil.testing, hil.testing.plugin; print(sorted({'numpy', 'serial'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_boards_of_another_kind_are_made_by_profile_and_choices(fake_ssc32, virtual_arm_factory) -> None:
+    fake = fake_ssc32.in_memory(profile="ssc32-1x", choices={"version": "SSC32-1.03XE"})
+    fake.port.write(b"VER\r", 0.0)
+    assert fake.port.read(0.1) == b"SSC32-1.03XE\r"
+    arm = virtual_arm_factory(profile="ssc32u", choices={"untouched": "middle"}).ready()
+    assert any("SSC32-V2.50USB" in event for event in arm.events)
+    assert any("driven by nobody" in event for event in arm.events)

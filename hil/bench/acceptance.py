@@ -1,0 +1,374 @@
+"""The hour of acceptance with a real arm: its steps as a list, and a judge for each, a function of what was measured.
+
+A step asks the controller, or a person, or both. What moves an arm is done by the commands that always do it; the step
+says which, and asks what was seen.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+
+from hil.bench.acceptance_talk import Exchange, Talk
+from hil.types import Record
+
+TRIPS = 200
+LOOKS = 50
+SLOW_S = 0.02
+
+
+class Result(Enum):
+    """What came of a step."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_JUDGED = "not judged"
+
+
+class Verdict(Record, frozen=True):
+    """A step's result.
+
+    Attributes:
+        number: what was measured, in words.
+        remedy: what to do now; empty after a pass.
+    """
+
+    result: Result
+    number: str = ""
+    remedy: str = ""
+
+
+class Facts(Record, frozen=True):
+    """What the judges look at.
+
+    Attributes:
+        channels: of the rig's axes; empty for a CR1.
+        talk: the whole transcript.
+        answers: of the person, by step.
+    """
+
+    channels: tuple[int, ...]
+    talk: tuple[Exchange, ...]
+    answers: Mapping[str, str]
+
+    def all(self, pattern: str, step: str = "") -> list[Exchange]:
+        """Every exchange whose question is of this form; of one step, or of any."""
+        return [each for each in self.talk if re.fullmatch(pattern, each.question) and step in ("", each.step)]
+
+    def last(self, question: str) -> str:
+        """The newest answer to this question, without its end; empty if there is none."""
+        found = [each.answer for each in self.talk if each.question == question and each.answer]
+        return found[-1].rstrip("\r\n") if found else ""
+
+
+Judge = Callable[[Facts, str], Verdict]
+Asker = Callable[[Talk, tuple[int, ...]], None]
+
+
+class Step(Record, frozen=True):
+    """One step.
+
+    Attributes:
+        id: its number.
+        title: in a few words.
+        do: what the person does first; empty for nothing.
+        ask: the question to the person, empty for none; yes or no unless it says otherwise.
+        expect: what should come of it.
+        moves: the arm moves in it.
+    """
+
+    id: str
+    title: str
+    do: str = ""
+    ask: str = ""
+    expect: str = ""
+    moves: bool = False
+
+
+# -- SSC-32 --------------------------------------------------------------------------------------------------------
+
+
+def ask_version(talk: Talk, channels: tuple[int, ...]) -> None:
+    """Who is there; what another program has left in the line is dropped first."""
+    talk.ask("\x1b", count=1, within_s=0.1)
+    for _ in range(2):
+        talk.ask("VER")
+
+
+def ask_untouched(talk: Talk, channels: tuple[int, ...]) -> None:
+    """The pulse of every channel, twice."""
+    for _ in range(2):
+        for channel in range(32):
+            talk.ask(f"QP{channel}", count=1, within_s=0.3)
+
+
+def ask_registers(talk: Talk, channels: tuple[int, ...]) -> None:
+    """What the board does at power-up, twice over: a garbled digit looks like a setting."""
+    numbers = [0, 1, 2, *(32 + channel for channel in channels), *(64 + channel for channel in channels)]
+    for _ in range(2):
+        for number in numbers:
+            talk.ask(f"R{number}", within_s=0.3)
+
+
+def ask_trips(talk: Talk, channels: tuple[int, ...]) -> None:
+    """How long an answer takes."""
+    for number in range(TRIPS):
+        talk.ask(f"QP{channels[number % len(channels)]}", count=1, within_s=0.3)
+
+
+def judge_version(facts: Facts, answer: str) -> Verdict:
+    """It calls itself an SSC-32."""
+    text = facts.last("VER")
+    if text.startswith("SSC32"):
+        return Verdict(result=Result.PASSED, number=text)
+    heard = f"it said {text!r}" if text else "nothing answered"
+    remedy = "look at power, cable and port, then at the rate: `hil ports --ask PORT` tries all of them"
+    return Verdict(result=Result.FAILED, number=heard, remedy=remedy)
+
+
+def judge_untouched(facts: Facts, answer: str) -> Verdict:
+    """Nothing tells of a pulse that nobody has commanded."""
+    told: dict[str, set[str]] = {}
+    for each in facts.all(r"QP\d+", "4"):
+        told.setdefault(each.question, set()).add(each.answer)
+    if not told or all(value == {""} for value in told.values()):
+        return Verdict(result=Result.NOT_JUDGED, number="no answer", remedy="let the step before pass first")
+    wrong = {question: values for question, values in told.items() if values != {"\x00"}}
+    if not wrong:
+        return Verdict(result=Result.PASSED, number=f"{len(told)} channels answer 0")
+    question, values = next(iter(wrong.items()))
+    shown = " and ".join(str(ord(value[0])) if value else "nothing" for value in sorted(values))
+    return Verdict(
+        result=Result.FAILED,
+        number=f"{len(wrong)} of {len(told)} channels are not silent, {question} answers {shown}",
+        remedy="if no other program has driven them since power-up: stop here and send the archive. All axes count as "
+        "limp with such a board; confirm only a pose that you see",
+    )
+
+
+def judge_registers(facts: Facts, answer: str) -> Verdict:
+    """The board moves nothing and shifts nothing by itself."""
+    bits = facts.last("R0")
+    if not bits:
+        if facts.last("VER").startswith("SSC32-1"):
+            return Verdict(result=Result.NOT_JUDGED, number="firmware 1.x has no registers")
+        return Verdict(result=Result.FAILED, number="R0 is not answered", remedy="look at cable and receive line")
+    if not re.fullmatch(r"\d+", bits):
+        return Verdict(result=Result.FAILED, number=f"R0 answers {bits!r}", remedy="look at the cable and the rate")
+    value = int(bits)
+    bad = 0 if value & 0x8000 else value & 0b1101
+    if not bad:
+        return Verdict(result=Result.PASSED, number=f"R0 = {value}")
+    does = [
+        words
+        for bit, words in ((1, "runs its startup string"), (4, "adds offsets"), (8, "drives every servo"))
+        if bad & bit
+    ]
+    return Verdict(
+        result=Result.FAILED,
+        number=f"R0 = {value}: at power-up the board {' and '.join(does)}",
+        remedy=f"open a terminal, type R0={value & ~bad} and the Enter key (CR), then cut the power and switch it on",
+    )
+
+
+def judge_trips(facts: Facts, answer: str) -> Verdict:
+    """Every question is answered, and soon."""
+    return _times(facts.all(r"QP\d+", "6"), TRIPS, SLOW_S)
+
+
+def _times(trips: Sequence[Exchange], wanted: int, slow_s: float) -> Verdict:
+    times = sorted(each.took_s for each in trips if each.took_s is not None)
+    if len(trips) < wanted or not times:
+        return Verdict(result=Result.NOT_JUDGED, number="no answer", remedy="let the steps before pass first")
+    middle_s, missed = statistics.median(times), len(trips) - len(times)
+    number = f"median {middle_s * 1e3:.1f} ms, worst {times[-1] * 1e3:.1f} ms, {missed} of {len(trips)} missed"
+    if missed:
+        return Verdict(result=Result.FAILED, number=number, remedy="look at cable, ground and shield")
+    if middle_s > slow_s:
+        remedy = "set the adapter's latency timer to 1 ms, plug it in without a hub (docs/ssc32.md)"
+        return Verdict(result=Result.FAILED, number=number, remedy=remedy)
+    return Verdict(result=Result.PASSED, number=number)
+
+
+# -- CR1 -----------------------------------------------------------------------------------------------------------
+
+SHOWN = ("STATE", "DSTATE", "JPOSF", "PPOSF", "VALM_MODE;M", "ERROR", "STPSIG", "PARRLNG", "PARCBAU232", "PARHILNONE")
+"""PARHILNONE is a parameter that is not there: how a refusal is written."""
+
+
+def ask_shown(talk: Talk, channels: tuple[int, ...]) -> None:
+    """Open, and what it shows, twice: a garbled digit looks like a setting."""
+    _open(talk)
+    for _ in range(2):
+        for question in SHOWN:
+            talk.ask(f"1;1;{question}", within_s=1.0)
+            talk.pause(0.1)
+    talk.ask("1;1;CLOSE", within_s=1.0)
+
+
+def _open(talk: Talk) -> None:
+    """Under the first name that it takes."""
+    for client in ("HIL", "NARCUSR", "TOOLBOX"):
+        if "MELFA" in talk.ask(f"1;1;OPEN={client}", within_s=1.0).answer:
+            return
+
+
+def ask_joints(talk: Talk, channels: tuple[int, ...]) -> None:
+    """How long an answer takes."""
+    _open(talk)
+    for _ in range(LOOKS):
+        talk.ask("1;1;JPOSF", within_s=1.0)
+        talk.pause(0.1)
+    talk.ask("1;1;CLOSE", within_s=1.0)
+
+
+def judge_open(facts: Facts, answer: str) -> Verdict:
+    """It is the controller of an RV-2AJ, and shows its joints."""
+    opened = [each for each in facts.all(r"1;1;OPEN=.*") if "MELFA" in each.answer]
+    if not opened:
+        remedy = (
+            "look at power, cable (null modem) and the line's setting (factory: 9600 8E2); `hil status RIG --hardware`"
+        )
+        return Verdict(result=Result.FAILED, number="OPEN is not answered", remedy=remedy)
+    fields = opened[-1].answer.split(";")
+    name, axes = fields[6] if len(fields) > 6 else "?", ";".join(fields[:2])[3:]
+    number = f"{name}, axes {axes}, as {opened[-1].question[9:]}, joints {facts.last('1;1;JPOSF')[3:60]}"
+    if "RV-2AJ" not in name:
+        return Verdict(result=Result.FAILED, number=number, remedy="is this the right port?")
+    if not facts.last("1;1;JPOSF").lower().startswith("qok"):
+        return Verdict(result=Result.FAILED, number=number, remedy="JPOSF is not answered: send the archive")
+    return Verdict(result=Result.PASSED, number=number)
+
+
+def judge_joints(facts: Facts, answer: str) -> Verdict:
+    """Every look is answered."""
+    return _times(facts.all("1;1;JPOSF", "C4"), LOOKS, 0.5)
+
+
+# -- what a person says --------------------------------------------------------------------------------------------
+
+_YES = {"yes", "y", "ja", "j"}
+
+
+def judge_said(facts: Facts, answer: str) -> Verdict:
+    """Yes passes; no, with whatever stands behind it, does not."""
+    word = answer.split(",")[0].split(" ")[0].lower()
+    if not answer:
+        return Verdict(result=Result.NOT_JUDGED, remedy="not done yet")
+    if word in _YES:
+        return Verdict(result=Result.PASSED, number=answer)
+    if word in ("no", "n", "nein"):
+        return Verdict(result=Result.FAILED, number=answer, remedy="do not go on with what moves; send the archive")
+    return Verdict(result=Result.NOT_JUDGED, number=answer, remedy="yes or no was asked for")
+
+
+def judge_volts(facts: Facts, answer: str) -> Verdict:
+    """Two numbers, volts at VS and at VL, within what the manuals allow."""
+    found = [float(number.replace(",", ".")) for number in re.findall(r"\d+(?:[.,]\d+)?", answer)]
+    if len(found) < 2:
+        remedy = "measure at both terminals and give two numbers, such as 5.9 7.4"
+        return Verdict(result=Result.NOT_JUDGED, number=answer, remedy=remedy)
+    servos, logic = found[:2]
+    number = f"VS {servos:g} V, VL {logic:g} V"
+    if not 4.8 <= servos <= 6.0 or not 6.0 <= logic <= 9.0:
+        remedy = "switch off. Allowed: VS 4.8 to 6 V, VL 6 to 9 V with the jumper VS1=VL taken out"
+        return Verdict(result=Result.FAILED, number=number, remedy=remedy)
+    return Verdict(result=Result.PASSED, number=number)
+
+
+def judge_seconds(most_s: float) -> Judge:
+    """A number of seconds, not more than this."""
+
+    def judge(facts: Facts, answer: str) -> Verdict:
+        found = re.search(r"\d+(?:[.,]\d+)?", answer)
+        if found is None:
+            return Verdict(result=Result.NOT_JUDGED, number=answer, remedy="give a number of seconds")
+        seconds = float(found[0].replace(",", "."))
+        if seconds > most_s:
+            remedy = f"allowed: {most_s:g} s. Do not go on with what moves; send the archive"
+            return Verdict(result=Result.FAILED, number=f"{seconds:g} s", remedy=remedy)
+        return Verdict(result=Result.PASSED, number=f"{seconds:g} s")
+
+    return judge
+
+
+# -- the lists -----------------------------------------------------------------------------------------------------
+
+
+class Part(Record, frozen=True):
+    """A step with how it is measured and judged."""
+
+    step: Step
+    judge: Judge
+    asker: Asker | None = None
+
+
+def _said(id: str, title: str, do: str, ask: str, expect: str, judge: Judge = judge_said, moves: bool = False) -> Part:
+    return Part(step=Step(id=id, title=title, do=do, ask=ask, expect=expect, moves=moves), judge=judge)
+
+
+def _asked(id: str, title: str, do: str, expect: str, asker: Asker, judge: Judge) -> Part:
+    return Part(step=Step(id=id, title=title, do=do, expect=expect), judge=judge, asker=asker)
+
+
+PARTS: Mapping[str, tuple[Part, ...]] = {
+    "ssc32": (
+        _said("1", "the computer", "Run: hil doctor; hil ports", "No errors there?", "no error; latency at most 2 ms"),
+        _said("2", "the supply", "Supplies off: polarity, fuse, jumper VS1=VL out. Then measure.",
+              "Volts at VS and at VL?", "4.8 to 6 V and 6 to 9 V", judge_volts),
+        _asked("3", "who is there", "Logic supply on, servo supply OFF.", "text of VER", ask_version, judge_version),
+        _asked("4", "channels nobody has driven", "", "all 0", ask_untouched, judge_untouched),
+        _asked("5", "what the board does by itself", "", "R0 bits 0, 2, 3 clear", ask_registers, judge_registers),
+        _asked("6", "200 round trips", "", "median and worst; none missed", ask_trips, judge_trips),
+        _said("7", "park", "Arm in its park pose by hand, servo supply on, photograph it.", "Does the limp arm stay?",
+              "it stays"),
+        _said("8", "calibrate", "Run: hil calibrate RIG --hardware", "Residuals within 2 degrees?", "within 2 deg",
+              moves=True),
+        _said("9", "prove", "Run: hil check RIG --prove", "Does it pass?", "passes"),
+        _said("10", "a square", "Run: hil run RIG square --hardware, and film it.", "No stop, and smooth?",
+              "no stop, smooth by eye", moves=True),
+        _said("11", "Ctrl-C in mid-motion", "The same again; press Ctrl-C.", "Seconds until it rests?",
+              "within 0.5 s", judge_seconds(0.5), moves=True),
+        _said("12", "the cable", "The same again; pull the USB plug.", "Does it stand at once, and is it named?",
+              "within 0.1 s, named", moves=True),
+        _said("13", "a restart", "Arm propped and at rest, connected: restart the logic supply.",
+              "Seconds until the fault? (nothing may move)", "within 0.6 s", judge_seconds(0.6)),
+        _said("14", "after the power", "Cut servo supply and logic, park by hand, connect.",
+              "Limp, and asks for the pose?", "limp, asks"),
+        _said("15", "ten minutes at home", "Let it hold for ten minutes; feel the servos, measure VS.",
+              "Cool enough to hold, and volts as before?", "warm at most"),
+    ),
+    "rv2aj": (
+        _asked("C1", "who is there", "Photograph the key. It stands on AUTO (Ext.).", "saved word for word", ask_shown,
+               judge_open),
+        _said("C2", "status and backup", "Run: hil status RIG --hardware; hil backup RIG --hardware",
+              "Do both end without an error?", "ends with 0"),
+        _said("C3", "two degrees", "Run: hil jog RIG --hardware; one axis by 2 degrees, hand at the stop.",
+              "Does it move as asked?", "moves, or the number of the refusal", moves=True),
+        _asked("C4", "fifty looks", "", "reply times", ask_joints, judge_joints),
+        _said("C5", "stops", "In motion: STOP, then the key, then the emergency stop.",
+              "Is each named within a second?", "named within a second", moves=True),
+        _said("C6", "after it", "Disconnect and read the panel.", "Right free, and no program HIL... there?",
+              "right free, no program of ours"),
+    ),
+}  # fmt: skip
+"""By kind of controller."""
+
+
+class Outcome(Record, frozen=True):
+    """One step with its verdict, as the archive keeps it."""
+
+    step: Step
+    verdict: Verdict
+    answer: str = ""
+
+
+def judged(kind: str, facts: Facts) -> list[Outcome]:
+    """Every step of this kind, with what came of it so far."""
+    outcomes = []
+    for part in PARTS[kind]:
+        answer = facts.answers.get(part.step.id, "")
+        outcomes.append(Outcome(step=part.step, verdict=part.judge(facts, answer), answer=answer))
+    return outcomes
