@@ -23,6 +23,8 @@ APART_US = 220
 the 10 us in which a board tells its pulses, twice. No width is this near to two of the four."""
 ALWAYS_US = (0, PULSE_US[0], 1500, PULSE_US[1])
 """What a board can give any channel: nothing, the ends to which it clips, and its factory setting."""
+ECHO_US = 10
+"""In which steps a board tells its pulses."""
 LOOKS = 2
 GIVE_UP = 3
 
@@ -65,13 +67,14 @@ class Adoption:
 
     Attributes:
         trusted: what the board tells of a channel that we have not driven is so.
+        kept: the canary was found with a pulse of an earlier connection: the board has not restarted since.
         notices: words for the user.
     """
 
     def __init__(
         self, line: Line, settings: Ssc32Settings, board: BoardIdentity, name: str, others: Collection[int] = ()
     ) -> None:
-        self.trusted = False
+        self.trusted = self.kept = False
         self.notices: list[str] = []
         self._line, self._board, self._name = line, board, name
         self._axes, self._canary = len(settings.axes), settings.canary_channel
@@ -123,6 +126,7 @@ class Adoption:
         line = self._line
         if self._mark_us is None:
             self._mark_us = canary_us(self._board, channel, shown_us)
+            self.kept = any(abs(shown_us - width) <= ECHO_US for width in CANARY_US)
             line.limit(channel, (self._mark_us, self._mark_us))
             line.send(encode_move({channel: self._mark_us}), now_s)
             self._marked_s = line.free_s + TAKES_EFFECT_S

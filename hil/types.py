@@ -207,6 +207,7 @@ class LinkState(Record, frozen=True):
         inputs: the inputs that were asked for; None before they were read.
         line: the account of its line.
         controller: what the controller says of itself; None before READY, and from a driver that knows only `identity`.
+        drives_unseen: it has not restarted since an earlier connection, and cannot tell which axes it drives from then.
     """
 
     phase: LinkPhase
@@ -217,6 +218,7 @@ class LinkState(Record, frozen=True):
     inputs: InputState | None = None
     line: LineAccount = LineAccount()
     controller: ControllerIdentity | None = None
+    drives_unseen: bool = False
 
 
 class Refusal(Record, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import shutil
 import sys
 import textwrap
@@ -173,19 +174,25 @@ def release(rig: RigName, hardware: Hardware = False, port: Port = None, by: By 
 def _ask_for_park(rig: Rig, person: _Person, by: str | None, *, real: bool) -> None:
     """A limp arm lies before somebody: the moment to see whether the rig's park pose is one in which it stays."""
     from hil.bench.jog_pad import unit_of
+    from hil.bench.park_writing import park_text
     from hil.model._park_file import write_park
     from hil.space.limp_rest import limp_rest, words
 
+    today = datetime.date.today().isoformat()
     pose = ", ".join(f"{axis.name} {axis.park / unit_of(axis) + 0.0:g}" for axis in rig.axes)
     print(f"The park pose of the rig: {pose} (degrees, millimetres). On paper: {words(rig, limp_rest(rig, rig.park))}.")
     if not person.agrees("Put the limp arm into it and take your hands away. Does it stay there by itself? (yes/no) "):
-        print("Then change park_deg in the rig to where it does lie (docs/rigs.md): every start drives it from there")
+        lies = {
+            axis.name: at for axis in rig.axes if (at := person.lies(axis.name, axis.park / unit_of(axis))) is not None
+        }
+        if lies:
+            print("Put this into a rig of your own (docs/rigs.md): every start drives the arm from there")
+            print(park_text(rig, lies, by or person.name(), today))
         return
     if not real:
         print("of a fake nothing is remembered")
         return
-    name = by or person.name()
-    print(f"written: {write_park(rig, name, datetime.date.today().isoformat())}")
+    print(f"written: {write_park(rig, by or person.name(), today)}")
 
 
 def _identify_by_name(rig: Rig, hardware: bool, port: str | None, by: str | None) -> None:
@@ -462,6 +469,18 @@ class _Person:
         while (answer := self._read(question, "no").strip().lower()) not in ("yes", "no"):
             print(f"{answer!r}: allowed: yes, no")
         return answer == "yes"
+
+    def lies(self, name: str, usual: float) -> float | None:
+        """Where an axis of a limp arm lies, in degrees or millimetres; None for as usual, or for no more input."""
+        while True:
+            text = self._read(f"{name} lies at (Enter: {usual:g}): ", "").strip().replace(",", ".")
+            try:
+                value = float(text) if text else None
+            except ValueError:
+                value = math.nan
+            if value is None or math.isfinite(value):
+                return value
+            print("a number is needed")
 
     def watch(self, rig: Rig, seen: Callable[[], tuple[float, ...]]) -> Callable[[], None]:
         """For a fake, which nobody can look at: says what one would see."""

@@ -272,8 +272,11 @@ class Bridge:
         self._reports.take(self._link_state.joints)
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
-        if self.mode is Mode.UNKNOWN_POSE and (words := self._supply.look(self._reports.agreed)):
+        if self.mode is Mode.UNKNOWN_POSE and (words := self._look_at_supply()):
             self._fault(now_s, words)
+
+    def _look_at_supply(self) -> str:
+        return self._supply.look(self._reports.agreed, drives_unseen=self._link_state.drives_unseen)
 
     def _nothing_known(self, line: LineAccount | None = None) -> LinkState:
         line = line or LineAccount()

@@ -58,11 +58,12 @@ class ServoSupply:
             f"servos get power now, all of them go there at full speed. {WAY_BACK}"
         )
 
-    def look(self, report: JointState | None) -> str:
+    def look(self, report: JointState | None, *, drives_unseen: bool = False) -> str:
         """See what a connection shows that was made after the cut.
 
         Args:
             report: what the controller said twice alike in this connection; None before it has.
+            drives_unseen: it cannot tell what it drives, and has not restarted since an earlier connection.
 
         Returns:
             Why nothing may be sent: it drives axes still. Empty if nothing speaks against it, or nothing is known yet.
@@ -74,7 +75,9 @@ class ServoSupply:
             return ""
         if self.state is not Supply.CUT:
             return ""
-        driven = [name for name, at in zip(self._axes, report.positions, strict=True) if at is not None]
+        driven = [
+            name for name, at in zip(self._axes, report.positions, strict=True) if drives_unseen or at is not None
+        ]
         if not driven:
             self.state = Supply.FORGOTTEN
             return ""

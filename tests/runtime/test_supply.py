@@ -28,6 +28,7 @@ from hil.types import (
     Supply,
     SupplyCut,
 )
+from sim.ssc32 import Untouched
 
 MODES = [
     "connecting",
@@ -185,6 +186,20 @@ def test_it_is_remembered_over_the_end_of_a_session(where: str) -> None:
     assert "the controller still drives" in s.events[-1]
     assert movers(s, 0) == []
     assert before.mode is not Mode.FAULT
+
+
+@pytest.mark.parametrize("untouched", [Untouched.MIDDLE, Untouched.GARBAGE])
+def test_a_board_that_cannot_tell_what_it_drives_is_told_by_the_canary_of_before(untouched: Untouched) -> None:
+    s = Session(untouched=untouched)
+    s.to(Mode.IDLE)
+    s.bench.supply(False, s.clock.now_s())
+    s.tick(CUT)
+    s.tick(Reset(by="the test"))
+    s.until(Mode.FAULT)
+    assert "the controller still drives base, shoulder" in s.events[-1]
+    switch_off(s)
+    s.until(Mode.UNKNOWN_POSE, Reset(by="the test"))
+    s.until(Mode.IDLE, s.vouch())
 
 
 def test_a_board_that_drives_nothing_goes_on_after_a_cut_of_an_earlier_session() -> None:

@@ -1,4 +1,4 @@
-// Shows one arm of a lab. Reads only, but for the stop.
+// Shows one arm of a lab. Reads only, but for the stop, and for the word that the servo supply was cut.
 import { origins, pause, pictureWords, shown, Trace, view } from "./arm.js";
 import { chosen, NAMES, text } from "./words.js";
 
@@ -106,7 +106,7 @@ function connect() {
   socket.onopen = () => send({ type: "hello", speaks: [1], arm, token, name: "browser", client: "page" });
   socket.onmessage = (event) => take(JSON.parse(event.data));
   socket.onclose = () => {
-    at("stop").disabled = true;
+    at("stop").disabled = at("cut").disabled = true;
     say("lost");
     retry(enter);
   };
@@ -135,7 +135,7 @@ function take(message) {
 
 async function open() {
   at("arm").hidden = false;
-  at("stop").disabled = false;
+  at("stop").disabled = at("cut").disabled = false;
   at("kind").dataset.words = welcome.real ? "real" : "fake";
   speak(language);
   at("title").textContent = `${welcome.title} (${welcome.robot})`;
@@ -366,6 +366,10 @@ at("languages").addEventListener("change", () => {
 });
 at("arms").addEventListener("change", () => choose(at("arms").value));
 at("stop").addEventListener("click", () => send({ type: "stop", reason: "asked for on the page" }));
+at("cut").addEventListener("click", () => {
+  // A slip of the finger would cost a walk to the arm; a stop never asks.
+  if (confirm(tell("cut_help"))) send({ type: "supply_cut", reason: "said on the page" });
+});
 document.addEventListener("visibilitychange", look);
 
 const turn = (right, up) => {

@@ -4,6 +4,8 @@
 const en = {
   language: "Language", arm: "Arm", stop: "STOP",
   stop_help: "Slows the arm down and holds it. It latches. Software: no emergency stop.",
+  cut: "Servo supply was cut",
+  cut_help: "The servos had no power? Then nothing is sent before the logic was off too and somebody at the arm confirms.",
   token: "Token", enter: "Enter",
   token_help: "It stands in your join file, behind “token =”. It is kept until this tab is closed.",
   state: "State", axis: "axis", sent: "sent", reported: "reported", range: "range",
@@ -42,6 +44,8 @@ const en = {
 const de = {
   language: "Sprache", arm: "Arm", stop: "STOP",
   stop_help: "Bremst den Arm und hält ihn. Bleibt gesperrt, bis jemand freigibt. Software: kein Not-Halt.",
+  cut: "Servos waren ohne Strom",
+  cut_help: "Hatten die Servos keinen Strom? Dann wird nichts gesendet, bis auch die Logik aus war und jemand am Arm bestätigt.",
   token: "Token", enter: "Eintreten",
   token_help: "Es steht in deiner Zugangsdatei hinter „token =“. Behalten wird es, bis dieser Tab geschlossen wird.",
   state: "Zustand", axis: "Achse", sent: "gesendet", reported: "gemeldet", range: "Bereich",
@@ -80,6 +84,8 @@ const de = {
 const es = {
   language: "Idioma", arm: "Brazo", stop: "STOP",
   stop_help: "Frena el brazo y lo detiene. Queda bloqueado hasta que alguien lo libere. Es software: no es parada de emergencia.",
+  cut: "Servos sin alimentación",
+  cut_help: "¿Los servos se quedaron sin alimentación? No se envía nada hasta apagar también la lógica y confirmar junto al brazo.",
   token: "Token", enter: "Entrar",
   token_help: "Está en tu archivo de acceso, detrás de «token =». Se guarda hasta que se cierre esta pestaña.",
   state: "Estado", axis: "eje", sent: "enviado", reported: "notificado", range: "rango",
@@ -118,6 +124,8 @@ const es = {
 const fr = {
   language: "Langue", arm: "Bras", stop: "STOP",
   stop_help: "Freine le bras et le maintient. Reste verrouillé jusqu'à sa libération. Logiciel : pas un arrêt d'urgence.",
+  cut: "Servos sans alimentation",
+  cut_help: "Les servos étaient sans alimentation ? Rien n'est envoyé avant que la logique soit aussi coupée et que quelqu'un confirme près du bras.",
   token: "Jeton", enter: "Entrer",
   token_help: "Il se trouve dans ton fichier d'accès, après « token = ». Il est gardé jusqu'à la fermeture de cet onglet.",
   state: "État", axis: "axe", sent: "envoyé", reported: "signalé", range: "plage",
