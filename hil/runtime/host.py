@@ -311,6 +311,11 @@ class Host:
         return self._url is not None
 
     @property
+    def supply_cut(self) -> bool:
+        """Its servo supply was said to be cut: whether the arm is held nobody knows."""
+        return self._supply.doubtful
+
+    @property
     def alive(self) -> bool:
         """True while the loop's process runs."""
         return self._loop is not None and self._loop.is_alive()
