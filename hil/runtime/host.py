@@ -98,6 +98,7 @@ class Host:
     Raises:
         InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm.
         JournalError: no journal can be made; nothing was connected.
+        ConfigError: what was said of its servo supply cannot be read.
         LinkError, ControllerError: connecting failed, in the driver's words.
     """
 
@@ -126,6 +127,7 @@ class Host:
         self._held = HeldBack({})
         self._beat_s: float | None = None
         self._quality, self._holding = QualityCount(), HoldingWatch(rig)
+        self._supply = SupplyMemory(rig.id, url)
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -141,7 +143,7 @@ class Host:
                 stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=memory, ignore_cleanup_errors=True))
             )
             url = self._url
-            self._memory, self._supply = ControllerMemory(self.rig, url), SupplyMemory(self.rig.id, url)
+            self._memory = ControllerMemory(self.rig, url)
             if url is not None:
                 wiring.check_arm(self.rig, url)
             else:
