@@ -68,7 +68,8 @@ def jog(
         moving.pass_on_remarks(host)
         jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, robot, task)
         lead(jogging)
-    moving.close_with(host, "the arm holds", done=not jogging.failed)
+    held = "the arm is limp where its servos have no power" if host.supply_cut else "the arm holds"
+    moving.close_with(host, held, done=not jogging.failed)
 
 
 def _ready(rig: Rig) -> Robot:

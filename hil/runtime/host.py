@@ -102,6 +102,7 @@ class Host:
         InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm; or this
             computer's clock cannot keep its period.
         JournalError: no journal can be made; nothing was connected.
+        ConfigError: what was said of its servo supply cannot be read.
         LinkError, ControllerError: connecting failed, in the driver's words.
     """
 
@@ -130,6 +131,7 @@ class Host:
         self._held = HeldBack({})
         self._beat_s: float | None = None
         self._quality, self._holding = QualityCount(), HoldingWatch(rig)
+        self._supply = SupplyMemory(rig.id, url)
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -146,7 +148,7 @@ class Host:
                 stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=memory, ignore_cleanup_errors=True))
             )
             url = self._url
-            self._memory, self._supply = ControllerMemory(self.rig, url), SupplyMemory(self.rig.id, url)
+            self._memory = ControllerMemory(self.rig, url)
             if url is not None:
                 wiring.check_arm(self.rig, url)
             else:
@@ -322,6 +324,11 @@ class Host:
     def real(self) -> bool:
         """Its line is a real port."""
         return self._url is not None
+
+    @property
+    def supply_cut(self) -> bool:
+        """Its servo supply was said to be cut: whether the arm is held nobody knows."""
+        return self._supply.doubtful
 
     @property
     def alive(self) -> bool:
