@@ -194,18 +194,23 @@ class Rig(Record, frozen=True):
         return digest_of(self)
 
 
+TOLD_ONLY = frozenset({"file", "park_source", "stall_torque_n_m"})
+"""Facts for people, on which no sample and no limit depends: who adds one keeps certificates and old journals valid."""
+
+
 def digest_of(record: Any) -> str:
-    """SHA-256 of a record's canonical JSON; files' own paths do not count."""
+    """SHA-256 of a record's canonical JSON, without what is `TOLD_ONLY`."""
     tree = msgspec.to_builtins(record)
-    _drop_files(tree)
+    _drop_told(tree)
     return hashlib.sha256(msgspec.json.encode(tree, order="deterministic")).hexdigest()
 
 
-def _drop_files(tree: Any) -> None:
+def _drop_told(tree: Any) -> None:
     if isinstance(tree, dict):
-        tree.pop("file", None)
+        for key in TOLD_ONLY & tree.keys():
+            del tree[key]
         for value in tree.values():
-            _drop_files(value)
-    elif isinstance(tree, list):
+            _drop_told(value)
+    elif isinstance(tree, list | tuple):
         for value in tree:
-            _drop_files(value)
+            _drop_told(value)

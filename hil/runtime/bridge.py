@@ -230,7 +230,7 @@ class Bridge:
             events=tuple(self._events),
             controller=self._met,
             line=self._accounts.entry(self._link_state.line, self.mode),
-            supply=self._supply.state if self._supply.state is not supply else None,
+            supply=self._supply.news_since(supply),
         )
         self._events.clear()
         self._met = None

@@ -48,6 +48,11 @@ class ServoSupply:
         """Nothing that is echoed counts."""
         return self.state is Supply.CUT
 
+    def news_since(self, before: Supply) -> Supply | None:
+        """What is held now, if that is news: that a controller feels its supply is none where nobody has spoken."""
+        unsaid = before is Supply.UNSAID and self.state is Supply.FELT
+        return None if self.state is before or unsaid else self.state
+
     def cut(self, by: str) -> str:
         """Somebody says that it was cut, or may have been: anybody may, for it is a stop. Gives the words for it."""
         if self.state is Supply.FELT:

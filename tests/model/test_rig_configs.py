@@ -179,6 +179,14 @@ def test_a_fault_of_a_parent_is_reported_under_its_own_name(tmp_path: Path) -> N
     assert Path(error.value.file).name == "parent.toml"
 
 
+def test_what_is_told_to_people_alone_leaves_certificates_and_old_journals_valid() -> None:
+    rig = load_rig("lynx6", CONTROLLERS)
+    axes = tuple(msgspec.structs.replace(axis, stall_torque_n_m=9.0) for axis in rig.axes)
+    assert msgspec.structs.replace(rig, axes=axes, park_source="measured by nobody").digest == rig.digest
+    slower = tuple(msgspec.structs.replace(axis, speed=0.9 * axis.speed) for axis in rig.axes)
+    assert msgspec.structs.replace(rig, axes=slower).digest != rig.digest
+
+
 def test_the_digest_covers_limits_and_calibration_but_not_the_place_of_the_file(tmp_path: Path) -> None:
     original = load_rig("lynx6", CONTROLLERS).digest
     assert load_text(tmp_path, LYNX6, "lynx6").digest == original

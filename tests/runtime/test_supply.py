@@ -235,6 +235,8 @@ def report(*driven: bool, source: StateSource = StateSource.ECHOED) -> JointStat
 def test_an_arm_that_measures_is_only_stopped() -> None:
     supply = ServoSupply(["j1", "j2"])
     assert supply.look(report(True, True, source=StateSource.MEASURED)) == ""
+    assert supply.news_since(Supply.UNSAID) is None
+    assert supply.news_since(Supply.CUT) is Supply.FELT
     assert "feels it" in supply.cut("Ann")
     assert not supply.doubtful and supply.state is Supply.FELT
     supply.vouched(True)
