@@ -73,8 +73,8 @@ GAP_TO_STOP_S = 0.1
 OVERRUNS_TO_FAULT = 3
 REPLY_AGE_S = 0.2
 REPLY_AGE_PERIODS = 5
-REPLY_AGE_REPORTS = 4
-"""A controller may take its time to answer: 81 letters at 9600 baud alone take half of `REPLY_AGE_S`."""
+REPLY_AGE_REPORTS = 1
+"""A controller may take its time to answer: a whole round of an RV-2AJ's questions, half a second, is still fresh."""
 CONFIRM_S = 1.0
 START_TOLERANCE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
 

@@ -26,7 +26,7 @@ def host(complete: bool, text: str) -> Host:
     end = JournalEnd(complete=complete, text=text)
     quality = LineQuality(questions=200, late=1)
     rig = SimpleNamespace(id="lynx6")
-    return cast(Host, SimpleNamespace(rig=rig, journal_end=lambda: end, line_quality=quality))
+    return cast(Host, SimpleNamespace(rig=rig, real=False, journal_end=lambda: end, line_quality=quality))
 
 
 LINE = (

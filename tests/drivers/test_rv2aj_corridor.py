@@ -15,8 +15,8 @@ from hil.errors import ControllerError
 HERE = (0.0, 10.0, 90.0, 90.0, 0.0)
 THERE = (8.0, 12.0, 88.0, 90.0, 0.0)
 WAYS = {"segments": 1500, "hot": 1000}
-NOTICED_S = 0.6
-"""From the move to the stop: two looks at the joints, and a question between them."""
+NOTICED_S, AT_MOST_S = 0.6, 0.9
+"""From the move to the stop: two looks at the joints, and a question between them; one more where it sets out slow."""
 
 joints = st.tuples(*[st.floats(-100.0, 100.0)] * 5)
 shares = st.tuples(*[st.floats(0.0, 1.0)] * 5)
@@ -178,7 +178,7 @@ def test_whatever_a_digit_becomes_the_arm_goes_no_further_than_two_looks_astray(
         bench.driver.stop(bench.now_s)
         bench.tick(50)
         farthest = max(farthest, _beyond(bench, target))
-    assert farthest <= max(18.0 * NOTICED_S, ASTRAY_DEG)
+    assert farthest <= 21.0 * AT_MOST_S
     assert not bench.port.moving(bench.now_s)
 
 

@@ -211,6 +211,13 @@ PLANTED: tuple[PlantedRound, ...] = (
         "noticed",
     ),
     PlantedRound(
+        "a servo supply said to be cut is a FAULT",
+        "what was said of the servo supply unheard",
+        "supply_unheard",
+        "servo supply said to be cut",
+        "noticed|ended with",
+    ),
+    PlantedRound(
         "the look-ahead is the rig's",
         "the look-ahead doubled",
         "look_ahead_doubled",

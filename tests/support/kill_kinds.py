@@ -35,6 +35,7 @@ from kill_judges import (
     judge_quiet,
     judge_ramp,
     judge_steps,
+    judge_still,
     judge_stop,
     judge_told,
     judge_wrong_pulses,
@@ -62,6 +63,8 @@ WITHIN_S = {"ssc32": (0.08, 1.0), "rv2aj": (1.3, 3.3)}
 """The blow comes at a random moment in that time after streaming began; an RV-2AJ needs a second to set out."""
 NOISE_S = {"ssc32": 2.5, "rv2aj": 5.0}
 PAUSE_S = {"owner": 0.6, "loop": 0.4, "recorder": 1.5, "group": 0.5}
+SUPPLY_S = 0.3
+"""An owner looks every 0.25 s for what was said of the servo supply; a tick, and a look of its own."""
 FULL_BYTES = "4m"
 STARVED_S = 0.02
 """On a machine that is late by more, fake and cable answer late enough to end a motion."""
@@ -331,6 +334,30 @@ def _restart(bench: Bench, rng: random.Random, outcome: Round, plant: str | None
         judge_next_start(outcome, stage)
 
 
+def _supply_said_cut(bench: Bench, rng: random.Random, outcome: Round, plant: str | None) -> None:
+    """Somebody at another terminal says that the servos have lost their power; the board shows nothing of it."""
+    if bench.arm.moves_by_itself:
+        raise SkippedError("this controller feels its supply")
+    with scene(bench, plant=plant) as stage:
+        _stream(stage, rng)
+        begun_s = time.monotonic()
+        told = stage.tell("supply", "supply", stage.arm.rig, "cut")
+        outcome.hold(told.ends() == 0, f"saying so ended with {told.code}: {told.said[-300:]}")
+        at_s = time.monotonic()
+        _ended(stage, begun_s)
+        judge_exit(outcome, stage.owner, (1,), "the servo supply was cut")
+        judge_notice(outcome, stage, begun_s, at_s - begun_s + SUPPLY_S)
+        judge_quiet(outcome, stage, stage.cable.record(), begun_s, at_s - begun_s + SUPPLY_S)
+        judge_bytes(outcome, stage, stage.cable.record())
+        judge_journal(outcome, stage, begun_s, complete=True)
+        stage.rest()
+        since_s = time.monotonic()
+        again = stage.start("again", stage.folder / "again.mcap")
+        outcome.hold(again.ends() == 1, f"the next start, with a pose that was vouched for, ended with {again.code}")
+        outcome.hold("its logic was not off" in again.said, f"the next start said {again.said[-300:]!r}")
+        judge_still(outcome, stage, since_s, "while the board drives on")
+
+
 # -- journals ----------------------------------------------------------------------------------------------
 
 
@@ -580,6 +607,12 @@ KINDS: tuple[Kind, ...] = (
         "controller restarts",
         "FAULT within 0.3 s (RV-2AJ: 5 s), no move after it; nothing moves before a confirmed pose",
         _restart,
+        ("noticed, s", "last line that moves, s"),
+    ),
+    Kind(
+        "servo supply said to be cut",
+        "FAULT within 0.3 s; nothing is sent to a board that still drives, whoever vouches for the pose",
+        _supply_said_cut,
         ("noticed, s", "last line that moves, s"),
     ),
     *(

@@ -482,6 +482,12 @@ class Scene:
         self._programs.append(program)
         return program
 
+    def tell(self, name: str, *arguments: str) -> Program:
+        """Another command of the same user's, at another terminal."""
+        program = Program(self.bench.nursery(), self.folder, name, arguments, self.bench.environment(self.folder))
+        self._programs.append(program)
+        return program
+
     def stream(self, rng: random.Random, within_s: tuple[float, float], printed: Path | None = None) -> Blow:
         """Wait for a random moment of the motion.
 

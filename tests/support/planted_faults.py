@@ -281,8 +281,8 @@ def _supply(**states: Supply) -> Plant:
 
     def become(state: Supply) -> Maker:
         def make(original: Callable[..., Any]) -> Callable[..., Any]:
-            def change(self: ServoSupply, *what: object) -> str:
-                words = original(self, *what)
+            def change(self: ServoSupply, *what: object, **more: object) -> str:
+                words = original(self, *what, **more)
                 if words:
                     self.state = state
                 return "" if state is Supply.FORGOTTEN else words

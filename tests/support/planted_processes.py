@@ -62,6 +62,14 @@ def restartable_rv2aj() -> None:
     restartable_ssc32()
 
 
+# -- faults in the owner's process ---------------------------------------------------------------------------
+
+
+def supply_unheard() -> None:
+    """The owner does not look for what was said of the servo supply."""
+    host.SupplyMemory.news = lambda memory, now_s: ""  # type: ignore[method-assign]
+
+
 # -- faults in the loop's process --------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ from hil.types import (
     JointState,
     Mode,
     Reset,
+    StateSource,
     Stop,
     SupplyCut,
     TickRecord,
@@ -31,6 +32,8 @@ from hil.types import (
 GAP_S = 0.1
 """No tick for longer than this while something is streamed: the motion is stopped."""
 REPORT_AGE_S, REPORT_AGE_PERIODS = 0.2, 5
+CR1_ROUND_S = 0.63
+"""A target, a look and the state, asked and answered at 9600 baud."""
 """How old a report may be when it is adopted; whichever is longer."""
 OWNER_SILENT_S, RECORDER_SILENT_S = 0.25, 0.5
 NOTICE_S = 0.05
@@ -152,7 +155,8 @@ class AdoptJudge:
         _hold(len(self._reports) == 2, "axes are driven, and the controller has not said twice where they are")
         older, report = self._reports
         age_s = record.t_s - report.t_s
-        bound_s = max(REPORT_AGE_S, REPORT_AGE_PERIODS * self._rig.period_s)
+        measured = report.source is StateSource.MEASURED
+        bound_s = max(CR1_ROUND_S if measured else REPORT_AGE_S, REPORT_AGE_PERIODS * self._rig.period_s)
         _hold(age_s <= bound_s + 1e-9, f"a report {age_s:.3f} s old was adopted, allowed {bound_s:.3f} s")
         _hold(report.t_s >= self._still_s - 1e-9, "a report was adopted from before the arm had come to rest")
         for axis, a, b, same in zip(self._rig.axes, older.positions, report.positions, self._same, strict=True):
