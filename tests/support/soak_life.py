@@ -719,7 +719,7 @@ class _Session:
         if self._person.puts > self._puts:
             self._puts = self._person.puts
             self._supply.put(positions)
-        self._supply.judge_arm(record, positions)
+        self._supply.judge_arm(record, positions, excuse)
         self._person.see(record)
 
     def _note_mode(self, record: TickRecord) -> None:

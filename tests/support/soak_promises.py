@@ -242,9 +242,13 @@ class SupplyJudge:
             _hold(not driven, "the servo supply was cut, and the arm is driven by a board that never forgot its pulses")
         self._anew |= any("-> connecting" in event for event in record.events)
 
-    def judge_arm(self, record: TickRecord, positions: Sequence[float]) -> None:
-        """Take one tick and where the servos are."""
-        if record.mode in WRITING:
+    def judge_arm(self, record: TickRecord, positions: Sequence[float], excuse: object = None) -> None:
+        """Take one tick, where the servos are, and what may move them that no program can help."""
+        elsewhere = any(
+            abs(there - now) > axis.still
+            for axis, there, now in zip(self._rig.axes, self._put or (), positions, strict=False)
+        )
+        if record.mode in WRITING or (elsewhere and excuse is not None):
             self._put = None
         for axis, there, now in zip(self._rig.axes, self._put or (), positions, strict=False):
             _hold(
