@@ -101,6 +101,7 @@ TAKING_TURNS = 16
 _LOOK: Final = Ask("JPOSF", decode_joints, JOINT_REPLY)
 _LOOK_BETWEEN: Final = _LOOK._replace(spaced=False)
 _STOP: Final = Ask("STOP", length=PLAIN_REPLY, spaced=False)
+"""One whose answer is waited for, unlike the line's own."""
 _STATUS: Final = Ask("DSTATE", decode_status, STATUS_REPLY)
 _ALARM: Final = Ask("ERROR", decode_alarm, 12)
 
@@ -252,7 +253,8 @@ class Rv2ajDriver:
         self._halting, self._parting = True, False
         if self._ready:
             self._asked, self._in_flight = None, False
-            self._talk = self._serve() if self._trouble is None else self._insist()
+            # After trouble nothing but the stop, until it is answered: the line may have harmed the first.
+            self._talk = self._serve() if self._trouble is None else self._at_last(attempt(_STOP))
         try:
             with contextlib.suppress(LinkOverrun):
                 # What did not fit is said again in a moment.
@@ -274,7 +276,7 @@ class Rv2ajDriver:
             self._parting = True
             self._targets.throw_away()
             self._asked, self._in_flight = None, False
-            self._talk = self._part(line)
+            self._talk = self._at_last(self._part(line))
         return not line.opened
 
     def close(self) -> None:
@@ -808,16 +810,14 @@ class Rv2ajDriver:
         self._corridor.forget()
 
     def _part(self, line: Line) -> Talk[None]:
-        """Nothing follows it."""
         if self._halting or self._program_runs:
             yield from self._halt()
         self._notices += yield from part(line, self._ours, self._right)
-        while True:
-            yield None
 
-    def _insist(self) -> Talk[None]:
-        """After trouble: the stop until it is answered, for the line may have harmed the first; then nothing more."""
-        yield from attempt(_STOP)
+    @staticmethod
+    def _at_last(talk: Talk[object]) -> Talk[None]:
+        """A conversation after which nothing is said any more."""
+        yield from talk
         while True:
             yield None
 

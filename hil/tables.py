@@ -1,11 +1,13 @@
 """Strict reading of TOML tables into records: a wrong key or value names file, key, value, allowed.
 
-A key with the wrong unit, or a slip of the pen, is answered with the key that was probably meant.
+A key with the wrong unit, or a slip of the pen, is answered with the key that was probably meant. And how plain
+keys are written.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -47,6 +49,16 @@ _WORDS = {
     r" \| null$": "",
 }
 _SUFFIX = re.compile(rf"_({'|'.join(sorted([*_UNITS, *_FOREIGN, 's', 'hz', 'g'], key=len, reverse=True))})$")
+
+
+def toml_value(value: object) -> str:
+    """A text, number or list of them on one line: as JSON has it, but that DEL may not stand in a text of TOML."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_keys(values: Mapping[str, object]) -> list[str]:
+    """A line for each key; none for a value that is None."""
+    return [f"{key} = {toml_value(value)}" for key, value in values.items() if value is not None]
 
 
 def convert(table: Mapping[str, Any], record: type[T], *, file: str, prefix: str = "") -> T:

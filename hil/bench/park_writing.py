@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from hil.bench.jog_pad import unit_of
 from hil.model.rig import Axis, Rig
+from hil.tables import toml_value
 
 INSIDE = 0.1
 """Degrees or millimetres: a named pose stays so far inside the soft limits."""
@@ -25,7 +25,7 @@ def park_text(rig: Rig, lies: Mapping[str, float], by: str, date: str) -> str:
         TOML; an axis that lies beyond its soft limits gets the nearest place inside, with a word behind it.
     """
     who = "".join(filter(str.isprintable, by))
-    lines = [f"park_source = {json.dumps(f'measured by {who}, {date}', ensure_ascii=False)}"]
+    lines = [f"park_source = {toml_value(f'measured by {who}, {date}')}"]
     for axis in rig.axes:
         if axis.name not in lies:
             continue

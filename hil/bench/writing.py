@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from hil.errors import ConfigError
 from hil.model.files import find, list_names, user_dir
+from hil.tables import toml_keys, toml_value
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
@@ -75,9 +75,9 @@ def new_rig(
         "robot": robot,
         "adapter_serial": adapter_serial,
     }
-    lines = [f"# Only what differs from {above.stem}; every key is explained in docs/rigs.md.", "", *_keys(top)]
+    lines = [f"# Only what differs from {above.stem}; every key is explained in docs/rigs.md.", "", *toml_keys(top)]
     if port is not None:
-        lines += ["", "[controller]", *_keys({"port": port})]
+        lines += ["", "[controller]", *toml_keys({"port": port})]
     return _write("rigs", name, "\n".join(lines) + "\n", check)
 
 
@@ -190,7 +190,7 @@ def _robot_text(name: str, lengths_mm: Mapping[str, float], axes: int, source: s
         "Limits are the usual servos' half turn: narrow them in the rig to what this arm can do.",
         "Masses were not measured: no dynamics.",
     )
-    text = [*_keys(top), "notes = [", *(f"  {json.dumps(note)}," for note in notes), "]"]
+    text = [*toml_keys(top), "notes = [", *(f"  {toml_value(note)}," for note in notes), "]"]
     if axes == 4:
         text += ["", "[tool]", f"translation_mm = [0, 0, {hand:g}]"]
     text += _joint("base", d_mm=base, alpha_deg=90, limits_deg=(-90, 90))
@@ -222,12 +222,12 @@ def _joint(
         "upper_deg": limits_deg[1],
         "home_deg": home_deg,
     }
-    return ["", "[[joints]]", *_keys({"name": name, "type": "revolute"}), *(f"{key} = {x:g}" for key, x in row.items())]
-
-
-def _keys(table: Mapping[str, str | None]) -> list[str]:
-    """Lines of TOML; its plain texts are written as JSON writes them."""
-    return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items() if value is not None]
+    return [
+        "",
+        "[[joints]]",
+        *toml_keys({"name": name, "type": "revolute"}),
+        *(f"{key} = {x:g}" for key, x in row.items()),
+    ]
 
 
 def _write(kind: str, name: str, text: str, check: Callable[[Path], object]) -> Path:

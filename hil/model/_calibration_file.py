@@ -17,7 +17,7 @@ from hil.errors import ConfigError
 from hil.model._robot_file import Text
 from hil.model.files import folders, read_toml, user_dir
 from hil.model.rig import AdapterIdentity, AxisKind, CalibrationNote, Rig
-from hil.tables import convert
+from hil.tables import convert, toml_keys
 from hil.types import Record
 from hil.units import DEG, MM
 
@@ -389,8 +389,7 @@ def write_confirmation(confirmation: Confirmation) -> Path:
     """
     path = _confirmation_file(confirmation.rig)
     fields = msgspec.structs.asdict(confirmation)
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
-    write_whole(path, "# Written by `hil calibrate` or `hil identify`.\n\n" + "\n".join(lines) + "\n")
+    write_whole(path, "# Written by `hil calibrate` or `hil identify`.\n\n" + "\n".join(toml_keys(fields)) + "\n")
     return path
 
 

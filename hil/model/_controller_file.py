@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from hil.model._calibration_file import KIND, write_whole
 from hil.model._robot_file import Text
 from hil.model.files import read_toml, user_dir
 from hil.model.rig import Rig
-from hil.tables import convert
+from hil.tables import convert, toml_keys, toml_value
 from hil.types import ControllerIdentity, Record
 
 
@@ -53,19 +52,14 @@ def write_controller(rig_id: str, calibration: str, controller: ControllerIdenti
     lines = [
         "# What the controller said of itself. `hil identify` and `hil calibrate` write it anew.",
         "",
-        *(f"{key} = {_quoted(value)}" for key, value in head.items()),
+        *toml_keys(head),
         "facts = [",
-        *(f"    {_quoted(fact)}," for fact in controller.facts),
+        *(f"    {toml_value(fact)}," for fact in controller.facts),
         "]",
     ]
     path = controller_file(rig_id)
     write_whole(path, "\n".join([*lines, ""]))
     return path
-
-
-def _quoted(value: object) -> str:
-    """As TOML has it: JSON's strings, but that DEL may not stand in one. A board can have stored it."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def calibration_of(rig: Rig) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from hil.model._calibration_file import KIND, write_whole
 from hil.model._robot_file import Text
 from hil.model.files import read_toml, user_dir
 from hil.model.rig import Rig
-from hil.tables import convert
+from hil.tables import convert, toml_keys
 from hil.types import Record
 
 SAME = 1e-6
@@ -49,7 +48,7 @@ def write_park(rig: Rig, by: str, date: str) -> Path:
     head = {"rig": rig.id, "by": "".join(filter(str.isprintable, by)), "date": date}
     lines = [
         "# Somebody has seen the limp arm lie in this pose. `hil release` asks.",
-        *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()),
+        *toml_keys(head),
         f"park = [{', '.join(map(repr, rig.park))}]",
     ]
     path = park_file(rig.id)

@@ -6,14 +6,13 @@ Whoever is at the bench may write it from any terminal; a session of the rig tha
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 
 from hil.errors import ConfigError
 from hil.model._calibration_file import write_whole
 from hil.model._robot_file import Text
 from hil.model.files import read_toml, state_dir
-from hil.tables import convert
+from hil.tables import convert, toml_keys
 from hil.types import Record
 
 
@@ -44,7 +43,7 @@ def write_supply(rig_id: str, by: str, date: str) -> Path:
     values = {"rig": rig_id, "by": "".join(filter(str.isprintable, by)).strip() or "somebody", "date": date}
     lines = [
         "# Somebody said that the servo supply was cut. The next pose that is confirmed takes this away.",
-        *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()),
+        *toml_keys(values),
     ]
     path = supply_file(rig_id)
     write_whole(path, "\n".join([*lines, ""]))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 
 from hil.model.robot import ControllerMap, Joint, JointType, LinkInertia, RobotModel, Transform
+from hil.tables import toml_value
 from hil.units import DEG, MM
 
 
@@ -33,12 +33,7 @@ def robot_text(model: RobotModel, heading: Sequence[str] = ()) -> str:
 
 def template(title: str) -> str:
     """A commented file for a robot of two joints; it loads once the empty texts are filled in."""
-    return _TEMPLATE.replace("@TITLE@", quoted(title))
-
-
-def quoted(text: str) -> str:
-    """A TOML string on one line."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _TEMPLATE.replace("@TITLE@", toml_value(title))
 
 
 def number(value: float, unit: float = 1.0) -> str:
@@ -72,10 +67,10 @@ def _top(model: RobotModel) -> list[str]:
         "licence_note": model.licence_note,
         "inertia_status": model.inertia_status,
     }
-    lines = [f"{key} = {quoted(text)}" for key, text in texts.items() if text]
+    lines = [f"{key} = {toml_value(text)}" for key, text in texts.items() if text]
     for key, items in (("verified_against", model.verified_against), ("notes", model.notes)):
         if items:
-            lines += [f"{key} = [", *(f"  {quoted(item)}," for item in items), "]"]
+            lines += [f"{key} = [", *(f"  {toml_value(item)}," for item in items), "]"]
     for key, value in (("payload_kg", model.payload_kg), ("mass_kg", model.mass_kg)):
         if value is not None:
             lines.append(f"{key} = {number(value)}")
@@ -88,7 +83,7 @@ def _joint(joint: Joint, home: float | None) -> list[str]:
     revolute = joint.type is JointType.REVOLUTE
     word, unit = ("deg", DEG) if revolute else ("mm", MM)
     lines = [
-        f"name = {quoted(joint.name)}",
+        f"name = {toml_value(joint.name)}",
         f'type = "{joint.type.value}"',
         f"d_mm = {number(joint.d_m, MM)}",
         f"theta_deg = {number(joint.theta_rad, DEG)}",
@@ -120,7 +115,7 @@ def _inertia(link: LinkInertia) -> list[str]:
 
 def _controller_map(map_: ControllerMap) -> list[str]:
     lines = [f"theta_offset_deg = {_list(map_.theta_offset_rad, DEG)}", f"sign = {list(map_.sign)}"]
-    lines += [f"note = {quoted(map_.note)}"] if map_.note else []
+    lines += [f"note = {toml_value(map_.note)}"] if map_.note else []
     return [*lines, "[controller_map.tool_to_tool0]", *_transform(map_.tool_to_tool0)]
 
 

@@ -558,7 +558,7 @@ class Bridge:
         if self.mode is not Mode.STREAMING:
             return
         if alarm is not None:
-            self._part(now_s, alarm)
+            self._diverged(now_s, alarm)
         elif isinstance(self._source, MotionSource) and (
             differing := self._inputs.differing(self._source.sample, self._link_state.inputs, now_s)
         ):
@@ -573,7 +573,7 @@ class Bridge:
             if missed >= MISSED_TICKS_TO_STOP or gap_s > GAP_TO_STOP_S:
                 self._stop(now_s, f"no tick for {gap_s * 1e3:.0f} ms ({missed} missed in a row)")
 
-    def _part(self, now_s: float, alarm: str) -> None:
+    def _diverged(self, now_s: float, alarm: str) -> None:
         """An arm that measures is elsewhere than it was sent: a ramp from where it should be is none that it would go.
 
         An echo tells of the pulses alone, and those do take the ramp.

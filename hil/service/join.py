@@ -6,7 +6,6 @@ The fingerprint makes a self-signed certificate as good as any: a client talks t
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import ssl
 import tomllib
@@ -19,7 +18,7 @@ from msgspec import Meta
 from hil.errors import ConfigError
 from hil.service.secret_files import read_secret, write_secret
 from hil.service.wire import Text
-from hil.tables import convert
+from hil.tables import convert, toml_value
 from hil.types import Record
 
 SUFFIX = ".hil-join"
@@ -57,7 +56,7 @@ def fingerprint(certificate_pem: str) -> str:
 def join_text(join: Join) -> str:
     """A join file's text."""
     keys = ("lab", "url", "certificate_sha256", "token")
-    lines = [f"{key} = {toml_string(getattr(join, key))}" for key in keys]
+    lines = [f"{key} = {toml_value(getattr(join, key))}" for key in keys]
     return "\n".join(["# A key to a lab: keep it like a password. `hil login FILE` takes it.", *lines, ""])
 
 
@@ -156,8 +155,3 @@ def _name(url: str) -> str:
         raise ConfigError("login", "url", url, "an address as https://lab.example.org:8742") from None
     plain = f"{parts.scheme}-{parts.hostname}-{port}{parts.path.rstrip('/')}"
     return re.sub(r"[^a-z0-9.-]", "_", plain.lower())
-
-
-def toml_string(text: str) -> str:
-    """A text as TOML wants it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -10,11 +10,12 @@ from pathlib import Path
 from hil.errors import ConfigError
 from hil.model.files import parse_toml
 from hil.service.certificates import check_certificate, self_signed
-from hil.service.join import fingerprint, toml_string
+from hil.service.join import fingerprint
 from hil.service.keys import SigningKey
 from hil.service.revocation import HEADING
 from hil.service.secret_files import write_secret
 from hil.service.settings import FILE, PORT, Lab, load_lab, read_settings
+from hil.tables import toml_value
 from hil.types import Record
 
 UNIT = "hil-serve.service"
@@ -126,14 +127,14 @@ def _settings_text(name: str, host: str, port: int, url: str, arms: Mapping[str,
     lines = [
         "# Settings of this lab. Every key is explained in docs/service-keys.md; `hil serve --lab` reads them.",
         "",
-        f"name = {toml_string(name)}",
+        f"name = {toml_value(name)}",
         "",
         "[listen]",
-        f"host = {toml_string(host)}",
+        f"host = {toml_value(host)}",
         f"port = {port}",
-        f"public_url = {toml_string(url)}",
-        f"tls_certificate = {toml_string(CERTIFICATE)}",
-        f"tls_key = {toml_string(CERTIFICATE_KEY)}",
+        f"public_url = {toml_value(url)}",
+        f"tls_certificate = {toml_value(CERTIFICATE)}",
+        f"tls_key = {toml_value(CERTIFICATE_KEY)}",
         "",
         "[access]",
         'token_keys = ["keys/tokens.pub"]',
@@ -157,8 +158,8 @@ def _settings_text(name: str, host: str, port: int, url: str, arms: Mapping[str,
     for arm, rig in arms.items():
         lines += [
             "",
-            f"[arms.{toml_string(arm)}]",
-            f"rig = {toml_string(rig)}",
+            f"[arms.{toml_value(arm)}]",
+            f"rig = {toml_value(rig)}",
             "hardware = false         # true: the real arm",
             '# adapter_serial = "A1B2C3D4"  # the arm is the one behind this USB adapter',
             "# daily_self_test = true  # say so where the newest self-test is a day old; nothing moves by itself",

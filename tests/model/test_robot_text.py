@@ -14,7 +14,8 @@ from hil.errors import ConfigError
 from hil.model.files import list_names
 from hil.model.loading import load_robot
 from hil.model.robot import ControllerMap, RobotModel
-from hil.model.robot_text import number, quoted, robot_text, template
+from hil.model.robot_text import number, robot_text, template
+from hil.tables import toml_value
 from hil.units import DEG, MM
 
 VALUES = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-12)
@@ -67,7 +68,7 @@ def test_a_number_of_few_digits_keeps_them(given_number: float, unit: float) -> 
 def test_any_text_can_be_quoted(text: str) -> None:
     import tomllib
 
-    assert tomllib.loads(f"key = {quoted(text)}") == {"key": text}
+    assert tomllib.loads(f"key = {toml_value(text)}") == {"key": text}
 
 
 def test_a_template_loads_once_its_empty_texts_are_filled_in(tmp_path: Path) -> None:

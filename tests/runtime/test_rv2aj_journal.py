@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
+from virtual_session import session_in_memory
 
-import hil
 from hil.model.rig import Rig
 from hil.program.planning import plan_program
 from hil.program.structure import parse_program
 from hil.runtime import wiring
-from hil.runtime.journal import JournalWriter, SessionRecord, Wiring
+from hil.runtime.journal import JournalWriter
 from hil.runtime.preview import preview
 from hil.runtime.replay import replay
 from hil.types import Arm, Confirm, Disconnect, Load, Mode, Request, Start
@@ -27,17 +26,7 @@ def written(rig: Rig, path: Path) -> bytes:
     assert report.certificate is not None, report.refusals
     arm = wiring.virtual_arm(rig, rig.park, energised=True, epoch_offset_s=EPOCH_S)
     start_s = arm.clock.now_s()
-    session = SessionRecord(
-        software_version=hil.__version__,
-        wiring=Wiring.FAKE,
-        port="memory",
-        rig_id=rig.id,
-        rig_digest=rig.digest,
-        rig=msgspec.to_builtins(rig),
-        settings={"controller_kind": rig.controller.kind},
-        start_epoch_s=EPOCH_S + start_s,
-        start_monotonic_s=start_s,
-    )
+    session = session_in_memory(rig, start_s, EPOCH_S)
     load = Load(motion=motion.to_bytes(), certificate=report.certificate.to_bytes())
     script: list[tuple[tuple[Request, ...], Mode]] = [
         ((), Mode.UNKNOWN_POSE),

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from virtual_session import session_in_memory
 
-import hil
 from drivers._rv2aj_codec import Reply
 from drivers._rv2aj_line import Heard, Line
 from drivers._rv2aj_ours import OurProgram
@@ -20,7 +20,7 @@ from hil.clock import VirtualClock
 from hil.model.rig import Rig
 from hil.motion.planning import plan_joint_move
 from hil.runtime import wiring
-from hil.runtime.journal import JournalWriter, SessionRecord, Wiring
+from hil.runtime.journal import JournalWriter
 from hil.runtime.parting import LONGEST_S, Parting
 from hil.runtime.replay import replay
 from hil.testing.arms import EPOCH_S, VirtualArm
@@ -283,17 +283,7 @@ def test_a_session_with_a_farewell_replays_to_the_same_bytes(
         stand.cr1.hang(stand.arm.now_s)
     stand.leave()
     records, rig, start_s = stand.arm.records, stand.rig, stand.arm.records[0].t_s
-    session = SessionRecord(
-        software_version=hil.__version__,
-        wiring=Wiring.FAKE,
-        port="memory",
-        rig_id=rig.id,
-        rig_digest=rig.digest,
-        rig=msgspec.to_builtins(rig),
-        settings={"controller_kind": rig.controller.kind},
-        start_epoch_s=EPOCH_S + start_s,
-        start_monotonic_s=start_s,
-    )
+    session = session_in_memory(rig, start_s, EPOCH_S)
     with JournalWriter(tmp_path / "one.mcap", session) as journal:
         for record in records:
             journal.tick(record)

@@ -40,6 +40,7 @@ from soak_promises import (
     SupplyJudge,
     judge_journal,
 )
+from virtual_session import session_in_memory
 
 import hil
 from hil.errors import RefusedError
@@ -50,7 +51,7 @@ from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
 from hil.robot import Robot
 from hil.runtime import wiring
-from hil.runtime.journal import Completeness, JournalWriter, SessionRecord, Wiring, verify
+from hil.runtime.journal import Completeness, JournalWriter, verify
 from hil.runtime.mailbox import MailboxReader, MailboxWriter
 from hil.runtime.pacing import Watch, run_paced
 from hil.runtime.recorder import DRAIN_S, Recorder
@@ -590,17 +591,7 @@ class _Session:
         self._rng = random.Random(life._rng.random())
         self._fate = random.Random(f"{self._tally.seed} {self._tally.sessions}")
         now_s = self._clock.now_s()
-        self._record = SessionRecord(
-            software_version=hil.__version__,
-            wiring=Wiring.FAKE,
-            port="memory",
-            rig_id=rig.id,
-            rig_digest=rig.digest,
-            rig=msgspec.to_builtins(rig),
-            settings={"controller_kind": rig.controller.kind, "supply": "cut" if life.supply_cut else "unsaid"},
-            start_epoch_s=EPOCH_S + now_s,
-            start_monotonic_s=now_s,
-        )
+        self._record = session_in_memory(rig, now_s, EPOCH_S, supply="cut" if life.supply_cut else "unsaid")
         self._bridge = wiring.replay_bridge(self._record, self._world.open_port)
         self._ring = RingWriter.create(folder / "ring", 4 << 20)
         self._journal = folder / "run.mcap"

@@ -80,6 +80,21 @@ def script(*faults: dict[str, Any], start_s: float = 0.0, seed: int = 1) -> Faul
     return FaultScript(faults_from_table(table, "faults.toml"), random.Random(seed), start_s)
 
 
+def session_in_memory(rig: Rig, start_s: float, epoch_s: float = EPOCH_S, **settings: str) -> SessionRecord:
+    """What the journal of a rig's session on a fake in memory begins with."""
+    return SessionRecord(
+        software_version=hil.__version__,
+        wiring=Wiring.FAKE,
+        port="memory",
+        rig_id=rig.id,
+        rig_digest=rig.digest,
+        rig=msgspec.to_builtins(rig),
+        settings={"controller_kind": rig.controller.kind, **settings},
+        start_epoch_s=epoch_s + start_s,
+        start_monotonic_s=start_s,
+    )
+
+
 class Tampered:
     """A port with somebody in between.
 
@@ -307,14 +322,4 @@ class Session:
 
     def session_record(self) -> SessionRecord:
         """What the journal of this session begins with."""
-        return SessionRecord(
-            software_version=hil.__version__,
-            wiring=Wiring.FAKE,
-            port="memory",
-            rig_id=self.rig.id,
-            rig_digest=self.rig.digest,
-            rig=msgspec.to_builtins(self.rig),
-            settings={"controller_kind": self.rig.controller.kind},
-            start_epoch_s=EPOCH_S + START_S,
-            start_monotonic_s=START_S,
-        )
+        return session_in_memory(self.rig, START_S)
