@@ -14,14 +14,20 @@ class Controller(Protocol):
     Attributes:
         NAME: kind of controller, as in ``hil fake NAME``.
         FAULTS: kinds of fault that happen inside it; the line does all others.
-        baud: speed of its line.
-        framing: how its line wraps a byte.
     """
 
     NAME: ClassVar[str]
     FAULTS: ClassVar[frozenset[FaultKind]]
-    baud: int
-    framing: Framing
+
+    @property
+    def baud(self) -> int:
+        """Speed of its line."""
+        ...
+
+    @property
+    def framing(self) -> Framing:
+        """How its line wraps a byte."""
+        ...
 
     @property
     def byte_s(self) -> float:

@@ -64,25 +64,25 @@ def on_the_fake(program: Program, library: dict[str, Program], inputs: Inputs) -
         assert ask(request) == "QoK"
     cr1.advance(cr1.now_s + 1.0)
     cr1.receive(f"1;1;RUN{stored_name(program)};1\r".encode(), cr1.now_s, cr1.byte_s, EIGHT_E_TWO)
-    while cr1.slots[1].task is None:
+    while cr1.machine.slots[1].task is None:
         cr1.advance(cr1.now_s + 0.001)
-    machine = cr1.slots[1].task.machine
+    machine = cr1.machine.slots[1].task.machine
     assert machine.ticks == 0
     changes, lines = list(inputs.changes), list(inputs.texts)
     shown = [look(cr1, machine, 0.0)]
-    while cr1.slots[1].state is SlotState.RUNNING:
+    while cr1.machine.slots[1].state is SlotState.RUNNING:
         now_s = machine.ticks * limits.period_s + 1e-9
         for change in [change for change in changes if change.time_s <= now_s]:
             changes.remove(change)
-            cr1.signals.write(change.signal, change.width, change.value, outputs=False)
+            cr1.machine.signals.write(change.signal, change.width, change.value, outputs=False)
         for line in [line for line in lines if line.time_s <= now_s]:
             lines.remove(line)
-            cr1.comm.bring(line.text)
+            cr1.machine.comm.bring(line.text)
         done = machine.ticks
         while machine.ticks == done:
             cr1.transmit(cr1.next_due_s(frames=True))
         shown.append(look(cr1, machine, machine.ticks * limits.period_s))
-    assert cr1.alarms.standing is None
+    assert cr1.machine.alarms.standing is None
     return shown
 
 
@@ -105,7 +105,7 @@ def look(cr1: Cr1, machine: object, time_s: float) -> Shown:
         statement="" if line is None else line.text,
         joints_deg=tuple(round(angle, 2) for angle in cr1.joints),
         pose=machine.position.members[:5],  # type: ignore[attr-defined]
-        outputs=tuple(n for n in (*range(64), *range(900, 908)) if cr1.signals.read(n, 1, outputs=True)),
+        outputs=tuple(n for n in (*range(64), *range(900, 908)) if cr1.machine.signals.read(n, 1, outputs=True)),
     )
     return Shown(row=row, exact=cr1.joints)
 

@@ -97,8 +97,8 @@ def test_the_judge_sees_servos_that_somebody_else_moves(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("leave", "words"),
     [
-        (lambda cr1: setattr(cr1, "opened", True), "the line is left open"),
-        (lambda cr1: cr1._keep_program("HILX", "10 END"), "programs ['1', 'HILX'] are left"),
+        (lambda cr1: setattr(cr1.conversation.session, "opened", True), "the line is left open"),
+        (lambda cr1: cr1.machine.keep_program("HILX", "10 END"), "programs ['1', 'HILX'] are left"),
     ],
 )
 def test_the_judge_sees_what_is_left_on_a_controller(monkeypatch: pytest.MonkeyPatch, leave, words: str) -> None:

@@ -79,7 +79,7 @@ def planned(session: Session, text: str, inputs: Inputs | None = None) -> Progra
 
 def test_a_program_runs_to_its_end_where_the_inputs_are_as_assumed(session: Session) -> None:
     plan = planned(session, WAITS, PRESSED)
-    session.cr1.signals.write(8, 1, 1, outputs=False)
+    session.cr1.machine.signals.write(8, 1, 1, outputs=False)
     assert session.stream(plan) is Mode.IDLE
     assert session.words.count("the motion is done") == 1
     assert b";IN0\r" in b"".join(record.written for record in session.records)
@@ -98,7 +98,7 @@ def test_a_wait_that_is_not_met_holds_the_arm_before_it_moves_on(session: Sessio
 def test_an_interrupt_that_was_not_assumed_holds_the_arm(session: Session) -> None:
     plan = planned(session, WATCHES)
     assert {each.value for each in plan.expected} == {0}
-    session.cr1.signals.write(10, 1, 1, outputs=False)
+    session.cr1.machine.signals.write(10, 1, 1, outputs=False)
     assert session.stream(plan) is Mode.HOLDING
     assert "input 10 is 1, and the program was proved with 0 here" in session.words
 

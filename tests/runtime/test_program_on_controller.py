@@ -92,9 +92,9 @@ def test_it_runs_along_the_proved_way_and_leaves_nothing_behind(controller: Cont
     assert controller.way.farthest_deg < 0.5
     assert {row.line for row in controller.way.trace} <= {10, 20, 30, 40}
     assert 5 in controller.way.trace[-1].outputs
-    assert list(controller.cr1.store.programs) == ["1"]
-    assert controller.cr1.panel.holder.name == "NOBODY"
-    assert controller.cr1.override == 10
+    assert list(controller.cr1.machine.store.programs) == ["1"]
+    assert controller.cr1.machine.panel.holder.name == "NOBODY"
+    assert controller.cr1.machine.override == 10
 
 
 def test_the_text_is_read_back_line_by_line_before_it_runs(controller: Controller) -> None:
@@ -107,41 +107,41 @@ def test_the_text_is_read_back_line_by_line_before_it_runs(controller: Controlle
 
 def test_what_comes_back_otherwise_is_not_run_and_is_taken_away(controller: Controller) -> None:
     def spoil(cr1: Cr1) -> None:
-        save = cr1.store.save
+        save = cr1.machine.store.save
 
         def forgetful(name: str, program: Any, now_s: float) -> None:
             program.put(20, "M_OUT(6)=1")
             save(name, program, now_s)
 
-        cr1.store.save = forgetful  # type: ignore[method-assign]
+        cr1.machine.store.save = forgetful  # type: ignore[method-assign]
 
     controller.prepare = spoil
     with pytest.raises(ControllerError, match=r"not stored as sent: line '20 M_OUT\(5\)=1' is '20 M_OUT\(6\)=1' there"):
         controller.run(SHORT)
     assert MOVES.search(controller.heard) is None
-    assert list(controller.cr1.store.programs) == ["1"]
+    assert list(controller.cr1.machine.store.programs) == ["1"]
 
 
 def test_another_program_of_that_name_is_left_alone(controller: Controller) -> None:
-    controller.prepare = lambda cr1: cr1._keep_program("P", "10 HLT")
+    controller.prepare = lambda cr1: cr1.machine.keep_program("P", "10 HLT")
     with pytest.raises(ControllerError, match="another program of this name is there, and is left alone"):
         controller.run(SHORT)
     assert MOVES.search(controller.heard) is None
-    assert controller.cr1.store.programs["P"].lines == {10: "HLT"}
+    assert controller.cr1.machine.store.programs["P"].lines == {10: "HLT"}
 
 
 def test_the_same_program_that_was_there_before_stays(controller: Controller) -> None:
-    controller.prepare = lambda cr1: cr1._keep_program("P", SHORT)
+    controller.prepare = lambda cr1: cr1.machine.keep_program("P", SHORT)
     assert controller.run(SHORT).reason == ""
     assert "EDATA" not in controller.heard
-    assert sorted(controller.cr1.store.programs) == ["1", "P"]
+    assert sorted(controller.cr1.machine.store.programs) == ["1", "P"]
 
 
 def test_steps_pause_before_every_line(controller: Controller) -> None:
     assert controller.run(SHORT, stepping=True).reason == ""
     assert [line for line, _ in controller.asked] == [10, 20, 30, 40]
     assert controller.asked[0][1] == "MOV J1"
-    assert list(controller.cr1.store.programs) == ["1"]
+    assert list(controller.cr1.machine.store.programs) == ["1"]
 
 
 def test_a_breakpoint_pauses_before_its_line_and_one_may_leave_there(controller: Controller) -> None:
@@ -149,7 +149,7 @@ def test_a_breakpoint_pauses_before_its_line_and_one_may_leave_there(controller:
     assert controller.run(SHORT, breaks=(30,)).reason == "left before line 30"
     assert controller.asked == [(30, "MOV J2")]
     assert controller.cr1.joints[0] == pytest.approx(40.0)
-    assert list(controller.cr1.store.programs) == ["1"]
+    assert list(controller.cr1.machine.store.programs) == ["1"]
 
 
 def test_hlt_asks_whether_to_go_on(controller: Controller) -> None:
@@ -180,7 +180,7 @@ def test_an_interrupt_that_was_not_assumed_stops_the_arm(controller: Controller)
     end = controller.run(WATCHES, pressed=pressed)
     assert "from every place of the proved way" in end.reason
     assert -60.0 < controller.cr1.joints[0] < -3.0
-    assert list(controller.cr1.store.programs) == ["1"]
+    assert list(controller.cr1.machine.store.programs) == ["1"]
 
 
 def test_an_interrupt_that_was_assumed_runs_where_it_comes_at_the_same_place(controller: Controller) -> None:
@@ -240,7 +240,7 @@ def test_ctrl_c_stops_the_arm_and_clears_up(controller: Controller) -> None:
     assert wiring.run_program(controller.rig, None, job, watch).reason == "interrupted from the keyboard"
     assert not controller.cr1.in_motion
     assert controller.cr1.joints[0] < 40.0
-    assert list(controller.cr1.store.programs) == ["1"]
+    assert list(controller.cr1.machine.store.programs) == ["1"]
 
 
 class Interrupting(VirtualClock):
@@ -269,8 +269,8 @@ def test_ctrl_c_at_any_wait_stops_the_arm_and_clears_up_also_while_it_clears_up(
     assert end.reason == "somebody pressed Ctrl-C"
     assert controller.said == []
     assert not controller.cr1.in_motion
-    assert list(controller.cr1.store.programs) == ["1"]
-    assert controller.cr1.panel.holder.name == "NOBODY"
+    assert list(controller.cr1.machine.store.programs) == ["1"]
+    assert controller.cr1.machine.panel.holder.name == "NOBODY"
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_what_stands_in_the_way_is_told_before_anything_moves(
     with pytest.raises(ControllerError, match=words):
         controller.run(SHORT)
     assert MOVES.search(controller.heard) is None
-    assert list(controller.cr1.store.programs) == ["1"]
+    assert list(controller.cr1.machine.store.programs) == ["1"]
 
 
 def test_an_arm_that_stands_elsewhere_is_not_moved(controller: Controller) -> None:
@@ -305,7 +305,7 @@ def test_a_line_that_the_controller_does_not_know_is_named_and_nothing_stays(con
     text = "10 MOV J1\n20 IF M1=0 GOTO 30\n30 END\nJ1=(5,-18,108,0,80,4)".replace("20 IF M1", "15 M1=0\n20 IF M1")
     with pytest.raises(ControllerError, match="refuses '20 IF M1=0 GOTO 30'"):
         controller.run(text)
-    assert list(controller.cr1.store.programs) == ["1"]
+    assert list(controller.cr1.machine.store.programs) == ["1"]
 
 
 def test_a_board_without_programs_says_so(controller: Controller) -> None:

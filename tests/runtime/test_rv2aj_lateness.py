@@ -152,7 +152,7 @@ def test_a_motion_goes_through_with_an_arm_that_droops_and_no_move_is_refused(sa
     arm = VirtualArm(rig)
     cr1 = arm._arm.fake.open_port().line.board  # type: ignore[attr-defined]
     arm.ready()
-    cr1.arm._sag = np.array([0.0, sag_deg, 0.0, 0.0, 0.0]) * DEG
+    cr1.machine.arm._sag = np.array([0.0, sag_deg, 0.0, 0.0, 0.0]) * DEG
     arm.load(motion, certificate)
     arm.until(Mode.STREAMING, Start(digest=motion.digest))
     arm.until(Mode.IDLE, within_s=motion.duration_s + 10.0)

@@ -24,8 +24,8 @@ from hil.testing.arms import EPOCH_S, VirtualArm
 from hil.types import Arm, Confirm, Disconnect, LinkPhase, Load, Mode, Start
 from hil.types import Stop as StopRequest
 from hil.units import DEG
-from sim._cr1_state import Holder
-from sim.cr1 import Cr1, Cr1Settings, Key, Stop
+from sim.cr1 import Cr1, Cr1Settings, Key, Stop, programs
+from sim.cr1.state import Holder
 from sim.ports import MemoryPort
 
 RIGS = ("rv2aj", "rv2aj-hot", "rv2aj-line")
@@ -67,7 +67,7 @@ class Stand:
 
     @property
     def programs(self) -> list[str]:
-        return sorted(self.cr1.store.programs)
+        return sorted(self.cr1.machine.store.programs)
 
     def energise(self) -> None:
         self.arm.until(Mode.UNKNOWN_POSE)
@@ -95,8 +95,8 @@ def run_and_leave(stand: Stand) -> None:
     stand.move()
     assert stand.arm.position("J1") == pytest.approx(4.0, abs=0.02)
     stand.leave()
-    assert not stand.cr1.opened
-    assert not stand.cr1.enabled
+    assert not stand.cr1.conversation.session.opened
+    assert not stand.cr1.machine.enabled
     assert stand.programs == SOMEBODYS
 
 
@@ -163,22 +163,22 @@ def test_an_empty_program_is_selected_for_an_exec_that_wants_one_and_goes_at_the
 ) -> None:
     stand = Stand(monkeypatch, "rv2aj", exec_wants_program=True)
     stand.energise()
-    assert stand.cr1.slot(1).name == "HILEXEC"
+    assert stand.cr1.machine.slot(1).name == "HILEXEC"
     assert stand.said("an empty program HILEXEC of ours is selected until the end")
-    assert stand.cr1.alarms.standing is None
+    assert stand.cr1.machine.alarms.standing is None
     stand.move()
     assert stand.arm.position("J1") == pytest.approx(4.0, abs=0.02)
     stand.leave()
     assert stand.programs == SOMEBODYS
-    assert stand.cr1.slot(1).name == "1"
+    assert stand.cr1.machine.slot(1).name == "1"
 
 
 def test_a_program_that_is_selected_already_does_and_stays_selected(monkeypatch: pytest.MonkeyPatch) -> None:
     stand = Stand(monkeypatch, "rv2aj", exec_wants_program=True)
-    stand.cr1.select(stand.cr1.slot(1), "1")
+    programs.select(stand.cr1.machine, stand.cr1.machine.slot(1), "1")
     run_and_leave(stand)
     assert "HILEXEC" not in "".join(stand.requests).replace("FCHECKHILEXEC", "")
-    assert stand.cr1.slot(1).name == "1"
+    assert stand.cr1.machine.slot(1).name == "1"
 
 
 ENDS = {
@@ -212,7 +212,7 @@ def test_what_a_killed_session_left_is_found_and_deleted(monkeypatch: pytest.Mon
     ours = RESERVED[way]
     left = {"1": "10 END", ours: "\n".join(program_lines(way, 3))}
     stand = Stand(monkeypatch, name, programs=left, exec_wants_program=True)
-    stand.cr1.select(stand.cr1.slot(1), ours)
+    programs.select(stand.cr1.machine, stand.cr1.machine.slot(1), ours)
     run_and_leave(stand)
     assert stand.said(f"our program {ours}, left behind by a session that was cut off, deleted")
 
@@ -224,7 +224,7 @@ def test_a_program_of_that_name_which_is_somebody_elses_is_left_alone(monkeypatc
     stand.arm.wait(5.0)
     assert stand.said("the controller holds a program HILEXEC that is not ours (it begins '10 MOV J1')")
     stand.leave()
-    assert stand.cr1.store.programs["HILEXEC"].lines == {10: "MOV J1"}
+    assert stand.cr1.machine.store.programs["HILEXEC"].lines == {10: "MOV J1"}
 
 
 # -- the key -----------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def test_a_controller_that_refuses_hurried_requests_is_driven_and_left_clean(
 
 def test_a_survey_keeps_its_distance_from_a_program_that_runs() -> None:
     cr1 = Cr1(Cr1Settings(distance_s=0.1), programs={"1": "10 DLY 99"})
-    cr1.panel.holder = Holder.PC
-    cr1.start(cr1.slot(1), "1", None)
+    cr1.machine.panel.holder = Holder.PC
+    programs.start(cr1.machine, cr1.machine.slot(1), "1", None)
     assert survey(cr1)["program"].text == "1.MB4 runs, line 10"
     assert cr1.counts.hurried == 0

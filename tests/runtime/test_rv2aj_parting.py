@@ -91,7 +91,11 @@ class Stand:
     @property
     def clean(self) -> bool:
         """Nothing of ours is in the controller."""
-        return not self.cr1.opened and not self.cr1.enabled and not {*OURS} & {*self.cr1.store.programs}
+        return (
+            not self.cr1.conversation.session.opened
+            and not self.cr1.machine.enabled
+            and not {*OURS} & {*self.cr1.machine.store.programs}
+        )
 
 
 def _check_distances(records: list[TickRecord]) -> int:
@@ -318,4 +322,4 @@ def test_a_survey_closes_at_its_distance_and_waits_for_the_answer() -> None:
     closing = next(k for k, (_, data, _) in enumerate(spoken) if b"CLOSE" in data)
     replied_s = max(at_s for at_s, _, data in spoken[:closing] if data)
     assert spoken[closing][0] - replied_s >= SPACING_S
-    assert spoken[-1][2].endswith(b"\r") and not cr1.opened
+    assert spoken[-1][2].endswith(b"\r") and not cr1.conversation.session.opened

@@ -112,9 +112,9 @@ def test_a_reset_forgets_the_right_and_the_servo():
     ask(port, "CNTLON", 0.0)
     ask(port, "SRVON", 0.5)
     port.read(1.9)
-    assert cr1.servo.on
+    assert cr1.machine.servo.on
     port.read(3.0)
-    assert not cr1.servo.on
+    assert not cr1.machine.servo.on
     assert ask(port, "SRVON", 3.0) == b"QeR602000000\r"
 
 
@@ -147,7 +147,7 @@ def test_key_teach_box_stops_alarms_and_rights_happen_at_their_moments():
     assert number_of(port, 5.1) == b"1681;1"
     ask(port, "RSTALRM", 6.0)
     port.read(7.1)
-    assert cr1.panel.teach
+    assert cr1.machine.panel.teach
     assert ask(port, "CNTLON", 7.2) == b"QeR602000000\r"
     assert ask(port, "CNTLON", 8.2) == b"QoK\r"
     assert ask(port, "SRVON", 9.1) == b"QeR602000000\r"

@@ -119,7 +119,7 @@ def test_what_is_no_request_is_answered_with_6010_and_nine_digits(line):  # C fo
     terminal = Cr1Terminal()
     assert terminal.raw(f"{line}\r") == "QeR601000000\r"
     assert terminal.ask("ERROR") == "QoK"
-    assert terminal.cr1.alarms.standing is None
+    assert terminal.cr1.machine.alarms.standing is None
 
 
 def test_four_digits_after_qer_are_a_choice():  # M writes four, C saw nine

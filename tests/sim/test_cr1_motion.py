@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from cr1_terminal import Cr1Terminal
 
-from sim._cr1_arm import ArmModel
+from sim.cr1.arm import ArmModel
 
 GOLDEN_JOINTS = "J1;0.00;J2;21.19;J3;72.78;J4;****;J5;86.03;J6;0.00;;****,****;50;0.00;00000000"
 GOLDEN_POSE = "X;250.00;Y;0.00;Z;450.00;A;0.00;B;180.00;;6,0;50;0.00;00000000"

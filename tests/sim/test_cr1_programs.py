@@ -8,7 +8,7 @@ import pytest
 from cr1_terminal import Cr1Terminal
 
 from hil.errors import ConfigError
-from sim.cr1 import Cr1, Procedure, SlotState, Stop
+from sim.cr1 import Cr1, Procedure, SlotState, Stop, programs
 
 VT = "\x0b"
 
@@ -181,7 +181,7 @@ def test_a_file_is_read_in_hex_and_written_back():  # M; the head C
         part = text[start : start + 200]
         assert terminal.ask(f"FWRITE{len(part) // 2};{part}") == "QoK"
     terminal.do("FCLOSE")
-    assert terminal.cr1.store.find("B").text == terminal.cr1.store.find("A").text
+    assert terminal.cr1.machine.store.find("B").text == terminal.cr1.machine.store.find("A").text
     assert terminal.ask("FREAD") == "QeR314000000"
 
 
@@ -419,7 +419,7 @@ def test_step_does_one_line_and_its_move():  # M
     assert terminal.joints()[0] == 0
     terminal.do("STEPB", "STEPR")
     terminal.settle()
-    assert terminal.cr1.slots[9].state is SlotState.IDLE
+    assert terminal.cr1.machine.slots[9].state is SlotState.IDLE
 
 
 # The line that a program opens.
@@ -448,8 +448,8 @@ def test_on_a_data_link_every_line_goes_to_the_program():  # M
     terminal = Cr1Terminal({"LINK": LINK}, procedure=Procedure.DATA_LINK)
     assert terminal.raw("1;1;OVRD\r") == "QeR601000000\r"
     cr1 = terminal.cr1
-    cr1.servo.come_on()
-    cr1.start(cr1.slot(1), "LINK", None)
+    cr1.machine.servo.come_on()
+    programs.start(cr1.machine, cr1.machine.slot(1), "LINK", None)
     terminal.wait(0.1)
     assert terminal.raw("1,2\r") == "3\r"
 

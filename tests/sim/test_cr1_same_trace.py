@@ -25,8 +25,8 @@ PROGRAMS = {
 
 def alone(text: str, cr1) -> np.ndarray:
     """Joints after every tick in which they changed, degrees, shape (N, 5)."""
-    program = parse_program(text, dialect=cr1.language.dialect)
-    machine = Interpreter(program, Rv2aj(), AssumedSignals(), cr1.arm.limits, cr1.arm.row.tolist())
+    program = parse_program(text, dialect=cr1.machine.language.dialect)
+    machine = Interpreter(program, Rv2aj(), AssumedSignals(), cr1.machine.arm.limits, cr1.machine.arm.row.tolist())
     machine.run()
     rows = []
     while machine.state is SlotState.RUNNING:

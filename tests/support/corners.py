@@ -463,17 +463,19 @@ def _left_behind(stand: Cr1Stand, restarted: bool) -> list[str]:
     """Nothing of ours stays in a CR1, nothing runs, and nobody else's program was touched."""
     cr1, found = stand.cr1, []
     stand.cr1.advance(stand.now_s + 10.0)
-    programs = {name: "\n".join(f"{n} {t}" for n, t in p.lines.items()) for name, p in cr1.store.programs.items()}
+    programs = {
+        name: "\n".join(f"{n} {t}" for n, t in p.lines.items()) for name, p in cr1.machine.store.programs.items()
+    }
     if restarted:
         # It was off, or could not be reached any more: the next session finds what is left and deletes it.
         programs = {name: text for name, text in programs.items() if not name.startswith("HIL")}
     if programs != wiring.SOMEBODYS:
         found.append(f"programs {sorted(programs)} are left")
-    if cr1.enabled:
+    if cr1.machine.enabled:
         found.append("the operation right is left with us")
-    if cr1.opened:
+    if cr1.conversation.session.opened:
         found.append("the line is left open")
-    if any(slot.state is SlotState.RUNNING for slot in cr1.slots.values()):
+    if any(slot.state is SlotState.RUNNING for slot in cr1.machine.slots.values()):
         found.append("a program is left running")
     return found
 

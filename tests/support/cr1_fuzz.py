@@ -6,8 +6,8 @@ import math
 import random
 
 from hil.program.rv2aj import LOWER_DEG, UPPER_DEG
-from sim._cr1_commands import TABLE
 from sim.cr1 import Cr1, Cr1Settings, EndCode, Face, Power, Procedure, Stop
+from sim.cr1.commands import TABLE
 
 PROGRAMS = {
     "MOVES": "10 MOV J1\n20 MVS P1\n30 DLY 0.1\n40 MOV J2\n50 GOTO 10\nJ1=(20,10,80,0,60,0)\nJ2=(0,0,90,0,60,0)\n"
@@ -162,7 +162,7 @@ class Fuzzer:
         cr1.hang(self.now_s, False)
         if cr1.power is not Power.RUNNING:
             raise BrokenError(f"power is {cr1.power}")
-        if cr1.procedure is Procedure.NONE:
+        if cr1.conversation.procedure is Procedure.NONE:
             self._say(b"1;1;STOP\r")
             self._wait(QUIET_S)
             if cr1.in_motion:

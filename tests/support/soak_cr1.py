@@ -183,7 +183,7 @@ class Cr1World:
     def free_by_hand(self, now_s: float) -> None:
         """A person brings the arm back to its park pose with the teach box."""
         self.cr1.power_cycle(now_s)
-        self.cr1.arm.stand([axis.park / DEG for axis in self.facts.axes])
+        self.cr1.machine.arm.stand([axis.park / DEG for axis in self.facts.axes])
         self._excused.extend(now_s + AFTERMATH_S, Excuse.BY_HAND)
         self._counts["arm freed by hand"] += 1
 

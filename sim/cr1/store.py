@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from hil.program.errors import ProgramError
 from hil.program.points import parse_point
-from sim._cr1_line import VT, Cause, RefusedRequest
+from sim.cr1.requests import VT, Cause, RefusedRequest
 
 LONGEST_LINE = 127
 LAST_LINE = 32767

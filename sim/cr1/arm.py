@@ -14,7 +14,7 @@ from hil.program.rv2aj import LOWER_DEG, SLOTS, UPPER_DEG, Rv2aj
 from hil.program.values import ZERO_POSITION, Position
 from hil.types import Record
 from hil.units import DEG
-from sim._cr1_state import Servo
+from sim.cr1.state import Servo
 
 Watcher = Callable[[float, Sequence[float]], None]
 """Is told when a control cycle ended in which the arm moved, and the five joints in degrees."""

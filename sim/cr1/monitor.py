@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.program.rv2aj import SLOTS
-from sim._cr1_commands import Call, command, split, whole
-from sim._cr1_line import RefusedRequest
-from sim._cr1_signals import HANDS
-from sim._cr1_state import Alarm, text_of
-from sim._cr1_tasks import Mode, Slot, SlotState
+from sim.cr1 import programs
+from sim.cr1.commands import Call, command, split, whole
+from sim.cr1.requests import RefusedRequest
+from sim.cr1.signals import HANDS
+from sim.cr1.state import Alarm, text_of
+from sim.cr1.tasks import Mode, Slot, SlotState
 
 # -- state -----------------------------------------------------------------------------------------------
 
@@ -17,32 +18,40 @@ from sim._cr1_tasks import Mode, Slot, SlotState
 @command("STATE", bare=True)
 def state(call: Call) -> str:
     """Nineteen fields: program, line, override, edit bits, status, step, mechanism, slot table."""
-    cr1, slot = call.cr1, call.cr1.slot(call.slot)
-    edit = cr1.edit.is_open + 2 * cr1.in_motion + 4 * cr1.edit.changed
-    name = cr1.shown_name(slot)
-    fields = [name, cr1.line_of(slot), cr1.override, edit, _status(call, slot), 1, int(bool(slot.name))]
+    machine, slot = call.machine, call.machine.slot(call.slot)
+    edit = machine.edit.is_open + 2 * machine.in_motion + 4 * machine.edit.changed
+    name = programs.shown_name(slot)
+    fields = [
+        name,
+        programs.line_of(machine, slot),
+        machine.override,
+        edit,
+        _status(call, slot),
+        1,
+        int(bool(slot.name)),
+    ]
     return ";".join([*map(str, fields), *[""] * 8, *_table(slot), "1", "0"])
 
 
 @command("DSTATE", bare=True)
 def short_state(call: Call) -> str:
     """Status, step, mechanism: the cheapest to poll."""
-    slot = call.cr1.slot(call.slot)
+    slot = call.machine.slot(call.slot)
     return f"{_status(call, slot)};1;{int(bool(slot.name))}"
 
 
 def _status(call: Call, slot: Slot) -> str:
-    cr1 = call.cr1
-    panel, alarms = cr1.panel, cr1.alarms
+    machine = call.machine
+    panel, alarms = machine.panel, machine.alarms
     run = (
         (bool(slot.name) and slot.mode is Mode.REPEAT) << 0
         | slot.cycle_stop << 1
-        | cr1.arm.locked << 2
+        | machine.arm.locked << 2
         | panel.teach << 3
-        | (panel.teach and cr1.in_motion) << 4
-        | cr1.servo.on << 5
+        | (panel.teach and machine.in_motion) << 4
+        | machine.servo.on << 5
         | _runs(call, slot) << 6
-        | cr1.enabled << 7
+        | machine.enabled << 7
     )
     paused = slot.state is SlotState.PAUSED
     stopped = (
@@ -51,14 +60,15 @@ def _status(call: Call, slot: Slot) -> str:
         | paused << 2
         | panel.stop_latched << 3
         | (slot.state is SlotState.IDLE) << 4
-        | cr1.signals.pseudo << 6
+        | machine.signals.pseudo << 6
     )
     return f"{run:02X}{stopped:02X}{alarms.number}"
 
 
 def _runs(call: Call, slot: Slot) -> bool:
-    cr1 = call.cr1
-    return slot.state is SlotState.RUNNING or (cr1.in_motion and (cr1.direct is None or cr1.settings.shows_running))
+    machine = call.machine
+    shown = machine.direct is None or machine.settings.shows_running
+    return slot.state is SlotState.RUNNING or (machine.in_motion and shown)
 
 
 def _table(slot: Slot) -> tuple[str, str]:
@@ -68,14 +78,14 @@ def _table(slot: Slot) -> tuple[str, str]:
 @command("SLOTRD", bare=True)
 def slot_table(call: Call) -> str:
     """Program, mode, start condition, priority."""
-    slot = call.cr1.slot(call.slot)
-    return ";".join([call.cr1.shown_name(slot), *_table(slot), "1"])
+    slot = call.machine.slot(call.slot)
+    return ";".join([programs.shown_name(slot), *_table(slot), "1"])
 
 
 @command("STPSIG", bare=True)
 def stop_signals(call: Call) -> str:
     """Who stops, and who stops in an emergency, in hex."""
-    panel = call.cr1.panel
+    panel = call.machine.panel
     emergency = sum(1 << stop.value for stop in panel.pressed)
     return f"{2 * panel.stop_latched:02X};{emergency:02X}"
 
@@ -83,7 +93,7 @@ def stop_signals(call: Call) -> str:
 @command("CALIB", bare=True)
 def calibration(call: Call) -> str:
     """The origin is set on every axis."""
-    return "N3F3F" if call.cr1.six else "N3737"
+    return "N3F3F" if call.machine.six else "N3737"
 
 
 @command("USERAREASTS", bare=True)
@@ -98,10 +108,10 @@ def user_areas(call: Call) -> str:
 @command("JPOS")
 def joints(call: Call) -> str:
     """Joint angles: F for all, a number for one axis."""
-    mask = int(call.cr1.settings.axes.partition(";")[2] or ("3F" if call.cr1.six else "37"), 16)
-    decimals = call.cr1.settings.decimals
+    mask = int(call.machine.settings.axes.partition(";")[2] or ("3F" if call.machine.six else "37"), 16)
+    decimals = call.machine.settings.decimals
     values = [plain(0.0, decimals) if mask >> place & 1 else "****" for place in range(max(6, mask.bit_length()))]
-    shown = call.cr1.joints if call.cr1.shows_place else (0.0,) * len(SLOTS)
+    shown = call.machine.arm.joints if call.machine.shows_place else (0.0,) * len(SLOTS)
     for slot, angle in zip(SLOTS, shown, strict=True):
         values[slot] = plain(angle, decimals)
     return _position(call, [f"J{place}" for place in range(1, len(values) + 1)], values, "****,****")
@@ -116,25 +126,25 @@ def pose(call: Call) -> str:
 @command("XPOS")
 def pose_three_axes(call: Call) -> str:
     """3-axis XYZ: the wrist shows its joints."""
-    joints = dict(zip(("A", "B"), call.cr1.joints[3:], strict=True))
+    joints = dict(zip(("A", "B"), call.machine.arm.joints[3:], strict=True))
     return _pose(call, joints)
 
 
 @command("RPOS")
 def pose_cylinder(call: Call) -> str:
     """Cylinder: radius, angle, height."""
-    place = call.cr1.arm.place
+    place = call.machine.arm.place
     radius = (place.members[0] ** 2 + place.members[1] ** 2) ** 0.5
-    return _pose(call, {"X": radius, "Y": call.cr1.joints[0]})
+    return _pose(call, {"X": radius, "Y": call.machine.arm.joints[0]})
 
 
 def _pose(call: Call, changes: dict[str, float] | None = None) -> str:
-    place = call.cr1.arm.place
-    names = ["X", "Y", "Z", "A", "B", *(["C"] if call.cr1.six else [])]
+    place = call.machine.arm.place
+    names = ["X", "Y", "Z", "A", "B", *(["C"] if call.machine.six else [])]
     values = dict(zip("XYZABC", place.members, strict=False)) | (changes or {})
-    flags = f"{(place.fl1 or 0) + call.cr1.six},{place.fl2 or 0}"
-    decimals = call.cr1.settings.decimals
-    if not call.cr1.shows_place:
+    flags = f"{(place.fl1 or 0) + call.machine.six},{place.fl2 or 0}"
+    decimals = call.machine.settings.decimals
+    if not call.machine.shows_place:
         values = dict.fromkeys(values, 0.0)
     return _position(call, names, [plain(values[name], decimals) for name in names], flags)
 
@@ -145,9 +155,9 @@ def _position(call: Call, names: Sequence[str], values: Sequence[str], flags: st
         place = whole(call.argument, 1, 8)
         pairs = pairs[place - 1 : place]
     shown = "".join(f"{name};{value};" for name, value in pairs)
-    arm = call.cr1.arm
+    arm = call.machine.arm
     plus, minus = arm.limit_bits
-    return f"{shown};{flags};{call.cr1.override};{arm.speed_mm_s:.2f};{plus:02X}{minus:02X}0000"
+    return f"{shown};{flags};{call.machine.override};{arm.speed_mm_s:.2f};{plus:02X}{minus:02X}0000"
 
 
 def plain(value: float, decimals: int = 2) -> str:
@@ -162,7 +172,7 @@ def plain(value: float, decimals: int = 2) -> str:
 @command("ERROR", bare=True)
 def error(call: Call) -> str:
     """Number and level of the standing error, or nothing."""
-    standing = call.cr1.alarms.standing
+    standing = call.machine.alarms.standing
     return "" if standing is None else f"{standing.number:04d};{standing.level}"
 
 
@@ -175,19 +185,19 @@ def error_text(call: Call) -> str:
 @command("ERRORLOG")
 def error_log(call: Call) -> str:
     """The log: TOP for the newest, END for the oldest, +1 and -1 from there."""
-    cr1, where = call.cr1, call.argument.strip()
-    log = cr1.alarms.log[::-1]
-    places = {"TOP": 0, "END": len(log) - 1, "+1": cr1.log_at + 1, "-1": cr1.log_at - 1}
+    machine, where = call.machine, call.argument.strip()
+    log = machine.alarms.log[::-1]
+    places = {"TOP": 0, "END": len(log) - 1, "+1": call.session.log_at + 1, "-1": call.session.log_at - 1}
     if where not in places:
         raise RefusedRequest(3110)
     if not 0 <= places[where] < len(log):
         return ""
-    cr1.log_at = places[where]
-    return _logged(call, log[cr1.log_at])
+    call.session.log_at = places[where]
+    return _logged(call, log[call.session.log_at])
 
 
 def _logged(call: Call, alarm: Alarm) -> str:
-    moment = call.cr1.clock(alarm.at_s)
+    moment = call.machine.calendar.text(alarm.at_s)
     detail = f"{alarm.number:04d}00000"
     return (
         f"{moment[:8]};{moment[8:]};{alarm.number:04d};{text_of(alarm.number)};{alarm.level};"
@@ -199,7 +209,7 @@ def _logged(call: Call, alarm: Alarm) -> str:
 def clear_log(call: Call) -> str:
     """Forget the log of a level, or 0 for all."""
     level = whole(call.argument or "0", 0, 3)
-    alarms = call.cr1.alarms
+    alarms = call.machine.alarms
     alarms.log = [alarm for alarm in alarms.log if level and alarm.level != level]
     return ""
 
@@ -211,67 +221,67 @@ def clear_log(call: Call) -> str:
 def signals(call: Call) -> str:
     """Sixteen inputs and sixteen outputs from two numbers up."""
     first_in, first_out = (whole(part, 0, 999) for part in split(call.argument, 2, 2))
-    found = call.cr1.signals
+    found = call.machine.signals
     return f"{found.read(first_in, 16):04X}{found.read(first_out, 16, outputs=True):04X}"
 
 
 @command("IN")
 def read_inputs(call: Call) -> str:
     """Sixteen inputs."""
-    return f"{call.cr1.signals.read(whole(call.argument, 0, 999), 16):04X}"
+    return f"{call.machine.signals.read(whole(call.argument, 0, 999), 16):04X}"
 
 
 @command("OUT")
 def read_outputs(call: Call) -> str:
     """Sixteen outputs."""
-    return f"{call.cr1.signals.read(whole(call.argument, 0, 999), 16, outputs=True):04X}"
+    return f"{call.machine.signals.read(whole(call.argument, 0, 999), 16, outputs=True):04X}"
 
 
 @command("OUT=")
 def write_outputs(call: Call) -> str:
     """Sixteen outputs; no right is needed."""
     first, value = split(call.argument, 2, 2)
-    call.cr1.signals.write(whole(first, 0, 999), 16, whole(value, 0, 0xFFFF, base=16))
+    call.machine.signals.write(whole(first, 0, 999), 16, whole(value, 0, 0xFFFF, base=16))
     return ""
 
 
 @command("INDMY", bare=True)
 def pseudo_inputs(call: Call) -> str:
     """Inputs come over the line from now on."""
-    call.cr1.signals.pseudo = True
+    call.machine.signals.pseudo = True
     return ""
 
 
 @command("INSET", bare=True)
 def real_inputs(call: Call) -> str:
     """Inputs come from the wires again: the power has to be switched off before."""
-    if call.cr1.signals.pseudo:
-        call.cr1.signals.pseudo = False
-        call.cr1.alarms.strike(6800, call.cr1.now_s)
+    if call.machine.signals.pseudo:
+        call.machine.signals.pseudo = False
+        call.machine.alarms.strike(6800, call.machine.now_s)
     return ""
 
 
 @command("IN=")
 def write_inputs(call: Call) -> str:
     """Sixteen inputs, in the pseudo input mode."""
-    if not call.cr1.signals.pseudo:
+    if not call.machine.signals.pseudo:
         raise RefusedRequest(6640)
     first, value = split(call.argument, 2, 2)
-    call.cr1.signals.write(whole(first, 0, 999), 16, whole(value, 0, 0xFFFF, base=16), outputs=False)
+    call.machine.signals.write(whole(first, 0, 999), 16, whole(value, 0, 0xFFFF, base=16), outputs=False)
     return ""
 
 
 @command("RSTIO", bare=True)
 def reset_outputs(call: Call) -> str:
     """General outputs as at power-up."""
-    call.cr1.signals.reset_outputs()
+    call.machine.signals.reset_outputs()
     return ""
 
 
 @command("HNDSTS", bare=True)
 def hands(call: Call) -> str:
     """Output, state and kind of each of eight hands."""
-    found = call.cr1.signals
+    found = call.machine.signals
     there = [f"{900 + 2 * (hand - 1)};{1 if found.hand_open(hand) else 2};1" for hand in range(1, HANDS + 1)]
     return ";".join([*there, *["-1;-1;-1"] * (8 - HANDS)])
 
@@ -282,20 +292,20 @@ def hands(call: Call) -> str:
 @command("TIME", bare=True)
 def clock(call: Call) -> str:
     """Date and time."""
-    return call.cr1.clock(call.cr1.now_s)
+    return call.machine.calendar.text(call.machine.now_s)
 
 
 @command("TIME=")
 def set_clock(call: Call) -> str:
     """Set them: yy-mm-ddhh:mm:ss."""
-    call.cr1.set_clock(call.argument.strip())
+    call.machine.calendar.set(call.argument.strip(), call.machine.now_s)
     return ""
 
 
 @command("PTIME", bare=True)
 def hour_meter(call: Call) -> str:
     """Hours of power, servo, motion and battery."""
-    hours = int((call.cr1.now_s - call.cr1.start_s) / 3600)
+    hours = int((call.machine.now_s - call.machine.start_s) / 3600)
     return f"{hours};0;0;14600"
 
 
@@ -316,13 +326,13 @@ def battery(call: Call) -> str:
 @command("CYCLETIME")
 def cycle_time(call: Call) -> str:
     """Milliseconds of a program's last cycle."""
-    return str(round(call.cr1.store.find(call.argument).run_s * 1e3))
+    return str(round(call.machine.store.find(call.argument).run_s * 1e3))
 
 
 @command("CYCLECLR")
 def clear_cycle(call: Call) -> str:
     """Forget its times."""
-    program = call.cr1.store.find(call.argument)
+    program = call.machine.store.find(call.argument)
     program.runs, program.run_s, program.total_s = 0, 0.0, 0.0
     return ""
 
@@ -333,20 +343,20 @@ def clear_cycle(call: Call) -> str:
 @command("PNR")
 def read_parameter(call: Call) -> str:
     """One parameter, if the keyword's level shows it."""
-    return call.cr1.parameters.show(call.argument.strip().upper(), everything=False)
+    return call.machine.parameters.show(call.argument.strip().upper(), everything=False)
 
 
 @command("PAR")
 def read_any_parameter(call: Call) -> str:
     """One parameter."""
-    return call.cr1.parameters.show(call.argument.strip().upper(), everything=True)
+    return call.machine.parameters.show(call.argument.strip().upper(), everything=True)
 
 
 @command("PRM=", "PAW=")
 def write_parameter(call: Call) -> str:
     """Set one; most count from the next power-up on."""
     name, value = split(call.argument, 2, 2)
-    call.cr1.parameters.write(name.strip().upper(), value)
+    call.machine.parameters.write(name.strip().upper(), value)
     return ""
 
 
@@ -355,14 +365,14 @@ def undo_parameter(call: Call) -> str:
     """One back to the factory's value: mechanism and name."""
     mechanism, name = split(call.argument, 2, 2)
     whole(mechanism or "1", 0, 3)
-    call.cr1.parameters.undo(name.strip().upper())
+    call.machine.parameters.undo(name.strip().upper())
     return ""
 
 
 @command("PRMINIT", bare=True)
 def undo_parameters(call: Call) -> str:
     """All of them."""
-    call.cr1.parameters.undo_all()
+    call.machine.parameters.undo_all()
     return ""
 
 
@@ -376,5 +386,5 @@ def parameter_level(call: Call) -> str:
 @command("RSTPWR", bare=True)
 def reboot(call: Call) -> str:
     """As if the power had gone and come back, once the answer has left."""
-    call.cr1.reboot_soon()
+    call.session.reboot_asked_s = call.machine.now_s
     return ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -15,13 +17,15 @@ from hil.program.interpreter import Interpreter
 from hil.program.settings import Settings
 from hil.program.structure import Program, parse_program
 from hil.program.syntax import parse_statement, read_lines, upper_outside_strings
-from hil.program.values import Value, format_number
-from sim import _cr1_store
-from sim._cr1_signals import SlotSignals
-from sim._cr1_tasks import Task
-
-if TYPE_CHECKING:
-    from sim.cr1 import Cr1
+from hil.program.values import Position, Value, format_number
+from sim.cr1.arm import Arm
+from sim.cr1.requests import Cause, RefusedRequest
+from sim.cr1.settings import Cr1Settings
+from sim.cr1.signals import Comm, Signals, SlotSignals
+from sim.cr1.state import Servo
+from sim.cr1.store import Program as StoredProgram
+from sim.cr1.store import Store
+from sim.cr1.tasks import Slot, Task
 
 LONGEST_STOP = 2000
 """Cycles after which whatever slows down has stopped for certain."""
@@ -29,51 +33,82 @@ LONGEST_STOP = 2000
 LASTING_WORDS = frozenset({"DLY", "WAIT", "HLT"})
 
 
+class World(Protocol):
+    """What of the controller a program sees and changes."""
+
+    settings: Cr1Settings
+    language_settings: Settings
+    override: int
+    arm: Arm
+    servo: Servo
+    signals: Signals
+    comm: Comm
+    store: Store
+
+    def set_frames(self, tool: Position, base: Position) -> None:
+        """TOOL and BASE."""
+        ...
+
+    def switch_servo(self, on: bool) -> None:
+        """SERVO ON and SERVO OFF."""
+        ...
+
+
+@contextmanager
+def refusing(cause: Cause = Cause.STATEMENT) -> Iterator[None]:
+    """Errors of the language are refusals of the request that brought the statement."""
+    try:
+        yield
+    except ProgramError as error:
+        raise RefusedRequest(error.number, cause=cause, detail=str(error)) from None
+
+
 class MelfaBasic:
     """The language, with the variables that all slots share."""
 
-    def __init__(self, cr1: Cr1) -> None:
-        self._cr1 = cr1
-        self.dialect = Dialect.STRICT if cr1.settings.strict else Dialect.LOOSE
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.dialect = Dialect.STRICT if world.settings.strict else Dialect.LOOSE
         self.variables: dict[str, Value] = {}
         self._parsed: dict[tuple[str, str], Program] = {}
+        self._desks: dict[int, SlotDesk] = {}
 
     def check(self, text: str) -> None:
         """Read one line of a program, with its number, or one variable.
 
         Raises:
-            ProgramError: with its place.
+            RefusedRequest: something in it is wrong, with its column.
         """
         errors = read_lines(text, self.dialect).errors
         if errors:
-            raise errors[0]
+            raise RefusedRequest(errors[0].number, str(max(errors[0].column, 1)), cause=Cause.EDIT)
 
-    def load(self, name: str, program: _cr1_store.Program, slot: int) -> SlotProgram:
+    def load(self, name: str, program: StoredProgram, slot: int) -> SlotProgram:
         """Make a program ready to run from its first line.
 
         Raises:
             ProgramError: something in it is wrong.
         """
-        return SlotProgram(self._cr1, self.machine(self._parse(name, program), slot))
+        return SlotProgram(self._world, self.machine(self._parse(name, program), slot))
 
     def machine(self, program: Program, slot: int) -> Interpreter:
         """An interpreter in a slot."""
-        cr1 = self._cr1
-        signals = SlotSignals(cr1.signals, cr1.comm, slot)
+        world = self._world
+        signals = SlotSignals(world.signals, world.comm, slot)
         machine = Interpreter(
             program,
-            cr1.arm.kinematics,
+            world.arm.kinematics,
             signals,
-            cr1.arm.limits,
-            cr1.arm.row.tolist(),
-            settings=_settings(cr1),
+            world.arm.limits,
+            world.arm.row.tolist(),
+            settings=_settings(world),
             library=self._library(),
         )
         machine.shared = self.variables
         machine.reset()
         return machine
 
-    def _parse(self, name: str, program: _cr1_store.Program) -> Program:
+    def _parse(self, name: str, program: StoredProgram) -> Program:
         key = (name, program.text)
         if key not in self._parsed:
             self._parsed[key] = parse_program(program.text, name=name, dialect=self.dialect)
@@ -82,16 +117,18 @@ class MelfaBasic:
     def _library(self) -> dict[str, Program]:
         """What CALLP may name: those that are wrong are not there."""
         found = {}
-        for name, program in self._cr1.store.programs.items():
+        for name, program in self._world.store.programs.items():
             try:
                 found[name] = self._parse(name, program)
             except ProgramError:
                 continue
         return found
 
-    def desk(self, slot: int) -> SlotDesk:
-        """A place for single statements."""
-        return SlotDesk(self._cr1, self.machine(_EMPTY, slot), slot)
+    def desk(self, slot: Slot) -> SlotDesk:
+        """Where a slot's single statements are executed."""
+        if slot.number not in self._desks:
+            self._desks[slot.number] = SlotDesk(self._world, self.machine(_EMPTY, slot.number), slot)
+        return self._desks[slot.number]
 
     def read(self, name: str) -> str | None:
         """A global variable."""
@@ -118,8 +155,8 @@ def show(value: Value) -> str:
 class _Machine:
     """An interpreter whose world is the controller."""
 
-    def __init__(self, cr1: Cr1, machine: Interpreter) -> None:
-        self._cr1 = cr1
+    def __init__(self, world: World, machine: Interpreter) -> None:
+        self._world = world
         self.machine = machine
         self._reported: ProgramError | None = None
         self._still = True
@@ -148,20 +185,20 @@ class _Machine:
     # The world before and after a cycle.
 
     def _take_world(self) -> None:
-        cr1, machine = self._cr1, self.machine
-        machine.servo_on = cr1.servo.on
-        machine.arm, machine.tool, machine.base = cr1.arm.kinematics, cr1.arm.tool, cr1.arm.base
-        machine.settings = _settings(cr1)
+        world, machine = self._world, self.machine
+        machine.servo_on = world.servo.on
+        machine.arm, machine.tool, machine.base = world.arm.kinematics, world.arm.tool, world.arm.base
+        machine.settings = _settings(world)
         if machine.motion is None:
-            machine.place_arm(cr1.arm.row.tolist())
+            machine.place_arm(world.arm.row.tolist())
 
     def _give_world(self) -> None:
         """What the cycle changed; the arm's way last, since that may be refused."""
-        cr1, machine = self._cr1, self.machine
-        if machine.arm is not cr1.arm.kinematics:
-            cr1.set_frames(machine.tool, machine.base)
-        if machine.servo_on != cr1.servo.on:
-            cr1.switch_servo(machine.servo_on)
+        world, machine = self._world, self.machine
+        if machine.arm is not world.arm.kinematics:
+            world.set_frames(machine.tool, machine.base)
+        if machine.servo_on != world.servo.on:
+            world.switch_servo(machine.servo_on)
 
     def _tick(self) -> None:
         """One cycle."""
@@ -196,7 +233,7 @@ class _Machine:
             machine.tick()
             if machine.state is not SlotState.RUNNING and machine.row is before:
                 break
-        machine.place_arm(self._cr1.arm.row.tolist())
+        machine.place_arm(self._world.arm.row.tolist())
         self._still = True
         self._reported = machine.error
 
@@ -237,7 +274,7 @@ class SlotProgram(_Machine):
         """Do one control cycle."""
         self._tick()
         if not self._still:
-            self._cr1.arm.drive(self.machine.row)
+            self._world.arm.drive(self.machine.row)
         self._report()
 
     def go_on(self, *, repeat: bool = False, single: bool = False) -> None:
@@ -268,8 +305,8 @@ class SlotProgram(_Machine):
 class SlotDesk(_Machine):
     """Where a slot's single statements are executed; they see the variables of the program that is loaded there."""
 
-    def __init__(self, cr1: Cr1, machine: Interpreter, slot: int) -> None:
-        super().__init__(cr1, machine)
+    def __init__(self, world: World, machine: Interpreter, slot: Slot) -> None:
+        super().__init__(world, machine)
         self._slot = slot
         self._own = machine.frames[0].store
         self._pending = False
@@ -303,7 +340,7 @@ class SlotDesk(_Machine):
         Raises:
             ProgramError: it is wrong, or cannot be done.
         """
-        machine, task = self.machine, self._cr1.slots[self._slot].task
+        machine, task = self.machine, self._slot.task
         frame, loaded = machine.frames[0], task.machine.frames[0] if isinstance(task, SlotProgram) else None
         frame.store = self._own if loaded is None else loaded.store
         if loaded is not None:
@@ -330,7 +367,7 @@ class SlotDesk(_Machine):
         else:
             self._tick()
         if not self._still:
-            self._cr1.arm.drive(self.machine.row)
+            self._world.arm.drive(self.machine.row)
         self._report()
 
     def drop(self) -> None:
@@ -345,5 +382,5 @@ class SlotDesk(_Machine):
         """A single statement that was stopped is dropped."""
 
 
-def _settings(cr1: Cr1) -> Settings:
-    return msgspec.structs.replace(cr1.language_settings, panel_override=cr1.override)
+def _settings(world: World) -> Settings:
+    return msgspec.structs.replace(world.language_settings, panel_override=world.override)

@@ -31,6 +31,14 @@ class EndCode(Enum):
         return {"cr": "\r", "crlf": "\r\n", "none": ""}[self.value]
 
 
+class Procedure(Enum):
+    """The parameter CPRC232."""
+
+    NONE = 0
+    PROCEDURAL = 1
+    DATA_LINK = 2
+
+
 class Cause(Enum):
     """What was refused."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sim._cr1_commands import Call, command, split, whole
-from sim._cr1_language import SlotDesk, SlotProgram
-from sim._cr1_line import VT, Cause, RefusedRequest
-from sim._cr1_store import EXTENSION, LAST_LINE, Program, add_line, check_name, program_from_text
-from sim._cr1_tasks import Slot, SlotState, Variables
+from sim.cr1 import programs
+from sim.cr1.commands import Call, command, split, whole
+from sim.cr1.language import SlotDesk
+from sim.cr1.requests import VT, Cause, RefusedRequest
+from sim.cr1.store import EXTENSION, LAST_LINE, Program, add_line, check_name, program_from_text
+from sim.cr1.tasks import ProgramTask, Slot, SlotState, Variables
 
 BLOCK = 120
 """Bytes of a file in one answer to FREAD."""
@@ -23,28 +24,28 @@ _KINDS = ("M", "C", "P", "J")
 @command("LOAD=")
 def open_for_edit(call: Call) -> str:
     """Open a program, or a new one, in the edit slot."""
-    cr1, name = call.cr1, check_name(call.argument)
-    if any(slot.name == name and slot.state is SlotState.RUNNING for slot in cr1.slots.values()):
+    machine, name = call.machine, check_name(call.argument)
+    if any(slot.name == name and slot.state is SlotState.RUNNING for slot in machine.slots.values()):
         raise RefusedRequest(4180)
-    found = cr1.store.programs.get(name)
-    cr1.open_edit(name, found.copy() if found else Program())
+    found = machine.store.programs.get(name)
+    programs.open_edit(machine, name, found.copy() if found else Program())
     return ""
 
 
 @command("SAVE", bare=True)
 def save(call: Call) -> str:
     """Keep what was edited, and close."""
-    cr1 = call.cr1
+    machine = call.machine
     _require_open(call)
-    cr1.store.save(cr1.edit.name, cr1.edit.program, cr1.now_s)
-    cr1.close_edit()
+    machine.store.save(machine.edit.name, machine.edit.program, machine.now_s)
+    programs.close_edit(machine)
     return ""
 
 
 @command("NEW", bare=True)
 def discard(call: Call) -> str:
     """Close, and throw away what was edited."""
-    call.cr1.close_edit()
+    programs.close_edit(call.machine)
     return ""
 
 
@@ -69,16 +70,16 @@ def edit_many(call: Call) -> str:
 
 
 def _add(call: Call, text: str) -> None:
-    edit = call.cr1.edit
-    add_line(edit.program, text, call.cr1.check_statement)
+    edit = call.machine.edit
+    add_line(edit.program, text, call.machine.language.check)
     edit.changed = True
-    call.cr1.forget_edited_task()
+    programs.forget_edited_task(call.machine)
 
 
 def _require_open(call: Call) -> None:
-    if not call.cr1.edit.is_open:
+    if not call.machine.edit.is_open:
         raise RefusedRequest(6030)
-    if call.cr1.slots[call.cr1.edit_slot].state is SlotState.RUNNING:
+    if call.machine.slots[call.machine.edit_slot].state is SlotState.RUNNING:
         raise RefusedRequest(5660)
 
 
@@ -86,21 +87,21 @@ def _require_open(call: Call) -> None:
 def list_line(call: Call) -> str:
     """One line: TOP, END, +1, -1 or a number."""
     _require_listing(call)
-    return call.cr1.edit.list_line(call.argument.strip())
+    return call.machine.edit.list_line(call.argument.strip())
 
 
 @command("LISTL")
 def list_lines(call: Call) -> str:
     """As many lines as an answer takes."""
     _require_listing(call)
-    return call.cr1.edit.list_lines(call.argument.strip())
+    return call.machine.edit.list_lines(call.argument.strip())
 
 
 @command("LISTP")
 def list_position(call: Call) -> str:
     """One position or joint set: TOP, END, +1, -1 or its name."""
     _require_listing(call)
-    return call.cr1.edit.list_variable(call.argument.strip())
+    return call.machine.edit.list_variable(call.argument.strip())
 
 
 @command("LISTCNT")
@@ -108,11 +109,11 @@ def count_lines(call: Call) -> str:
     """How many lines from one to another."""
     _require_listing(call)
     first, last = (whole(part or "0", 0, LAST_LINE) for part in split(call.argument, 2, 2))
-    return f"{sum(first <= number <= (last or LAST_LINE) for number in call.cr1.edit.program.lines):04d}"
+    return f"{sum(first <= number <= (last or LAST_LINE) for number in call.machine.edit.program.lines):04d}"
 
 
 def _require_listing(call: Call) -> None:
-    if not call.cr1.edit.is_open:
+    if not call.machine.edit.is_open:
         raise RefusedRequest(5100)
 
 
@@ -120,7 +121,7 @@ def _require_listing(call: Call) -> None:
 def clear(call: Call) -> str:
     """All lines and variables go."""
     _require_open(call)
-    call.cr1.edit.program = Program()
+    call.machine.edit.program = Program()
     return _edited(call)
 
 
@@ -129,11 +130,11 @@ def delete(call: Call) -> str:
     """Lines from one to another."""
     _require_open(call)
     first, last = (whole(part, 1, LAST_LINE) for part in split(call.argument, 2, 2))
-    chosen = [number for number in call.cr1.edit.program.lines if first <= number <= last]
+    chosen = [number for number in call.machine.edit.program.lines if first <= number <= last]
     if not chosen:
         raise RefusedRequest(4230)
     for number in chosen:
-        call.cr1.edit.program.put(number, "")
+        call.machine.edit.program.put(number, "")
     return _edited(call)
 
 
@@ -142,13 +143,13 @@ def renumber(call: Call) -> str:
     """New number, first old one, step, last old one; 0 for 10, the top, 10, the end."""
     _require_open(call)
     new, first, step, last = (whole(part or "0", 0, LAST_LINE) for part in split(call.argument, 4, 4))
-    call.cr1.edit.program.renumber(new or 10, first, step or 10, last or LAST_LINE)
+    call.machine.edit.program.renumber(new or 10, first, step or 10, last or LAST_LINE)
     return _edited(call)
 
 
 def _edited(call: Call) -> str:
-    call.cr1.edit.changed = True
-    call.cr1.forget_edited_task()
+    call.machine.edit.changed = True
+    programs.forget_edited_task(call.machine)
     return ""
 
 
@@ -156,7 +157,7 @@ def _edited(call: Call) -> str:
 def search(call: Call) -> str:
     """The next line that holds a text, and the column."""
     _require_listing(call)
-    edit = call.cr1.edit
+    edit = call.machine.edit
     numbers = list(edit.program.lines)
     for place in range(edit.line_at + 1, len(numbers)):
         line = f"{numbers[place]} {edit.program.lines[numbers[place]]}"
@@ -187,7 +188,7 @@ def write_edited(call: Call) -> str:
     if name[0] in "PJ":
         _add(call, f"{name}={value}")
     else:
-        call.cr1.write_variable(_variables(call), name, value)
+        programs.write_variable(_variables(call), name, value)
     return ""
 
 
@@ -195,9 +196,9 @@ def write_edited(call: Call) -> str:
 def read_variable(call: Call) -> str:
     """A variable by name, or the first, last, next or previous of a class."""
     if call.argument.partition(";")[0].strip().upper() == "M_MODE":
-        if not call.cr1.settings.shows_key:
+        if not call.machine.settings.shows_key:
             raise RefusedRequest(4340)
-        return f"M_MODE=+{call.cr1.panel.key.value}"
+        return f"M_MODE=+{call.machine.panel.key.value}"
     return _listed(call, _variables(call), one=True)
 
 
@@ -210,31 +211,31 @@ def read_variables(call: Call) -> str:
 @command("GVAL")
 def read_global(call: Call) -> str:
     """The same of the variables that all slots share."""
-    return _listed(call, call.cr1.shared, one=True)
+    return _listed(call, call.machine.language, one=True)
 
 
 @command("GVALS")
 def read_globals(call: Call) -> str:
     """Several of them."""
-    return _listed(call, call.cr1.shared, one=False)
+    return _listed(call, call.machine.language, one=False)
 
 
 @command("HOT")
 def write_hot(call: Call) -> str:
     """Write a variable of a program, also while it runs."""
-    cr1 = call.cr1
+    machine = call.machine
     program, found, assignment = call.argument.partition(";")
     if not found:
         raise RefusedRequest(3120)
     bare = check_name(program)
-    stored = cr1.store.find(bare)
+    stored = machine.store.find(bare)
     name, value = _assignment(assignment)
-    cr1.store.require_writable(stored)
-    for slot in cr1.slots.values():
+    machine.store.require_writable(stored)
+    for slot in machine.slots.values():
         if slot.name == bare and (slot.task is not None or name[0] not in "PJ"):
-            cr1.write_variable(cr1.task_of(slot), name, value)
+            programs.write_variable(programs.task_of(machine, slot), name, value)
     if name[0] in "PJ":
-        add_line(stored, f"{name}={value}", cr1.check_statement)
+        add_line(stored, f"{name}={value}", machine.language.check)
     return ""
 
 
@@ -246,10 +247,10 @@ def _assignment(text: str) -> tuple[str, str]:
     return bare, value.strip()
 
 
-def _variables(call: Call) -> SlotProgram | SlotDesk:
+def _variables(call: Call) -> ProgramTask | SlotDesk:
     """Of the program in the request's slot, or of its direct statements where it has none."""
-    slot: Slot = call.cr1.slot(call.slot)
-    return call.cr1.task_of(slot) if slot.name else call.cr1.desk(slot)
+    slot: Slot = call.machine.slot(call.slot)
+    return programs.task_of(call.machine, slot) if slot.name else call.machine.language.desk(slot)
 
 
 def _listed(call: Call, variables: Variables, *, one: bool) -> str:
@@ -258,7 +259,7 @@ def _listed(call: Call, variables: Variables, *, one: bool) -> str:
     kind = kind.strip().upper()
     if kind and kind not in _KINDS:
         raise RefusedRequest(3110)
-    memory = call.cr1.listed
+    memory = call.session.listed
     if name in ("<", ">") or name[:1] in ("+", "-"):
         names = variables.names(kind or "M")
         last = names.index(memory) if memory in names else -1
@@ -273,7 +274,7 @@ def _listed(call: Call, variables: Variables, *, one: bool) -> str:
     values = [variables.read(each) for each in shown]
     if values[0] is None:
         raise RefusedRequest(4340)
-    call.cr1.listed = shown[-1]
+    call.session.listed = shown[-1]
     pairs = [f"{each}={value}" for each, value in zip(shown, values, strict=True)]
     return pairs[0] if one else f"{VT.join(pairs)};{len(pairs)};{int(place + len(shown) < len(names))}"
 
@@ -284,18 +285,18 @@ def _listed(call: Call, variables: Variables, *, one: bool) -> str:
 @command("PDIR")
 def list_programs(call: Call) -> str:
     """TOP, or a place in the list."""
-    cr1, where = call.cr1, call.argument.strip()
-    names = sorted(cr1.store.programs)
+    machine, where = call.machine, call.argument.strip()
+    names = sorted(machine.store.programs)
     place = 0 if where == "TOP" else whole(where, 1, 999) - 1
     if place >= len(names):
         return ""
     name = names[place]
-    program = cr1.store.programs[name]
-    free = f"{len(names)};{cr1.store.capacity - cr1.store.used};" if where == "TOP" else ""
+    program = machine.store.programs[name]
+    free = f"{len(names)};{machine.store.capacity - machine.store.used};" if where == "TOP" else ""
     total_ms, run_ms = round(program.total_s * 1e3), round(program.run_s * 1e3)
     mean_ms = round(total_ms / program.runs) if program.runs else 0
     return (
-        f"{name}{EXTENSION};{program.size};{cr1.clock(program.changed_s)};{free}{program.attributes};;"
+        f"{name}{EXTENSION};{program.size};{machine.calendar.text(program.changed_s)};{free}{program.attributes};;"
         f"{len(program.lines)};{len(program.variables)};{total_ms};{run_ms};{mean_ms};{program.runs}"
     )
 
@@ -303,28 +304,29 @@ def list_programs(call: Call) -> str:
 @command("FDIR")
 def list_files(call: Call) -> str:
     """TOP, a place in the list, or a pattern for the first."""
-    cr1, where = call.cr1, call.argument.strip()
-    names = sorted(cr1.store.programs)
+    machine, where = call.machine, call.argument.strip()
+    names = sorted(machine.store.programs)
     top = where == "TOP" or where.startswith("<")
     place = 0 if top else whole(where, 1, 999) - 1
     if place >= len(names):
         return ""
-    program = cr1.store.programs[names[place]]
-    free = f"{len(names)};{cr1.store.capacity - cr1.store.used};" if top else ""
-    return f"{names[place]}{EXTENSION};{program.size};{cr1.clock(program.changed_s)};{free}{program.attributes}"
+    program = machine.store.programs[names[place]]
+    free = f"{len(names)};{machine.store.capacity - machine.store.used};" if top else ""
+    changed = machine.calendar.text(program.changed_s)
+    return f"{names[place]}{EXTENSION};{program.size};{changed};{free}{program.attributes}"
 
 
 @command("FCHECK")
 def exists(call: Call) -> str:
     """N if there is such a program, F if not."""
-    return "N" if check_name(call.argument) in call.cr1.store.programs else "F"
+    return "N" if check_name(call.argument) in call.machine.store.programs else "F"
 
 
 @command("FCOPY")
 def copy(call: Call) -> str:
     """A second one under another name."""
     source, target = (check_name(part) for part in split(call.argument, 2, 2))
-    call.cr1.store.save(target, call.cr1.store.find(source).copy(), call.cr1.now_s)
+    call.machine.store.save(target, call.machine.store.find(source).copy(), call.machine.now_s)
     return ""
 
 
@@ -332,13 +334,13 @@ def copy(call: Call) -> str:
 def rename(call: Call) -> str:
     """The same under another name."""
     source, target = (check_name(part) for part in split(call.argument, 2, 2))
-    store = call.cr1.store
+    store = call.machine.store
     program = store.find(source)
     _require_free(call, source)
     if target in store.programs:
         raise RefusedRequest(3130)
     store.programs[target] = store.programs.pop(source)
-    program.changed_s = call.cr1.now_s
+    program.changed_s = call.machine.now_s
     return ""
 
 
@@ -346,16 +348,16 @@ def rename(call: Call) -> str:
 def delete_file(call: Call) -> str:
     """Delete a program that is neither protected nor in a slot."""
     name = check_name(call.argument)
-    call.cr1.store.require_writable(call.cr1.store.find(name))
+    call.machine.store.require_writable(call.machine.store.find(name))
     _require_free(call, name)
-    del call.cr1.store.programs[name]
+    del call.machine.store.programs[name]
     return ""
 
 
 def _require_free(call: Call, name: str) -> None:
-    if call.cr1.edit.name == name:
+    if call.machine.edit.name == name:
         raise RefusedRequest(4170)
-    for slot in call.cr1.slots.values():
+    for slot in call.machine.slots.values():
         if slot.name == name:
             raise RefusedRequest(4190 if slot.state is SlotState.IDLE else 4180)
 
@@ -364,7 +366,7 @@ def _require_free(call: Call, name: str) -> None:
 def protect(call: Call) -> str:
     """+p and -p: protected or not; +q and -q are kept as letters."""
     name, change = split(call.argument, 2, 2)
-    program = call.cr1.store.find(name)
+    program = call.machine.store.find(name)
     if change not in ("+p", "-p", "+q", "-q"):
         raise RefusedRequest(3110)
     letter = change[1].upper()
@@ -375,16 +377,16 @@ def protect(call: Call) -> str:
 @command("FINIT", bare=True)
 def delete_all(call: Call) -> str:
     """Every program goes."""
-    for name in call.cr1.store.programs:
+    for name in call.machine.store.programs:
         _require_free(call, name)
-    call.cr1.store.programs.clear()
+    call.machine.store.programs.clear()
     return ""
 
 
 @command("EFREE", bare=True)
 def memory(call: Call) -> str:
     """Total, used, percent."""
-    store = call.cr1.store
+    store = call.machine.store
     return f"{store.capacity};{store.used};{100 * store.used // store.capacity}"
 
 
@@ -395,12 +397,12 @@ def open_file(call: Call) -> str:
     bare = check_name(name)
     if way not in ("r", "w"):
         raise RefusedRequest(3110)
-    if call.cr1.file is not None:
+    if call.session.file is not None:
         raise RefusedRequest(3130)
     data = bytearray()
     if way == "r":
-        data += FILE_HEAD + call.cr1.store.find(bare).text.encode("latin-1", "replace")
-    call.cr1.file = (bare, way, data)
+        data += FILE_HEAD + call.machine.store.find(bare).text.encode("latin-1", "replace")
+    call.session.file = (bare, way, data)
     return ""
 
 
@@ -424,7 +426,7 @@ def write_file(call: Call) -> str:
         raise RefusedRequest(3110) from None
     if len(block) != whole(count, 0, BLOCK):
         raise RefusedRequest(3110)
-    if len(data) + len(block) > call.cr1.store.capacity:
+    if len(data) + len(block) > call.machine.store.capacity:
         raise RefusedRequest(4110)
     data += block
     return ""
@@ -433,19 +435,19 @@ def write_file(call: Call) -> str:
 @command("FCLOSE", bare=True)
 def close_file(call: Call) -> str:
     """Close; what was written becomes the program."""
-    cr1 = call.cr1
-    if cr1.file is None:
+    machine = call.machine
+    if call.session.file is None:
         raise RefusedRequest(3140)
-    name, way, data = cr1.file
-    cr1.file = None
+    name, way, data = call.session.file
+    call.session.file = None
     if way == "w":
         _require_free(call, name)
         text = bytes(data).removeprefix(FILE_HEAD).decode("latin-1")
-        cr1.store.save(name, program_from_text(text), cr1.now_s)
+        machine.store.save(name, program_from_text(text), machine.now_s)
     return ""
 
 
 def _file(call: Call, way: str) -> bytearray:
-    if call.cr1.file is None or call.cr1.file[1] != way:
+    if call.session.file is None or call.session.file[1] != way:
         raise RefusedRequest(3140)
-    return call.cr1.file[2]
+    return call.session.file[2]

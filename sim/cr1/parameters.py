@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
-from typing import TYPE_CHECKING
 
-from sim._cr1_line import EndCode, RefusedRequest
+from sim.cr1.requests import EndCode, Procedure, RefusedRequest
+from sim.cr1.settings import Cr1Settings
 from sim.uart import Framing, Parity
-
-if TYPE_CHECKING:
-    from sim.cr1 import Cr1Settings
-
-
-class Procedure(Enum):
-    """The parameter CPRC232."""
-
-    NONE = 0
-    PROCEDURAL = 1
-    DATA_LINK = 2
-
 
 HIDDEN = frozenset({"MEJAR", "USRORG"})
 """Shown by PNR only behind the keyword."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from hil.link import FloatArray
 
-if TYPE_CHECKING:
-    from sim._cr1_language import SlotProgram
 
-
-class Task(Protocol):
-    """A single statement, or a move by a command, at work.
+class Work(Protocol):
+    """What is stepped once a control cycle.
 
     Errors of the language are `hil.program.errors.ProgramError`.
     """
@@ -40,6 +37,10 @@ class Task(Protocol):
         """Slow down on the way that it is on, and stay there; cycles go on until it is at rest."""
         ...
 
+
+class Task(Work, Protocol):
+    """A single statement, or a move by a command, at work."""
+
     def drop(self) -> None:
         """It will not be gone on with."""
         ...
@@ -54,6 +55,53 @@ class Variables(Protocol):
 
     def names(self, kind: str) -> list[str]:
         """Those that are set, of class M, C, P or J, in order."""
+        ...
+
+
+class ProgramTask(Work, Variables, Protocol):
+    """A program at work in a slot."""
+
+    @property
+    def line(self) -> int:
+        """Number of the line that it is at."""
+        ...
+
+    @property
+    def paused(self) -> bool:
+        """It waits to be started again."""
+        ...
+
+    @property
+    def cycles(self) -> int:
+        """How often END was reached."""
+        ...
+
+    def go_on(self, *, repeat: bool = False, single: bool = False) -> None:
+        """Start, or go on where it was.
+
+        Raises:
+            ProgramError: it cannot.
+        """
+        ...
+
+    def go_to(self, line: int) -> None:
+        """Go on at another line.
+
+        Raises:
+            ProgramError: there is none.
+        """
+        ...
+
+    def freeze(self) -> None:
+        """Stand still at once."""
+        ...
+
+    def write(self, name: str, value: str) -> None:
+        """Set a variable from its written value.
+
+        Raises:
+            ProgramError: the value does not fit.
+        """
         ...
 
 
@@ -137,8 +185,23 @@ class Slot:
 
     number: int
     name: str = ""
-    task: SlotProgram | None = None
+    task: ProgramTask | None = None
     state: SlotState = SlotState.IDLE
     mode: Mode = Mode.REPEAT
     cycle_stop: bool = False
     started_s: float = 0.0
+
+    @property
+    def at_rest(self) -> bool:
+        """Nothing in it moves just now, and nothing will by itself."""
+        return self.state is not SlotState.RUNNING and (self.task is None or self.task.at_rest)
+
+    def pause(self) -> None:
+        """Slow down, and wait."""
+        if self.state is SlotState.RUNNING and self.task is not None:
+            self.state = SlotState.PAUSED
+            self.task.hold()
+
+    def forget_task(self) -> None:
+        """Back to the top, no pause."""
+        self.task, self.state, self.cycle_stop = None, SlotState.IDLE, False

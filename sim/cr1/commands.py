@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from sim._cr1_line import RefusedRequest, Request
-from sim._cr1_state import Holder
+from sim.cr1.machine import Machine
+from sim.cr1.requests import RefusedRequest, Request
+from sim.cr1.settings import Cr1Settings
 
-if TYPE_CHECKING:
-    from sim.cr1 import Cr1
+
+@dataclass
+class Session:
+    """What the requests before have left to those that follow.
+
+    Attributes:
+        opened: OPEN has come, and no CLOSE since.
+        file: name, ``r`` or ``w``, and bytes of the file that is open.
+        listed: the variable that was shown last.
+        log_at: the place in the error log that was shown last.
+        reboot_asked_s: when RSTPWR came; None if it did not.
+    """
+
+    opened: bool = False
+    file: tuple[str, str, bytearray] | None = None
+    listed: str = ""
+    log_at: int = -1
+    reboot_asked_s: float | None = None
 
 
 class Call(NamedTuple):
     """A command on its way.
 
     Attributes:
-        cr1: the controller.
+        machine: the controller.
+        session: what the requests before have left.
         slot: as the request names it, 0 for all.
         argument: what is glued to the word.
     """
 
-    cr1: Cr1
+    machine: Machine
+    session: Session
     slot: int
     argument: str
 
@@ -57,18 +77,23 @@ def command(*words: str, right: bool = False, bare: bool = False) -> Callable[[D
     return register
 
 
-def answer(cr1: Cr1, request: Request) -> str:
+def answer(machine: Machine, session: Session, request: Request) -> str:
     """Do a request.
 
     Raises:
         RefusedRequest: it cannot be done; 6010 where the word is none.
     """
     found, argument = _find(request.body)
-    if cr1.settings.must_open and not cr1.opened and found.word != "OPEN=":
+    if machine.settings.must_open and not session.opened and found.word != "OPEN=":
         raise RefusedRequest(6010)
-    if found.right and cr1.panel.holder is not Holder.PC:
+    if found.right and not machine.enabled:
         raise RefusedRequest(6020)
-    return found.do(Call(cr1, request.slot, argument))
+    return found.do(Call(machine, session, request.slot, argument))
+
+
+def takes_client(settings: Cr1Settings, names: str) -> bool:
+    """OPEN takes this client; what follows its name is not looked at."""
+    return not settings.clients or names.split(";")[0] in settings.clients
 
 
 def _find(body: str) -> tuple[Command, str]:

@@ -14,7 +14,7 @@ from hil.program.arm import ProgramArm
 from hil.program.errors import ProgramError
 from hil.program.rv2aj import SLOTS
 from hil.units import DEG
-from sim._cr1_arm import Arm, ArmModel
+from sim.cr1.arm import Arm, ArmModel
 
 AXES = len(SLOTS)
 SINGULAR = 1e-2

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sim._cr1_commands import Call, command, split, whole
-from sim._cr1_jog import Jog, JogMode
-from sim._cr1_line import VT, RefusedRequest
-from sim._cr1_state import Holder, ServoOff, ServoState
-from sim._cr1_store import check_name
-from sim._cr1_tasks import Mode, SlotState
+from sim.cr1 import direct, programs
+from sim.cr1.commands import Call, command, split, takes_client, whole
+from sim.cr1.jog import Jog, JogMode
+from sim.cr1.requests import VT, RefusedRequest
+from sim.cr1.state import Holder, ServoOff, ServoState
+from sim.cr1.store import check_name
+from sim.cr1.tasks import Mode, SlotState
 
 _COPYRIGHT = "COPYRIGHT(C)1999-2003 MITSUBISHI ELECTRIC CORPORATION ALL RIGHTS RESERVED"
 _KEYWORD = "MELFA"
@@ -19,44 +20,44 @@ _KEYWORD = "MELFA"
 @command("OPEN=")
 def open_session(call: Call) -> str:
     """Which robot this is, and how it counts its axes."""
-    settings = call.cr1.settings
-    if not call.cr1.takes(call.argument.split(";")[0]):
+    settings = call.machine.settings
+    if not takes_client(settings, call.argument):
         raise RefusedRequest(6010)
-    call.cr1.opened = True
-    masks, flags = ("3F;3F", "7,0") if call.cr1.six else ("1F;37", "6,0")
+    call.session.opened = True
+    masks, flags = ("3F;3F", "7,0") if call.machine.six else ("1F;37", "6,0")
     axes = f"{settings.axes or masks};{flags}"
-    name, version, slots = ("RV-6S" if call.cr1.six else "RV-2AJ"), settings.version, settings.slots
+    name, version, slots = ("RV-6S" if call.machine.six else "RV-2AJ"), settings.version, settings.slots
     return f"{axes};3,5,A,1E,32,46,64;MB4;PRM;{name};CRn-5xx;MELFA;03-11-19;{version};ENG;{_COPYRIGHT};1;1;{slots};"
 
 
 @command("CLOSE", bare=True)
 def close_session(call: Call) -> str:
     """The client says goodbye."""
-    call.cr1.opened = False
+    call.session.opened = False
     return ""
 
 
 @command("CNTLON", bare=True)
 def take_right(call: Call) -> str:
     """The operation right, if nobody else has it."""
-    if call.cr1.panel.others_hold:
+    if call.machine.panel.others_hold:
         raise RefusedRequest(6020)
-    call.cr1.panel.holder = Holder.PC
+    call.machine.panel.holder = Holder.PC
     return ""
 
 
 @command("CNTLOFF", bare=True)
 def give_right_back(call: Call) -> str:
     """The operation right is free again, if it was the PC's."""
-    if call.cr1.panel.holder is Holder.PC:
-        call.cr1.panel.holder = Holder.NOBODY
+    if call.machine.panel.holder is Holder.PC:
+        call.machine.panel.holder = Holder.NOBODY
     return ""
 
 
 @command("KEYWDp")
 def keyword(call: Call) -> str:
     """Hidden parameters show themselves."""
-    call.cr1.parameters.keyword = call.argument.strip() == _KEYWORD
+    call.machine.parameters.keyword = call.argument.strip() == _KEYWORD
     return ""
 
 
@@ -66,65 +67,65 @@ def keyword(call: Call) -> str:
 @command("SRVON", right=True, bare=True)
 def servo_on(call: Call) -> str:
     """Begin to switch the drives on; the status tells when they are."""
-    cr1 = call.cr1
-    if cr1.panel.teach_box:
+    machine = call.machine
+    if machine.panel.teach_box:
         raise RefusedRequest(5000)
-    if cr1.alarms.standing is not None:
+    if machine.alarms.standing is not None:
         raise RefusedRequest(1630)
-    if cr1.panel.brakes_released:
+    if machine.panel.brakes_released:
         raise RefusedRequest(1650)
-    if cr1.servo.state is ServoState.RISING:
+    if machine.servo.state is ServoState.RISING:
         raise RefusedRequest(1660)
-    if cr1.servo.state is ServoState.FALLING:
+    if machine.servo.state is ServoState.FALLING:
         raise RefusedRequest(1670)
-    cr1.servo.switch_on(cr1.now_s)
+    machine.servo.switch_on(machine.now_s)
     return ""
 
 
 @command("SRVOFF", right=True, bare=True)
 def servo_off(call: Call) -> str:
     """Stop what moves, engage the brakes, switch the drives off."""
-    cr1 = call.cr1
-    if cr1.in_motion and cr1.settings.servo_off is ServoOff.REFUSED:
+    machine = call.machine
+    if machine.in_motion and machine.settings.servo_off is ServoOff.REFUSED:
         raise RefusedRequest(5640)
-    cr1.halt()
-    cr1.servo.switch_off(cr1.now_s)
+    machine.halt()
+    machine.servo.switch_off(machine.now_s)
     return ""
 
 
 @command("RSTALRM", bare=True)
 def reset_alarm(call: Call) -> str:
     """Take the error away; what still causes one brings it back."""
-    call.cr1.reset_alarm()
+    call.machine.reset_alarm()
     return ""
 
 
 @command("STOP", bare=True)
 def stop(call: Call) -> str:
     """Slow down and pause, in every slot; no right is needed."""
-    call.cr1.halt()
+    call.machine.halt()
     return ""
 
 
 @command("STOPON", bare=True)
 def stop_on(call: Call) -> str:
     """Stop, and start nothing until STOPOFF."""
-    call.cr1.panel.stop_latched = True
-    call.cr1.halt()
+    call.machine.panel.stop_latched = True
+    call.machine.halt()
     return ""
 
 
 @command("STOPOFF", bare=True)
 def stop_off(call: Call) -> str:
     """Starting is allowed again."""
-    call.cr1.panel.stop_latched = False
+    call.machine.panel.stop_latched = False
     return ""
 
 
 @command("CSTOP", bare=True)
 def cycle_stop(call: Call) -> str:
     """Stop at the end of the cycle."""
-    call.cr1.end_cycles()
+    programs.end_cycles(call.machine)
     return ""
 
 
@@ -134,7 +135,7 @@ def cycle_stop(call: Call) -> str:
 @command("EXEC", right=True)
 def execute(call: Call) -> str:
     """One statement; the answer comes when it is accepted, not when its motion ends."""
-    call.cr1.execute(call.slot, call.argument)
+    direct.execute(call.machine, call.slot, call.argument)
     return ""
 
 
@@ -145,34 +146,34 @@ def run(call: Call) -> str:
     modes = {"": Mode.REPEAT if name.strip() else None, "0": Mode.REPEAT, "1": Mode.CYCLE}
     if mode.strip() not in modes:
         raise RefusedRequest(3110)
-    call.cr1.start(call.cr1.slot(call.slot), name.strip(), modes[mode.strip()])
+    programs.start(call.machine, call.machine.slot(call.slot), name.strip(), modes[mode.strip()])
     return ""
 
 
 @command("SLOTINIT", bare=True)
 def reset_slots(call: Call) -> str:
     """All programs to their tops; pauses are over."""
-    if any(slot.state is SlotState.RUNNING for slot in call.cr1.slots.values()):
+    if call.machine.a_program_runs:
         raise RefusedRequest(5640)
-    for slot in call.cr1.slots.values():
-        call.cr1.reset_slot(slot)
+    for slot in call.machine.slots.values():
+        call.machine.reset_slot(slot)
     return ""
 
 
 @command("RSTPRG", bare=True)
 def reset_program(call: Call) -> str:
     """The same for one slot."""
-    slot = call.cr1.slot(call.slot)
+    slot = call.machine.slot(call.slot)
     if slot.state is SlotState.RUNNING:
         raise RefusedRequest(5640)
-    call.cr1.reset_slot(slot)
+    call.machine.reset_slot(slot)
     return ""
 
 
 @command("PRGLOAD=", right=True)
 def select(call: Call) -> str:
     """Put a program into a slot."""
-    call.cr1.select(call.cr1.slot(call.slot), check_name(call.argument))
+    programs.select(call.machine, call.machine.slot(call.slot), check_name(call.argument))
     return ""
 
 
@@ -189,38 +190,38 @@ def select_previous(call: Call) -> str:
 
 
 def _neighbour(call: Call, step: int) -> str:
-    names, slot = sorted(call.cr1.store.programs), call.cr1.slot(call.slot)
+    names, slot = sorted(call.machine.store.programs), call.machine.slot(call.slot)
     if not names:
         raise RefusedRequest(4140)
     place = names.index(slot.name) + step if slot.name in names else 0
-    call.cr1.select(slot, names[place % len(names)])
+    programs.select(call.machine, slot, names[place % len(names)])
     return ""
 
 
 @command("PRGRD", bare=True)
 def selected(call: Call) -> str:
     """Which program is in the slot."""
-    return call.cr1.shown_name(call.cr1.slot(call.slot))
+    return programs.shown_name(call.machine.slot(call.slot))
 
 
 @command("LINENO=", right=True)
 def set_line(call: Call) -> str:
     """Go on at another line."""
-    call.cr1.go_to_line(call.cr1.slot(call.slot), whole(call.argument, 1, 32767))
+    programs.go_to_line(call.machine, call.machine.slot(call.slot), whole(call.argument, 1, 32767))
     return ""
 
 
 @command("LINENO", bare=True)
 def line_number(call: Call) -> str:
     """Where the program is."""
-    return str(call.cr1.line_of(call.cr1.slot(call.slot)))
+    return str(programs.line_of(call.machine, call.machine.slot(call.slot)))
 
 
 @command("LINERD", bare=True)
 def line_text(call: Call) -> str:
     """The text of the line where the program is."""
-    slot = call.cr1.slot(call.slot)
-    line, lines = call.cr1.line_of(slot), call.cr1.lines_of(slot)
+    slot = call.machine.slot(call.slot)
+    line, lines = programs.line_of(call.machine, slot), programs.lines_of(call.machine, slot)
     return f"{line} {lines[line]}" if line in lines else ""
 
 
@@ -229,8 +230,8 @@ def lines_around(call: Call) -> str:
     """Lines before and after the one where the program is."""
     mode, before, after = split(call.argument, 3, 3)
     whole(mode, 0, 1)
-    slot = call.cr1.slot(call.slot)
-    line, lines = call.cr1.line_of(slot), call.cr1.lines_of(slot)
+    slot = call.machine.slot(call.slot)
+    line, lines = programs.line_of(call.machine, slot), programs.lines_of(call.machine, slot)
     numbers = list(lines)
     place = numbers.index(line) if line in lines else 0
     shown = numbers[max(place - whole(before, 0, 20), 0) : place + whole(after, 0, 20) + 1]
@@ -241,33 +242,33 @@ def lines_around(call: Call) -> str:
 @command("STEP1", right=True, bare=True)
 def step_forward(call: Call) -> str:
     """One line of the program in the edit slot."""
-    call.cr1.step_edited(single=True)
+    programs.step_edited(call.machine, single=True)
     return ""
 
 
 @command("STEPR", right=True, bare=True)
 def step_run(call: Call) -> str:
     """On from here, in the edit slot."""
-    call.cr1.step_edited(single=False)
+    programs.step_edited(call.machine, single=False)
     return ""
 
 
 @command("STEPB", right=True, bare=True)
 def step_back(call: Call) -> str:
     """One line back; nothing moves."""
-    cr1 = call.cr1
-    slot = cr1.slots[cr1.edit_slot]
-    before = [number for number in cr1.edit.program.lines if number < cr1.line_of(slot)]
+    machine = call.machine
+    slot = machine.slots[machine.edit_slot]
+    before = [number for number in machine.edit.program.lines if number < programs.line_of(machine, slot)]
     if not before:
         raise RefusedRequest(4250)
-    cr1.go_to_line(slot, before[-1])
+    programs.go_to_line(machine, slot, before[-1])
     return ""
 
 
 @command("STEPS", right=True, bare=True)
 def step_stop(call: Call) -> str:
     """Stop stepping."""
-    call.cr1.pause(call.cr1.slots[call.cr1.edit_slot])
+    call.machine.slots[call.machine.edit_slot].pause()
     return ""
 
 
@@ -277,45 +278,45 @@ def step_stop(call: Call) -> str:
 @command("OVRD=", right=True)
 def set_override(call: Call) -> str:
     """Speed of everything in percent."""
-    call.cr1.override = whole(call.argument, 1, 100)
-    return str(call.cr1.override)
+    call.machine.override = whole(call.argument, 1, 100)
+    return str(call.machine.override)
 
 
 @command("OVRD", bare=True)
 def override(call: Call) -> str:
     """The speed that is set."""
-    return str(call.cr1.override)
+    return str(call.machine.override)
 
 
 @command("MLOCKON", bare=True)
 def lock(call: Call) -> str:
     """Programs run, and the arm stays."""
-    if call.cr1.in_motion:
+    if call.machine.in_motion:
         raise RefusedRequest(5640)
-    call.cr1.arm.locked = True
+    call.machine.arm.locked = True
     return ""
 
 
 @command("MLOCKOFF", bare=True)
 def unlock(call: Call) -> str:
     """Back to where the arm really is."""
-    if call.cr1.in_motion:
+    if call.machine.in_motion:
         raise RefusedRequest(5640)
-    call.cr1.arm.unlock()
+    call.machine.arm.unlock()
     return ""
 
 
 @command("HNDON")
 def open_hand(call: Call) -> str:
     """Open a hand."""
-    call.cr1.signals.move_hand(whole(call.argument, 1, 4), opened=True)
+    call.machine.signals.move_hand(whole(call.argument, 1, 4), opened=True)
     return ""
 
 
 @command("HNDOFF")
 def close_hand(call: Call) -> str:
     """Close a hand."""
-    call.cr1.signals.move_hand(whole(call.argument, 1, 4), opened=False)
+    call.machine.signals.move_hand(whole(call.argument, 1, 4), opened=False)
     return ""
 
 
@@ -323,9 +324,9 @@ def close_hand(call: Call) -> str:
 def release_brakes(call: Call) -> str:
     """Release brakes while the servo is off, 00 locks them."""
     axes = whole(call.argument, 0, 0xFF, base=16)
-    if axes and call.cr1.servo.state is not ServoState.OFF:
+    if axes and call.machine.servo.state is not ServoState.OFF:
         raise RefusedRequest(1650)
-    call.cr1.panel.brakes_released = bool(axes)
+    call.machine.panel.brakes_released = bool(axes)
     return ""
 
 
@@ -354,7 +355,7 @@ def limit_switches(call: Call) -> str:
 @command("ATENA", bare=True)
 def start_enabled(call: Call) -> str:
     """0 if a start is possible."""
-    panel = call.cr1.panel
+    panel = call.machine.panel
     return str(int(panel.teach or panel.teach_box or panel.stop_latched))
 
 
@@ -364,8 +365,8 @@ def start_enabled(call: Call) -> str:
 @command("MOVSP", right=True, bare=True)
 def move_to_safety(call: Call) -> str:
     """All joints together to JSAFE."""
-    j1, j2, j3, _, j5, j6, *_ = call.cr1.parameters.numbers("JSAFE")
-    call.cr1.move_joints((j1, j2, j3, j5, j6))
+    j1, j2, j3, _, j5, j6, *_ = call.machine.parameters.numbers("JSAFE")
+    direct.move_joints(call.machine, (j1, j2, j3, j5, j6))
     return ""
 
 
@@ -380,7 +381,8 @@ def jog(call: Call) -> str:
         raise RefusedRequest(3110)
     down, up = int(minus, 16), int(plus, 16)
     one, two, three, four, five, six = ((up >> bit & 1) - (down >> bit & 1) for bit in range(6))
-    call.cr1.jog(Jog(JogMode(int(mode, 16)), (one, two, three, four, five, six), whole(inch, 0, 2, base=16)))
+    signs = (one, two, three, four, five, six)
+    direct.jog(call.machine, Jog(JogMode(int(mode, 16)), signs, whole(inch, 0, 2, base=16)))
     return ""
 
 

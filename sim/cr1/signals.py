@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hil.program.errors import ProgramError
-from sim._cr1_line import RefusedRequest
+from sim.cr1.requests import RefusedRequest
 
 SIGNALS = 256
 LINES_WAITING = 32

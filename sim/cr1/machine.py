@@ -1,0 +1,335 @@
+"""The CR1's state, and the rules that hold between its parts. It knows no bytes, and nobody who asks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from hil.errors import ConfigError
+from hil.program.errors import ProgramError
+from hil.program.motions import Limits
+from hil.program.settings import Settings
+from hil.program.values import Position, position
+from sim.cr1.arm import Arm
+from sim.cr1.calendar import Calendar
+from sim.cr1.jog import Jogger
+from sim.cr1.language import MelfaBasic
+from sim.cr1.parameters import Parameters
+from sim.cr1.requests import RefusedRequest
+from sim.cr1.settings import Cr1Settings, Face
+from sim.cr1.signals import Comm, Signals
+from sim.cr1.state import Alarm, Alarms, FirstPosition, Holder, Key, Panel, Servo, Stop, text_of
+from sim.cr1.store import EditBuffer, Store, check_name, program_from_text
+from sim.cr1.tasks import Slot, SlotState, Task
+
+
+class Machine:
+    """Servo, arm, programs, alarms and panel of one controller; time is told to it.
+
+    Args:
+        settings: kind of controller and its choices.
+        start_s: when the emulation begins.
+        joints_deg: where the arm stands; None for its origin.
+        limits: how fast its joints are planned to go; None for what `settings.arm` says.
+        print_text: puts what a program prints on the line.
+
+    Attributes:
+        now_s: how far the emulation has come.
+        direct: a single statement or a move by a command, at work.
+    """
+
+    def __init__(
+        self,
+        settings: Cr1Settings,
+        *,
+        start_s: float,
+        joints_deg: Sequence[float] | None,
+        limits: Limits | None,
+        print_text: Callable[[str], None],
+    ) -> None:
+        self.settings = settings
+        self.start_s = self.now_s = start_s
+        self.servo = Servo(settings.servo_on_s, settings.servo_off_s)
+        model = settings.arm
+        self.arm = Arm(model, joints_deg or model.origin_deg, limits or model.limits(settings.cycle_s), self.servo)
+        self.language_settings = Settings(servo_on_s=settings.servo_on_s)
+        self.parameters = Parameters(settings)
+        self.store = Store(settings.memory_bytes)
+        self.signals = Signals()
+        self.panel = Panel(settings.key)
+        self.calendar = Calendar(start_s, settings.day)
+        self._print_text = print_text
+        self.forget()
+
+    def keep_program(self, name: str, text: str) -> None:
+        """Put a program into the memory, as if it had been there before.
+
+        Raises:
+            ConfigError: it cannot be kept.
+        """
+        try:
+            self.store.save(check_name(name), program_from_text(text), self.start_s)
+        except RefusedRequest as error:
+            why = f"a program that the controller can keep ({error.number} {text_of(error.number)})"
+            raise ConfigError("fake cr1", "programs", name, why) from None
+
+    # Power.
+
+    def forget(self) -> None:
+        """The power goes, and with it everything that does not outlive it."""
+        settings = self.settings
+        self.alarms = Alarms(self._on_alarm)
+        self.servo.drop()
+        self.panel.forget()
+        self.signals.pseudo = False
+        self.signals.reset_outputs()
+        self.comm = Comm(self._print_text)
+        self.override = settings.override
+        self._servo_was_on = False
+        self.edit = EditBuffer()
+        self.slots = {number: Slot(number) for number in range(1, settings.slots + 2)}
+        self.direct: Task | None = None
+        self.jogger = Jogger(self.arm)
+        self.arm.locked = False
+        self.arm.rest()
+        self._cycle, self._origin_s = 0, self.now_s
+
+    def boot(self, at_s: float) -> None:
+        """It has started up."""
+        self._origin_s, self._cycle = at_s, 0
+        tool, base = (position(self.parameters.numbers(name)) for name in ("MEXTL", "MEXBS"))
+        self.arm.set_frames(tool, base)
+        self.language = MelfaBasic(self)
+        self._repeat_lasting_cause(at_s)
+
+    # What it shows.
+
+    @property
+    def cycle_s(self) -> float:
+        """The control cycle."""
+        return self.arm.limits.period_s
+
+    @property
+    def six(self) -> bool:
+        """Replies show six axes."""
+        return self.settings.face is Face.SIX
+
+    @property
+    def edit_slot(self) -> int:
+        """Number of the slot in which programs are edited."""
+        return self.settings.slots + 1
+
+    @property
+    def enabled(self) -> bool:
+        """The PC may operate the arm."""
+        return self.panel.holder is Holder.PC
+
+    @property
+    def a_program_runs(self) -> bool:
+        """In one of the slots."""
+        return any(slot.state is SlotState.RUNNING for slot in self.slots.values())
+
+    @property
+    def in_motion(self) -> bool:
+        """Something makes the arm move, or is about to."""
+        if self.direct is not None or self.jogger.moving:
+            return True
+        return any(not slot.at_rest for slot in self.slots.values())
+
+    @property
+    def shows_place(self) -> bool:
+        """Replies tell where the arm is."""
+        return self._servo_was_on or self.settings.first_position is FirstPosition.TRUE
+
+    def slot(self, number: int) -> Slot:
+        """A slot by the number of a request; 0 is taken as 1."""
+        return self.slots[number or 1]
+
+    # What hands do to it.
+
+    def put_key(self, key: Key) -> None:
+        """Turn the key; TEACH stops everything, and each but AUTO (Ext.) takes the PC's right away."""
+        self.panel.key = key
+        if key is not Key.AUTO_EXT:
+            self._lose_right()
+        if key is Key.TEACH:
+            self.halt()
+            self.servo.switch_off(self.now_s)
+
+    def enable_teach_box(self, enabled: bool) -> None:
+        """Enable the teach box, with the key at AUTO an error, or disable it."""
+        self.panel.teach_box = enabled
+        if enabled:
+            self._lose_right()
+            if not self.panel.teach:
+                self.alarms.strike(5000, self.now_s)
+
+    def press(self, stop: Stop, pressed: bool) -> None:
+        """Press an emergency stop, or release it."""
+        if pressed:
+            self.panel.pressed.add(stop)
+            self.alarms.strike(stop.number, self.now_s)
+        else:
+            self.panel.pressed.discard(stop)
+
+    def _lose_right(self) -> None:
+        if self.panel.holder is Holder.PC:
+            self.panel.holder = Holder.NOBODY
+
+    # Control cycles.
+
+    @property
+    def cycle_due_s(self) -> float:
+        """When the next control cycle ends; infinity if nothing moves."""
+        return self._origin_s + (self._cycle + 1) * self.cycle_s if self.in_motion else math.inf
+
+    def wake(self) -> None:
+        """Cycles count from here, if none went on."""
+        if not self.in_motion:
+            self._cycle = max(self._cycle, self._cycles_by(self.now_s))
+
+    def skip_cycles(self) -> None:
+        """The processor stood still until now: what it missed is not made up for."""
+        self._cycle = self._cycles_by(self.now_s)
+
+    def _cycles_by(self, time_s: float) -> int:
+        return math.floor((time_s - self._origin_s) / self.cycle_s + 1e-9)
+
+    def run_cycle(self, time_s: float) -> None:
+        """Everything that runs or moves does its part of one cycle."""
+        self._cycle += 1
+        before = self.arm.row
+        for slot in self.slots.values():
+            if not slot.at_rest:
+                self._step_slot(slot, time_s)
+        if self.direct is not None:
+            self._step_direct(self.direct, time_s)
+        try:
+            self.jogger.step(time_s, self.override / 100.0)
+        except ProgramError as error:
+            self.alarms.strike(error.number, time_s)
+        self.arm.note(before, time_s)
+        if not self.in_motion:
+            self.arm.rest()
+
+    def _step_slot(self, slot: Slot, time_s: float) -> None:
+        task = slot.task
+        assert task is not None
+        cycles = task.cycles
+        try:
+            task.step()
+        except ProgramError as error:
+            slot.pause()
+            self.alarms.strike(error.number, time_s, slot.name, task.line)
+            return
+        if slot.state is not SlotState.RUNNING:
+            return
+        if task.cycles != cycles:
+            self._end_cycle(slot, time_s)
+        if task.ended:
+            self.reset_slot(slot)
+        elif task.paused:
+            slot.state = SlotState.PAUSED
+
+    def _end_cycle(self, slot: Slot, time_s: float) -> None:
+        """The program has come to its END."""
+        program = self.store.programs.get(slot.name)
+        if program is not None:
+            program.runs += 1
+            program.run_s = time_s - slot.started_s
+            program.total_s += program.run_s
+        slot.started_s = time_s
+
+    def _step_direct(self, task: Task, time_s: float) -> None:
+        try:
+            task.step()
+        except ProgramError as error:
+            self._drop_direct()
+            self.alarms.strike(error.number, time_s)
+            return
+        if task.ended or task.at_rest:
+            self._drop_direct()
+
+    def _drop_direct(self) -> None:
+        task, self.direct = self.direct, None
+        if task is not None:
+            task.drop()
+
+    # Servo and frames.
+
+    def set_frames(self, tool: Position, base: Position) -> None:
+        """TOOL and BASE stay, also without power."""
+        self.arm.set_frames(tool, base)
+        self.parameters.keep_frame("MEXTL", tool.members[:6])
+        self.parameters.keep_frame("MEXBS", base.members[:6])
+
+    def switch_servo(self, on: bool) -> None:
+        """What SERVO ON, after its time, and SERVO OFF do."""
+        if on:
+            self.servo.come_on()
+            self._servo_was_on = True
+        else:
+            self.servo.switch_off(self.now_s)
+
+    def finish_servo(self, time_s: float) -> None:
+        """The drives have come on, or gone off."""
+        self.servo.run_to(time_s)
+        self._servo_was_on |= self.servo.on
+        if not self.servo.on:
+            self._freeze()
+
+    # Errors and stops.
+
+    def _on_alarm(self, alarm: Alarm) -> None:
+        if alarm.level == 1:
+            self.servo.drop()
+            self._freeze()
+        elif alarm.level == 2:
+            self.halt()
+
+    def _freeze(self) -> None:
+        """Brakes: everything stays where it is, at once."""
+        self.halt()
+        self._drop_direct()
+        self.jogger.freeze()
+        for slot in self.slots.values():
+            if slot.task is not None:
+                slot.task.freeze()
+        self.arm.rest()
+
+    def halt(self) -> None:
+        """Slow down and pause: programs can go on later, single statements are dropped."""
+        for slot in self.slots.values():
+            slot.pause()
+        if self.direct is not None:
+            self.direct.hold()
+        self.jogger.stop()
+
+    def reset_slot(self, slot: Slot) -> None:
+        """Back to the top, no pause."""
+        slot.forget_task()
+        self.comm.close(slot.number)
+
+    def reset_alarm(self) -> None:
+        """What RSTALRM does."""
+        self.alarms.reset()
+        self._repeat_lasting_cause(self.now_s)
+
+    def _repeat_lasting_cause(self, at_s: float) -> None:
+        number = self.panel.lasting_cause()
+        if number and self.alarms.number != number:
+            self.alarms.strike(number, at_s)
+
+    def require_startable(self) -> None:
+        """Make sure that something may begin to move.
+
+        Raises:
+            RefusedRequest: an error stands, starting is locked, or the teach box has the arm.
+        """
+        standing = self.alarms.standing
+        if standing is not None and standing.level < 3:
+            raise RefusedRequest(5600)
+        if self.panel.stop_latched:
+            raise RefusedRequest(5610)
+        if self.panel.teach_box:
+            raise RefusedRequest(5000)
