@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import subprocess
 import sys
 import threading
@@ -14,12 +13,12 @@ from typing import Annotated
 import typer
 
 from hil.errors import CommandError, LinkError
-from hil.runtime.terminal_signals import held_back, leave_the_terminal_to_the_owner, start_unheard
+from hil.runtime.terminal_signals import held_back, start_unheard
 
 START_S = 30.0
 END_S = 20.0
 _SERVING = "serving "
-_SERVICE = "from hil.cli.dashboard import serve_for_window; serve_for_window()"
+_SERVICE = "hil.cli._service_of_window"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -52,22 +51,6 @@ def dashboard(
         _show(url, None, name, opengl=opengl)
 
 
-def serve_for_window() -> None:
-    """As `hil serve`, but ends when standard input does: a window that crashed leaves no service behind.
-
-    The window hears the terminal, and decides.
-    """
-    leave_the_terminal_to_the_owner()
-    from hil.cli.main import main
-
-    def wait_for_the_end() -> None:
-        sys.stdin.read()
-        signal.raise_signal(signal.SIGTERM)
-
-    threading.Thread(target=wait_for_the_end, daemon=True).start()
-    main()
-
-
 def _show(url: str, token: str | None, name: str, *, opengl: bool) -> None:
     from hil.dashboard.app import make_application, run
     from hil.dashboard.link import ServiceLink
@@ -87,7 +70,7 @@ def _show(url: str, token: str | None, name: str, *, opengl: bool) -> None:
 @contextlib.contextmanager
 def _local_service(rig: str, hardware: bool) -> Iterator[str]:
     """A service of this computer's own for one rig, as long as the window is open."""
-    command = [sys.executable, "-c", _SERVICE, "serve", rig, "--port", "0"]
+    command = [sys.executable, "-m", _SERVICE, "serve", rig, "--port", "0"]
     child = start_unheard(
         lambda: subprocess.Popen(
             [*command, "--hardware"] if hardware else command,

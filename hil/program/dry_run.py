@@ -15,7 +15,7 @@ from hil.program.flow import has_word, set_names, walk, way_of
 from hil.program.frames import SlotState
 from hil.program.interpreter import Interpreter
 from hil.program.motions import Limits
-from hil.program.moving import plan
+from hil.program.moves import plan
 from hil.program.settings import Settings
 from hil.program.signals import AssumedSignals
 from hil.program.structure import Program

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hil.program import nodes
 from hil.program.errors import ProgramError
+from hil.program.machine import Machine
 from hil.program.points import MEMBER
 from hil.program.values import Joints, Position, Value, format_value, joints, position
-
-if TYPE_CHECKING:
-    from hil.program.interpreter import Interpreter
 
 LINE_NUMBERS = 8
 COLUMN = 10
@@ -19,7 +16,7 @@ ITEM = re.compile(r'\s*("[^"]*"|\([^()]*\)(?:\s*\([^()]*\))?|[^,]*)\s*(?:,|$)')
 END_OF_LINE = "\r"
 
 
-def line_number(machine: Interpreter, node: nodes.Expression) -> int:
+def line_number(machine: Machine, node: nodes.Expression) -> int:
     """The number after ``#``, of a line that is open."""
     found = machine.evaluator.whole(node, 1, LINE_NUMBERS, "line #")
     if not machine.signals.connected(found):
@@ -27,7 +24,7 @@ def line_number(machine: Interpreter, node: nodes.Expression) -> int:
     return found
 
 
-def open_line(machine: Interpreter, statement: nodes.Open) -> None:
+def open_line(machine: Machine, statement: nodes.Open) -> None:
     """OPEN."""
     device = machine.evaluator.value(statement.device)
     key = machine.evaluator.whole(statement.number, 1, LINE_NUMBERS, "line #")
@@ -38,7 +35,7 @@ def open_line(machine: Interpreter, statement: nodes.Open) -> None:
     machine.signals.open(device, key)
 
 
-def close_lines(machine: Interpreter, statement: nodes.Close | None) -> None:
+def close_lines(machine: Machine, statement: nodes.Close | None) -> None:
     """CLOSE of some, or of all; what was not read is lost."""
     numbers = statement.numbers if statement else ()
     keys = [machine.evaluator.whole(node, 1, LINE_NUMBERS, "line #") for node in numbers]
@@ -48,7 +45,7 @@ def close_lines(machine: Interpreter, statement: nodes.Close | None) -> None:
         machine.column.pop(key, None)
 
 
-def print_items(machine: Interpreter, statement: nodes.Print) -> None:
+def print_items(machine: Machine, statement: nodes.Print) -> None:
     """A comma goes to the next column of ten, a semicolon goes on directly; either at the end keeps the line open."""
     key = line_number(machine, statement.number)
     text = ""
@@ -65,7 +62,7 @@ def print_items(machine: Interpreter, statement: nodes.Print) -> None:
     machine.column[key] = 0 if ends else column + len(text)
 
 
-def read_items(machine: Interpreter, statement: nodes.Input) -> list[Value] | None:
+def read_items(machine: Machine, statement: nodes.Input) -> list[Value] | None:
     """As many items as there are variables, or None while they have not come; surplus ones stay.
 
     Raises:
@@ -99,7 +96,7 @@ def split_items(text: str) -> list[str]:
             return [*items, ""] if at == len(bare) and bare[at - 1 : at] == "," else items
 
 
-def item_value(machine: Interpreter, variable: nodes.Variable, item: str) -> Value:
+def item_value(machine: Machine, variable: nodes.Variable, item: str) -> Value:
     """An item as its variable takes it."""
     kind = machine.store.kind(variable.name) if isinstance(variable, nodes.Name | nodes.Index) else "NUMBER"
     try:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from hil.program import nodes, system
 from hil.program.errors import USER_CLASSES, ProgramError
 from hil.program.evaluate import as_joints
 from hil.program.frames import NO_SPEED, Frame, Interrupt, Loop, Return
 from hil.program.lines import close_lines, open_line, print_items, read_items
-from hil.program.moving import begin_move
+from hil.program.machine import Machine
+from hil.program.moves import begin_move
 from hil.program.pallets import ARC, DIRECTIONS, KEEP_ORIENTATION, MOST_PLACES, Pallet
 from hil.program.signals import HAND_OUTPUTS
 from hil.program.values import (
@@ -24,9 +25,6 @@ from hil.program.values import (
     with_component,
 )
 from hil.program.variables import LARGEST_INDEX, Store, is_system
-
-if TYPE_CHECKING:
-    from hil.program.interpreter import Interpreter
 
 Arguments: TypeAlias = tuple[nodes.Expression | None, ...]
 
@@ -52,7 +50,7 @@ UNUSED = {
 }
 
 
-def execute(machine: Interpreter, statement: nodes.Statement) -> None:
+def execute(machine: Machine, statement: nodes.Statement) -> None:
     """Do one statement. `machine.frame.pc` already points at the next line.
 
     Raises:
@@ -100,7 +98,7 @@ def execute(machine: Interpreter, statement: nodes.Statement) -> None:
 # -- variables ---------------------------------------------------------------------------------------------------------
 
 
-def _assign(machine: Interpreter, statement: nodes.Assign) -> None:
+def _assign(machine: Machine, statement: nodes.Assign) -> None:
     value = machine.evaluator.value(statement.value)
     if statement.pulse_s is None:
         store_value(machine, statement.variable, value)
@@ -118,7 +116,7 @@ def _assign(machine: Interpreter, statement: nodes.Assign) -> None:
     machine.pulse([first + bit for bit in range(width)], before, seconds, width)
 
 
-def store_value(machine: Interpreter, variable: nodes.Variable, value: Value) -> None:
+def store_value(machine: Machine, variable: nodes.Variable, value: Value) -> None:
     """Write to a variable, an array element, a component, a port or a system variable."""
     evaluator, store = machine.evaluator, machine.frame.store
     match variable:
@@ -139,7 +137,7 @@ def store_value(machine: Interpreter, variable: nodes.Variable, value: Value) ->
             store.set(variable.name, fitting, index)
 
 
-def _value_or_zero(machine: Interpreter, variable: nodes.Name | nodes.Index) -> Value:
+def _value_or_zero(machine: Machine, variable: nodes.Name | nodes.Index) -> Value:
     """A variable whose members are set one by one need not be set before as a whole."""
     try:
         return machine.evaluator.value(variable)
@@ -153,7 +151,7 @@ def _value_or_zero(machine: Interpreter, variable: nodes.Name | nodes.Index) -> 
 # -- single words ------------------------------------------------------------------------------------------------------
 
 
-def _word(machine: Interpreter, statement: nodes.Word) -> None:
+def _word(machine: Machine, statement: nodes.Word) -> None:
     word, arguments = statement.word, statement.arguments
     handler = WORDS.get(word)
     if handler is not None:
@@ -165,27 +163,27 @@ def _word(machine: Interpreter, statement: nodes.Word) -> None:
         raise ProgramError(4220, word)
 
 
-def _percent(machine: Interpreter, node: nodes.Expression | None, what: str) -> int:
+def _percent(machine: Machine, node: nodes.Expression | None, what: str) -> int:
     assert node is not None
     return machine.evaluator.whole(node, 1, 100, what)
 
 
-def _override(machine: Interpreter, arguments: Arguments) -> None:
+def _override(machine: Machine, arguments: Arguments) -> None:
     machine.modal.override = _percent(machine, arguments[0], "OVRD")
 
 
-def _joint_override(machine: Interpreter, arguments: Arguments) -> None:
+def _joint_override(machine: Machine, arguments: Arguments) -> None:
     machine.modal.joint_override = _percent(machine, arguments[0], "JOVRD")
 
 
-def _speed(machine: Interpreter, arguments: Arguments) -> None:
+def _speed(machine: Machine, arguments: Arguments) -> None:
     speed = _number(machine, arguments[0])
     if not speed > 0.0:
         raise ProgramError(3110, f"SPD {speed:g}", allowed="above 0 mm/s")
     machine.modal.speed_mm_s = None if speed >= NO_SPEED else speed
 
 
-def _acceleration(machine: Interpreter, arguments: Arguments) -> None:
+def _acceleration(machine: Machine, arguments: Arguments) -> None:
     values = [100, 100]
     for k, node in enumerate(arguments):
         if node is not None:
@@ -195,7 +193,7 @@ def _acceleration(machine: Interpreter, arguments: Arguments) -> None:
     machine.modal.acceleration, machine.modal.deceleration = values
 
 
-def _continuous(machine: Interpreter, arguments: Arguments) -> None:
+def _continuous(machine: Machine, arguments: Arguments) -> None:
     modal = machine.modal
     modal.blend = bool(machine.evaluator.whole(arguments[0], 0, 1, "CNT")) if arguments[0] is not None else False
     distances = [None if node is None else _number(machine, node) for node in arguments[1:]]
@@ -205,25 +203,25 @@ def _continuous(machine: Interpreter, arguments: Arguments) -> None:
     modal.after_mm = distances[1] if len(distances) > 1 else modal.before_mm
 
 
-def _fine(machine: Interpreter, arguments: Arguments) -> None:
+def _fine(machine: Machine, arguments: Arguments) -> None:
     machine.modal.fine = _number(machine, arguments[0]) > 0.0
 
 
-def _delay(machine: Interpreter, arguments: Arguments) -> None:
+def _delay(machine: Machine, arguments: Arguments) -> None:
     seconds = _number(machine, arguments[0])
     if not 0.0 <= seconds <= LONGEST_DELAY_S:
         raise ProgramError(3110, f"DLY {seconds:g}", allowed=f"0 to {LONGEST_DELAY_S:g} s")
     machine.wait(seconds)
 
 
-def _hand(machine: Interpreter, arguments: Arguments, *, opened: int) -> None:
+def _hand(machine: Machine, arguments: Arguments, *, opened: int) -> None:
     assert arguments[0] is not None
     first = HAND_OUTPUTS + 2 * (machine.evaluator.whole(arguments[0], 1, system.HANDS, "hand") - 1)
     machine.signals.write_bit(first, opened)
     machine.signals.write_bit(first + 1, 1 - opened)
 
 
-def _frame_word(machine: Interpreter, arguments: Arguments, *, tool: bool) -> None:
+def _frame_word(machine: Machine, arguments: Arguments, *, tool: bool) -> None:
     assert arguments[0] is not None
     value = machine.evaluator.value(arguments[0])
     if isinstance(value, int | float) and value == 0:
@@ -236,44 +234,63 @@ def _frame_word(machine: Interpreter, arguments: Arguments, *, tool: bool) -> No
         machine.arm, machine.base = machine.arm.with_frames(base=value), value
 
 
-def _wait(machine: Interpreter, arguments: Arguments) -> None:
+def _wait(machine: Machine, arguments: Arguments) -> None:
     assert arguments[0] is not None
     machine.blocked = not machine.evaluator.true(arguments[0]) and not machine.settings.pass_waits
 
 
-def _error(machine: Interpreter, arguments: Arguments) -> None:
+def _error(machine: Machine, arguments: Arguments) -> None:
     assert arguments[0] is not None
     raise ProgramError(machine.evaluator.whole(arguments[0], USER_CLASSES[0][0], USER_CLASSES[-1][1], "ERROR"))
 
 
-def _clear(machine: Interpreter, arguments: Arguments) -> None:
+def _clear(machine: Machine, arguments: Arguments) -> None:
     """CLR 1 puts the outputs back; others clear variables and errors."""
     kind = 0 if not arguments or arguments[0] is None else machine.evaluator.whole(arguments[0], 0, 3, "CLR")
     if kind in (0, 2):
         machine.frame.store = Store(machine.frame.program.points, machine.shared)
 
 
-def _return(machine: Interpreter, arguments: Arguments) -> None:
-    machine.go_back(
-        0 if not arguments or arguments[0] is None else machine.evaluator.whole(arguments[0], 0, 1, "RETURN")
-    )
+def _return(machine: Machine, arguments: Arguments) -> None:
+    """To the interrupted line (0) or the one after it (1)."""
+    kind = 0 if not arguments or arguments[0] is None else machine.evaluator.whole(arguments[0], 0, 1, "RETURN")
+    frame = machine.frame
+    if not frame.returns:
+        raise ProgramError(3840)
+    back = frame.returns.pop()
+    if back.interrupt is None and kind:
+        raise ProgramError(3110, f"RETURN {kind} from a GOSUB", allowed="RETURN")
+    frame.pc = back.skip if kind else back.onward
+    if back.interrupt is not None and not kind:
+        machine.dwell = max(machine.dwell, back.dwell)
+        _move_again(machine, back)
 
 
-def _break(machine: Interpreter, arguments: Arguments) -> None:
+def _move_again(machine: Machine, back: Return) -> None:
+    """The move that an interrupt has broken off."""
+    if back.again is None:
+        return
+    statement = machine.frame.program.lines[back.again].statement
+    if isinstance(statement, nodes.Move):
+        machine.line_index = back.again
+        begin_move(machine, statement)
+
+
+def _break(machine: Machine, arguments: Arguments) -> None:
     machine.frame.pc = machine.frame.program.exits[machine.line_index]
 
 
-def _end(machine: Interpreter, arguments: Arguments) -> None:
+def _end(machine: Machine, arguments: Arguments) -> None:
     if len(machine.frames) == 1:
         close_lines(machine, None)
     machine.leave()
 
 
-def _skip(machine: Interpreter, arguments: Arguments) -> None:
+def _skip(machine: Machine, arguments: Arguments) -> None:
     machine.skipped = 1
 
 
-def _def_pallet(machine: Interpreter, arguments: Arguments) -> None:
+def _def_pallet(machine: Machine, arguments: Arguments) -> None:
     evaluator = machine.evaluator
     key_node, start, end_a, end_b, diagonal, count_a, count_b, direction = arguments
     if None in (key_node, start, end_a, end_b, count_a, count_b, direction):
@@ -302,7 +319,7 @@ def _def_pallet(machine: Interpreter, arguments: Arguments) -> None:
     machine.frame.pallets[key] = pallet
 
 
-def _def_arch(machine: Interpreter, arguments: Arguments) -> None:
+def _def_arch(machine: Machine, arguments: Arguments) -> None:
     """DEF ARCH n,up,down,..: how far MVA lifts before and after; what follows only shapes the corners."""
     heights = [machine.settings.arch_mm if node is None else _number(machine, node) for node in arguments[1:3]]
     heights += [machine.settings.arch_mm] * (2 - len(heights))
@@ -310,7 +327,7 @@ def _def_arch(machine: Interpreter, arguments: Arguments) -> None:
     machine.frame.arches[machine.evaluator.whole(arguments[0], 1, 4, "arch")] = heights[0], heights[1]
 
 
-def _number(machine: Interpreter, node: nodes.Expression | None) -> float:
+def _number(machine: Machine, node: nodes.Expression | None) -> float:
     assert node is not None
     return float(machine.evaluator.number(node))
 
@@ -318,19 +335,19 @@ def _number(machine: Interpreter, node: nodes.Expression | None) -> float:
 # -- flow --------------------------------------------------------------------------------------------------------------
 
 
-def _jump(machine: Interpreter, statement: nodes.Jump) -> None:
+def _jump(machine: Machine, statement: nodes.Jump) -> None:
     onward = machine.frame.pc
     machine.enter(statement, Return(onward, onward) if statement.word == "GOSUB" else None)
 
 
-def _on_jump(machine: Interpreter, statement: nodes.OnJump) -> None:
+def _on_jump(machine: Machine, statement: nodes.OnJump) -> None:
     selector = machine.evaluator.whole(statement.selector, 0, LARGEST_SELECTOR, "ON")
     if 1 <= selector <= len(statement.targets):
         target = statement.targets[selector - 1]
         _jump(machine, nodes.Jump(word=statement.word, target=target, at=statement.at))
 
 
-def _block(machine: Interpreter, statement: nodes.Statement) -> None:
+def _block(machine: Machine, statement: nodes.Statement) -> None:
     frame, here = machine.frame, machine.line_index
     flow = frame.program.flow[here]
     match statement:
@@ -352,7 +369,7 @@ def _block(machine: Interpreter, statement: nodes.Statement) -> None:
             frame.pc = flow.onward
 
 
-def _branches(machine: Interpreter, index: int) -> None:
+def _branches(machine: Machine, index: int) -> None:
     """The first branch whose condition holds."""
     program = machine.frame.program
     while index < len(program.lines):
@@ -364,7 +381,7 @@ def _branches(machine: Interpreter, index: int) -> None:
     machine.frame.pc = index
 
 
-def _for(machine: Interpreter, statement: nodes.For, after: int) -> None:
+def _for(machine: Machine, statement: nodes.For, after: int) -> None:
     evaluator = machine.evaluator
     first, last = evaluator.number(statement.first), evaluator.number(statement.last)
     step = 1 if statement.step is None else evaluator.number(statement.step)
@@ -377,7 +394,7 @@ def _for(machine: Interpreter, statement: nodes.For, after: int) -> None:
         machine.frame.loops[machine.line_index] = Loop(last, step)
 
 
-def _next(machine: Interpreter, heads: tuple[int, ...]) -> None:
+def _next(machine: Machine, heads: tuple[int, ...]) -> None:
     frame = machine.frame
     for head in heads:
         loop, statement = frame.loops.get(head), frame.program.lines[head].statement
@@ -396,7 +413,7 @@ def _past(value: float, last: float, step: float) -> bool:
     return value > last if step > 0 else value < last
 
 
-def _select(machine: Interpreter, statement: nodes.Select, cases: tuple[int, ...], after: int) -> None:
+def _select(machine: Machine, statement: nodes.Select, cases: tuple[int, ...], after: int) -> None:
     value = machine.evaluator.number(statement.value)
     for index in cases:
         case = machine.frame.program.lines[index].statement
@@ -406,7 +423,7 @@ def _select(machine: Interpreter, statement: nodes.Select, cases: tuple[int, ...
     machine.frame.pc = after
 
 
-def _matches(machine: Interpreter, case: nodes.Case, value: float) -> bool:
+def _matches(machine: Machine, case: nodes.Case, value: float) -> bool:
     first = machine.evaluator.number(case.value)
     match case.operator:
         case "TO":
@@ -426,7 +443,7 @@ def _matches(machine: Interpreter, case: nodes.Case, value: float) -> bool:
             return value >= first
 
 
-def _marker(machine: Interpreter, statement: nodes.Marker) -> None:
+def _marker(machine: Machine, statement: nodes.Marker) -> None:
     """ELSE and DEFAULT end the branch above them, WEND goes back to its head."""
     if statement.word in ("ELSE", "DEFAULT", "WEND"):
         machine.frame.pc = machine.frame.program.flow[machine.line_index].onward
@@ -435,14 +452,14 @@ def _marker(machine: Interpreter, statement: nodes.Marker) -> None:
 # -- switches, definitions, calls --------------------------------------------------------------------------------------
 
 
-def _switch(machine: Interpreter, statement: nodes.Switch) -> None:
+def _switch(machine: Machine, statement: nodes.Switch) -> None:
     if statement.word == "SERVO":
         machine.servo(statement.on)
     elif statement.word == "OADL":
         machine.modal.load_dependent = statement.on
 
 
-def _input(machine: Interpreter, statement: nodes.Input) -> None:
+def _input(machine: Machine, statement: nodes.Input) -> None:
     values = read_items(machine, statement)
     if values is None:
         machine.blocked = not machine.settings.pass_waits
@@ -453,14 +470,14 @@ def _input(machine: Interpreter, statement: nodes.Input) -> None:
         store_value(machine, variable, value)
 
 
-def _anything(machine: Interpreter, variable: nodes.Variable) -> Value:
+def _anything(machine: Machine, variable: nodes.Variable) -> Value:
     """What a dry run lets a line send."""
     kind = machine.store.kind(variable.name) if isinstance(variable, nodes.Name | nodes.Index) else None
     found: dict[str | None, Value] = {"CHAR": "", "POS": machine.position, "JNT": machine.joints}
     return found.get(kind, 0)
 
 
-def _call(machine: Interpreter, statement: nodes.Call) -> None:
+def _call(machine: Machine, statement: nodes.Call) -> None:
     name = machine.evaluator.value(statement.name)
     if not isinstance(name, str):
         raise ProgramError(3810, f"a {kind_of(name)} as a program's name", allowed="a text")
@@ -476,7 +493,7 @@ def _call(machine: Interpreter, statement: nodes.Call) -> None:
     machine.call(Frame(program, Store(program.points, machine.shared), arguments=arguments))
 
 
-def _parameters(machine: Interpreter, statement: nodes.Parameters) -> None:
+def _parameters(machine: Machine, statement: nodes.Parameters) -> None:
     arguments = machine.frame.arguments
     if len(arguments) != len(statement.variables):
         raise ProgramError(3120, f"{len(arguments)} arguments", allowed=f"{len(statement.variables)}, as FPRM says")
@@ -484,7 +501,7 @@ def _parameters(machine: Interpreter, statement: nodes.Parameters) -> None:
         store_value(machine, variable, value)
 
 
-def _define(machine: Interpreter, statement: nodes.Statement) -> None:
+def _define(machine: Machine, statement: nodes.Statement) -> None:
     frame, evaluator = machine.frame, machine.evaluator
     match statement:
         case nodes.Declare():
@@ -509,7 +526,7 @@ def _define(machine: Interpreter, statement: nodes.Statement) -> None:
             frame.lines[key].enabled = statement.word == "ON"
 
 
-def _act(machine: Interpreter, statement: nodes.ActSwitch) -> None:
+def _act(machine: Machine, statement: nodes.ActSwitch) -> None:
     key = machine.evaluator.whole(statement.number, 0, INTERRUPTS, "interrupt")
     on = machine.evaluator.true(statement.value)
     if key == 0:
@@ -523,7 +540,7 @@ def _act(machine: Interpreter, statement: nodes.ActSwitch) -> None:
     interrupt.enabled = on
 
 
-def _declare(machine: Interpreter, statement: nodes.Declare) -> None:
+def _declare(machine: Machine, statement: nodes.Declare) -> None:
     for item in statement.items:
         size = tuple(machine.evaluator.whole(node, 1, LARGEST_INDEX, "a size of") for node in item.size)
         value = None if item.value is None else machine.evaluator.value(item.value)
@@ -532,7 +549,7 @@ def _declare(machine: Interpreter, statement: nodes.Declare) -> None:
         machine.frame.store.declare(statement.type, item.name, size, value, constant=statement.constant)
 
 
-Handler = Callable[["Interpreter", Arguments], None]
+Handler = Callable[[Machine, Arguments], None]
 
 WORDS: dict[str, Handler] = {
     "OVRD": _override,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from hil.program import nodes
 from hil.program.arm import row_of
 from hil.program.errors import ProgramError
 from hil.program.frames import NO_SPEED, SlotState
+from hil.program.machine import Machine
 from hil.program.signals import HAND_OUTPUTS, LARGEST_SIGNAL, read_bits
 from hil.program.values import (
     ZERO_JOINTS,
@@ -21,9 +21,6 @@ from hil.program.values import (
     number,
     whole,
 )
-
-if TYPE_CHECKING:
-    from hil.program.interpreter import Interpreter
 
 WIDTHS = {"": 1, "B": 8, "W": 16, "8": 8, "16": 16}
 """Letters of IV, and numbers of V."""
@@ -51,7 +48,7 @@ CONSTANTS: dict[str, Value] = {
 SLOT_STATES = {"M_RUN": SlotState.RUNNING, "M_WAI": SlotState.PAUSED, "M_PSA": SlotState.READY}
 
 
-def read(machine: Interpreter, name: str, arguments: Sequence[Value]) -> Value:
+def read(machine: Machine, name: str, arguments: Sequence[Value]) -> Value:
     """The value of a system variable.
 
     Raises:
@@ -79,7 +76,7 @@ def read(machine: Interpreter, name: str, arguments: Sequence[Value]) -> Value:
     raise ProgramError(4340, name)
 
 
-def _state(machine: Interpreter, name: str) -> Value | None:
+def _state(machine: Machine, name: str) -> Value | None:
     match name:
         case "P_CURR" | "P_FBC":
             return machine.position
@@ -118,7 +115,7 @@ def _state(machine: Interpreter, name: str) -> Value | None:
             return None
 
 
-def _of_move(machine: Interpreter, name: str) -> Value:
+def _of_move(machine: Machine, name: str) -> Value:
     """Speed of the tool in mm/s, or percent of the move that is done."""
     motion = machine.motion
     if motion is None:
@@ -129,13 +126,13 @@ def _of_move(machine: Interpreter, name: str) -> Value:
     return float(math.dist(before, now)) / machine.limits.period_s
 
 
-def _clock(machine: Interpreter, name: str) -> str:
+def _clock(machine: Machine, name: str) -> str:
     since = datetime.timedelta(seconds=machine.settings.start_epoch_s + math.floor(machine.now_s))
     moment = datetime.datetime(1970, 1, 1) + since
     return moment.strftime("%H:%M:%S" if name == "C_TIME" else "%y/%m/%d")
 
 
-def write(machine: Interpreter, name: str, arguments: Sequence[Value], value: Value) -> None:
+def write(machine: Machine, name: str, arguments: Sequence[Value], value: Value) -> None:
     """Assign to a system variable.
 
     Raises:
@@ -150,20 +147,20 @@ def write(machine: Interpreter, name: str, arguments: Sequence[Value], value: Va
     write_bits(machine, signal(arguments, name), width, cint(number(value)))
 
 
-def write_bits(machine: Interpreter, first: int, width: int, value: int) -> None:
+def write_bits(machine: Machine, first: int, width: int, value: int) -> None:
     """Outputs from `first` on, lowest bit first."""
     for bit in range(width):
         machine.signals.write_bit(first + bit, value >> bit & 1)
 
 
-def read_port(machine: Interpreter, definition: nodes.DefIo) -> Value:
+def read_port(machine: Machine, definition: nodes.DefIo) -> Value:
     """Inputs under a name that DEF IO gave."""
     first, width = _port(machine, definition)
     value = read_bits([machine.signals.input_bit(first + bit) for bit in range(width)])
     return value & _mask(machine, definition)
 
 
-def write_port(machine: Interpreter, definition: nodes.DefIo, value: Value) -> None:
+def write_port(machine: Machine, definition: nodes.DefIo, value: Value) -> None:
     """Outputs under that name; bits outside the mask keep their state."""
     first, width = _port(machine, definition)
     mask, new = _mask(machine, definition), cint(number(value))
@@ -172,11 +169,11 @@ def write_port(machine: Interpreter, definition: nodes.DefIo, value: Value) -> N
             machine.signals.write_bit(first + bit, new >> bit & 1)
 
 
-def _port(machine: Interpreter, definition: nodes.DefIo) -> tuple[int, int]:
+def _port(machine: Machine, definition: nodes.DefIo) -> tuple[int, int]:
     return signal((machine.evaluator.value(definition.first),), definition.name), PORT_WIDTHS[definition.width]
 
 
-def _mask(machine: Interpreter, definition: nodes.DefIo) -> int:
+def _mask(machine: Machine, definition: nodes.DefIo) -> int:
     return 0xFFFF if definition.mask is None else machine.evaluator.whole(definition.mask, 0, 0xFFFF, "a mask of")
 
 

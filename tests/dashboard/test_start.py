@@ -24,7 +24,7 @@ from hil.errors import HilError, MissingExtraError  # noqa: E402
 from hil.service.asking import Access  # noqa: E402
 from hil.types import Mode  # noqa: E402
 
-COMMAND = "from hil.cli.dashboard import serve_for_window; serve_for_window()"
+COMMAND = "from hil.cli._service_of_window import serve_for_window; serve_for_window()"
 
 
 def _child(monkeypatch: pytest.MonkeyPatch, stdout: str, stderr: str) -> None:

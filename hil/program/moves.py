@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hil.link import FloatArray
@@ -12,12 +10,10 @@ from hil.program.arm import ProgramArm, beyond, goal_row, posture_of, row_of, sa
 from hil.program.blending import blended, release
 from hil.program.errors import ProgramError
 from hil.program.frames import Beside, Modal, MotionState
+from hil.program.machine import Machine
 from hil.program.motions import follow, joint_move
 from hil.program.paths import Path, Straight, arc, same_place, short_way
 from hil.program.values import Joints, Position, kind_of, number, position, whole
-
-if TYPE_CHECKING:
-    from hil.program.interpreter import Interpreter
 
 ARCS = ("MVR", "MVR2", "MVR3", "MVC")
 
@@ -39,7 +35,7 @@ INSTANT = (
 INSTANT_WORDS = ("OVRD", "JOVRD", "SPD", "ACCEL", "RETURN", "HOPEN", "HCLOSE", "CNT")
 
 
-def begin_move(machine: Interpreter, move: nodes.Move) -> None:
+def begin_move(machine: Machine, move: nodes.Move) -> None:
     """Plan a move from where the arm is, and start it with what stands beside it."""
     if not machine.servo_on:
         raise ProgramError(2000, move.word)
@@ -58,7 +54,7 @@ def begin_move(machine: Interpreter, move: nodes.Move) -> None:
     machine.begin(MotionState(rows, machine.line_index, _release(machine, rows), beside))
 
 
-def blend_next(machine: Interpreter, motion: MotionState, budget: int) -> None:
+def blend_next(machine: Machine, motion: MotionState, budget: int) -> None:
     """With CNT 1, go on in the program while a move brakes, and lay the next move over its end."""
     frame = machine.frame
     lines = frame.program.lines
@@ -79,7 +75,7 @@ def blend_next(machine: Interpreter, motion: MotionState, budget: int) -> None:
     motion.release = None
 
 
-def _lay_over(machine: Interpreter, motion: MotionState, move: nodes.Move, line: int) -> None:
+def _lay_over(machine: Machine, motion: MotionState, move: nodes.Move, line: int) -> None:
     try:
         after = plan(machine, move, motion.rows[-1])
     except ProgramError:
@@ -96,7 +92,7 @@ def _lay_over(machine: Interpreter, motion: MotionState, move: nodes.Move, line:
     machine.line_index, machine.frame.pc = line, line + 1
 
 
-def _release(machine: Interpreter, rows: FloatArray) -> int | None:
+def _release(machine: Machine, rows: FloatArray) -> int | None:
     modal: Modal = machine.modal
     return release(machine.arm, rows, modal.before_mm) if modal.blend else None
 
@@ -104,7 +100,7 @@ def _release(machine: Interpreter, rows: FloatArray) -> int | None:
 # -- one move as samples -----------------------------------------------------------------------------------------------
 
 
-def plan(machine: Interpreter, move: nodes.Move, start: FloatArray) -> FloatArray:
+def plan(machine: Machine, move: nodes.Move, start: FloatArray) -> FloatArray:
     """Samples of a move, row 0 being `start`.
 
     Raises:
@@ -125,7 +121,7 @@ def plan(machine: Interpreter, move: nodes.Move, start: FloatArray) -> FloatArra
     return _line(machine, start, goal, keep_turn=bool(first))
 
 
-def _types(machine: Interpreter, move: nodes.Move) -> tuple[int, int]:
+def _types(machine: Machine, move: nodes.Move) -> tuple[int, int]:
     if move.type is None:
         return (1, 0) if move.word == "MOV" else (0, 0)
     values = [number(machine.evaluator.value(part)) for part in move.type]
@@ -134,7 +130,7 @@ def _types(machine: Interpreter, move: nodes.Move) -> tuple[int, int]:
     return int(values[0]), int(values[1])
 
 
-def _place(machine: Interpreter, node: nodes.Expression) -> Position:
+def _place(machine: Machine, node: nodes.Expression) -> Position:
     """A target as a position; a joint set is where it brings the tool."""
     value = machine.evaluator.value(node)
     if isinstance(value, Joints):
@@ -154,7 +150,7 @@ def _joint_row(arm: ProgramArm, value: Joints) -> FloatArray:
 
 
 def _mov(
-    machine: Interpreter, move: nodes.Move, start: FloatArray, distance: float | None, *, keep_turn: bool
+    machine: Machine, move: nodes.Move, start: FloatArray, distance: float | None, *, keep_turn: bool
 ) -> FloatArray:
     value = machine.evaluator.value(move.points[0])
     if isinstance(value, Joints) and distance is None:
@@ -176,7 +172,7 @@ def _nearest_turn(arm: ProgramArm, goal: FloatArray, start: FloatArray) -> Float
     return goal if beyond(arm, turned) is not None else turned
 
 
-def _line(machine: Interpreter, start: FloatArray, goal: Position, *, keep_turn: bool) -> FloatArray:
+def _line(machine: Machine, start: FloatArray, goal: Position, *, keep_turn: bool) -> FloatArray:
     arm = machine.arm
     here, posture = arm.position(start.tolist()), arm.posture(start.tolist())
     goal_row(arm, goal, start)
@@ -192,7 +188,7 @@ def _line(machine: Interpreter, start: FloatArray, goal: Position, *, keep_turn:
         return _follow(machine, Straight(here, goal), start)
 
 
-def _follow(machine: Interpreter, path: Path, start: FloatArray) -> FloatArray:
+def _follow(machine: Machine, path: Path, start: FloatArray) -> FloatArray:
     return follow(
         machine.arm,
         machine.limits,
@@ -204,7 +200,7 @@ def _follow(machine: Interpreter, path: Path, start: FloatArray) -> FloatArray:
     )
 
 
-def _arcs(machine: Interpreter, move: nodes.Move, start: FloatArray) -> FloatArray:
+def _arcs(machine: Machine, move: nodes.Move, start: FloatArray) -> FloatArray:
     """A straight way to the first point if the tool is not there, then the arc."""
     first, second, third = (_place(machine, point) for point in move.points)
     blocks = [start[None, :]]
@@ -224,7 +220,7 @@ def _arcs(machine: Interpreter, move: nodes.Move, start: FloatArray) -> FloatArr
     return np.concatenate(blocks)
 
 
-def _mva(machine: Interpreter, move: nodes.Move, start: FloatArray) -> FloatArray:
+def _mva(machine: Machine, move: nodes.Move, start: FloatArray) -> FloatArray:
     """Up, over, down, along Z of the base."""
     arm = machine.arm
     up = down = machine.settings.arch_mm
