@@ -15,14 +15,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 from calibrations import calibrate_as_it_is
+from soak_oracles import read_rig
 from terminal import CTRL_BACKSLASH, CTRL_C, CTRL_Z, HIL, MARK, NeverBeganError, Terminal
 
+from hil.model.files import find
 from hil.runtime import wiring
 from hil.runtime.journal import Completeness, read_journal, verify
 from hil.runtime.replay import replay
@@ -46,6 +48,7 @@ STILL = 0.05
 _BAD_WORDS = ("Traceback (most recent call last)", "Exception ignored", "Fatal Python error", "resource_tracker")
 _FAKE_CR1 = """
 import sys
+from hil.model.files import find
 from hil.runtime import wiring
 from sim.fake_cr1 import Cr1Options, run_fake_cr1
 rig = wiring.load_rig("rv2aj")
@@ -100,6 +103,8 @@ class Place:
         self.stop_time_s = wiring.virtual_arm(
             self.rig, self.rig.park, energised=False, epoch_offset_s=0.0
         ).bridge.stop_time_s
+        # Not the channel that nothing hangs on and whose pulse is the sign of a board that did not restart.
+        self.channels = [] if kind == "cr1" else [axis.channel for axis in read_rig(find("rigs", "lynx6")).axes]
         self._programs: list[subprocess.Popen[bytes]] = []
         if port:
             self._start_fake()
@@ -589,22 +594,28 @@ def _judge_ramp(outcome: Outcome, ticks: list[TickRecord], here: Place) -> None:
         outcome.hold(speed <= 2.0 * axis.acceleration * period_s, f"{axis.name} ends at {speed:.4f} a second")
 
 
-def _frames(here: Place) -> list[tuple[float, list[float]]]:
-    """Times and pulses, or joints in degrees, as the fake's trace has them."""
+Frame = tuple[float, Sequence[float | None]]
+"""A time, and the joints in degrees or the pulses of the axes; None for an axis that is not driven."""
+
+
+def _frames(here: Place) -> list[Frame]:
+    """As the fake's trace has them."""
     with contextlib.suppress(FileNotFoundError):
         entries = [json.loads(line) for line in here.trace.read_bytes().splitlines() if line.endswith(b"}")]
-        return [(e["time_s"], e.get("pulses_us") or e["joints_deg"]) for e in entries]
+        if here.kind == "cr1":
+            return [(entry["time_s"], entry["joints_deg"]) for entry in entries]
+        return [(entry["time_s"], [entry["pulses_us"][each] or None for each in here.channels]) for entry in entries]
     return []
 
 
-def _moves(frames: list[tuple[float, list[float]]]) -> bool:
+def _moves(frames: list[Frame]) -> bool:
     # A board may shift a pulse once by what it rounds when it is taken over.
     return sum(_step(a, b) > STILL for (_, a), (_, b) in pairwise(frames)) >= MOVING_FRAMES
 
 
-def _step(before: list[float], after: list[float]) -> float:
+def _step(before: Sequence[float | None], after: Sequence[float | None]) -> float:
     """The largest change of what was driven before and after."""
-    return max((abs(b - a) for a, b in zip(before, after, strict=True) if (a and b) or len(before) < 32), default=0.0)
+    return max((abs(b - a) for a, b in zip(before, after, strict=True) if a is not None and b is not None), default=0.0)
 
 
 def _judge_trace(outcome: Outcome, event: Event, here: Place, event_s: float) -> None:
@@ -626,7 +637,7 @@ def _judge_trace(outcome: Outcome, event: Event, here: Place, event_s: float) ->
         fastest = max(fastest, CYCLE_S * max(axis.speed for axis in here.rig.axes) / DEG)
     outcome.hold(fastest_after <= 1.4 * fastest, f"a step of {fastest_after:.2f} after one of {fastest:.2f} at most")
     driven = frames[-1][1]
-    outcome.hold(here.kind == "cr1" or sum(bool(pulse) for pulse in driven) > 0, "the arm is driven no more")
+    outcome.hold(here.kind == "cr1" or any(pulse is not None for pulse in driven), "the arm is driven no more")
 
 
 # -- bad moments -----------------------------------------------------------------------------------------
