@@ -86,7 +86,7 @@ class Targets:
         """The motion is over, and its last target has not been sent: it must not set the arm moving any more."""
         if not self.unsent or self.wanted == self.telling:
             return False
-        awaited = self._settings.way is Way.SEGMENTS and self.wanted == self.perhaps
+        awaited = self.wanted == self.perhaps and not self._told_again(self._looked_s or 0.0)
         return self._attended_s - max(self._wanted_at_s, self._perhaps_by_s if awaited else 0.0) > self.stale_s
 
     @property
@@ -131,6 +131,10 @@ class Targets:
         """What is wanted was asked for lately."""
         return self.wanted is not None and now_s - self._renewed_s <= self.stale_s
 
+    def _told_again(self, now_s: float) -> bool:
+        """A target whose answer is lost may be told once more: where a second one does no harm, and it is still wanted."""
+        return self._settings.way is not Way.SEGMENTS and self.fresh(now_s)
+
     def near(self, now_s: float) -> bool:
         """A look begun now would hold up the next one."""
         return self.unsent and now_s + self._settings.look_s > self.sent_s + self._settings.send_period_s
@@ -161,7 +165,7 @@ class Targets:
     def settle(self, believed: Believed) -> None:
         """Where the arm rests says whether a move was begun whose answer is lost."""
         target = self.perhaps
-        if target is None or self._settings.way is not Way.SEGMENTS:
+        if target is None or self._told_again(self._looked_s or 0.0):
             return
         after_s = self._rests_by_s
         if believed.seen_at(target, ARRIVED_DEG, after_s):

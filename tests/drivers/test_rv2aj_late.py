@@ -141,6 +141,7 @@ def test_no_answer_is_worse_for_coming_sooner(answer: tuple[str, str], number: i
 @example(answer=("segments", "EXECMOV"), number=1)
 @example(answer=("segments", "EXECMOV"), number=2)
 @example(answer=("line", "PRN"), number=2)
+@example(answer=("line", "PRN"), number=4)  # the last of a motion
 def test_one_lost_answer_changes_nothing_but_how_long_it_takes(answer: tuple[str, str], number: int) -> None:
     way, kind = answer
     life = Life(way, damaged(kind, number, "lost", 0.0))
