@@ -87,7 +87,7 @@ def test_the_judge_sees_servos_that_somebody_else_moves(monkeypatch: pytest.Monk
 
     def slam(stand: BoardStand) -> None:
         restart(stand)
-        stand.board._registers[0] = 8
+        stand.board.machine.eeprom.write(0, 8, 0.0)
 
     monkeypatch.setattr(BoardStand, "restart", slam)
     verdict = walk(usual("ssc32", **{RESTART: True}))

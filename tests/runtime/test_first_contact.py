@@ -230,7 +230,7 @@ def test_a_restart_in_the_middle_of_calibrating_ends_it(bits: int, steps: int) -
     table = Table(rig, true_arm(rig))
     table.line.drive(0, 1500)
     table.line._link.drive(1, 1500, table.clock.now_s())
-    table.board._registers[0] = bits
+    table.board.machine.eeprom.write(0, bits, 0.0)
     restarted: list[int] = []
     step = table.line._link.step
 

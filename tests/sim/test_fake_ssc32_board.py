@@ -337,8 +337,8 @@ def test_the_startup_string_runs_at_power_up_if_its_bit_is_set_and_may_not_write
     board = terminal(registers={0: 1}, startup=startup)
     board.wait(0.5)
     assert (board.pulse(0), board.pulse(1)) == (1500, 0)
-    assert board.board.register(1) == 600
-    assert board.board.startup == startup
+    assert board.board.machine.eeprom.register(1) == 600
+    assert board.board.machine.eeprom.startup == startup
     board = terminal(startup=startup)
     board.wait(0.5)
     assert board.pulse(0) == 0
@@ -493,10 +493,10 @@ def test_a_byte_above_127_in_text_is_discarded_on_1_x(terminal):
 def test_the_sequencer_is_recorded_and_moves_nothing(terminal):
     board = terminal()
     board.ask("XL50 XR100 XS100\r", 1.0)
-    assert board.board.sequencer == {"XL": 50, "XR": 100, "XS": 100}
+    assert board.board.machine.sequencer == {"XL": 50, "XR": 100, "XS": 100}
     assert board.ask("XQ\r") == b"\x00"
     board.ask("XSTOP\r")
-    assert "XS" not in board.board.sequencer
+    assert "XS" not in board.board.machine.sequencer
     assert board.board.pulses_us() == (0,) * 32
 
 

@@ -270,8 +270,8 @@ class BoardStand(Stand):
 
     def offset_us(self, channel: int) -> int:
         """The pulse offset with which the arm was calibrated: the one that this board has from power-up on."""
-        on = self.board.register(0) & 0x8004 == 4 and self.board.settings.firmware is not Firmware.V1
-        return self.board.register(32 + channel) if on else 0
+        on = self.board.machine.eeprom.register(0) & 0x8004 == 4 and self.board.settings.firmware is not Firmware.V1
+        return self.board.machine.eeprom.register(32 + channel) if on else 0
 
     def open_port(self) -> MemoryPort:
         return MemoryPort(self.board, self.settings.baud, None, self.bench)  # type: ignore[attr-defined]
@@ -446,7 +446,7 @@ def _before_anybody_confirmed(stand: Stand, confirmed_s: float) -> list[str]:
 
 def _bytes(stand: BoardStand) -> list[str]:
     """No byte beyond a limit; and what the pins make of the bytes stays within the calibrated range."""
-    old = stand.board.version.startswith("SSC32-1")
+    old = stand.board.machine.version.startswith("SSC32-1")
     oracle = UnsafeBytes(stand.rig, freezes_by_moves=old).take(stand.records)
     found = [each.text for each in oracle.findings[:1]]
     for wire in stand.settings.axes:  # type: ignore[attr-defined]
