@@ -132,7 +132,7 @@ class Targets:
         return self.wanted is not None and now_s - self._renewed_s <= self.stale_s
 
     def _told_again(self, now_s: float) -> bool:
-        """A target whose answer is lost may be told once more: where a second one does no harm, and it is still wanted."""
+        """A target whose answer is lost may be told once more: a second one does no harm, and it is still wanted."""
         return self._settings.way is not Way.SEGMENTS and self.fresh(now_s)
 
     def near(self, now_s: float) -> bool:
