@@ -189,6 +189,7 @@ def previewed(size: tuple[int, int], theme: str, task: Path, **options: Any) -> 
     """A window on a parked arm, and its Preview view with what is said of a task."""
     studio = Studio(size, theme, **options)
     rig = studio.arm.rig
+    assert rig is not None  # arm_of_rig has made it of one
     studio.link.previewer = previewer(rig)
     studio.link.mode, studio.link.place = Mode.IDLE, list(rig.park)
     studio.link.lease_is(LeasePhase.HELD, yours=True, holder="Ada", waiting=0)
