@@ -65,7 +65,7 @@ def long_motion(rig: Rig, seconds: float) -> Motion:
             return plan(rig, file)
 
         one, two = planned(1).duration_s, planned(2).duration_s
-        return planned(max(1, int(np.ceil(1.0 + (seconds - one) / (two - one)))))
+        return planned(max(0, int(np.ceil(1.0 + (seconds - one) / (two - one)))))
 
 
 def virtual_session(rig: Rig, motion: Motion, certificate: Certificate) -> tuple[SessionRecord, list[TickRecord]]:
