@@ -57,6 +57,7 @@ FORMS = (
     Form("line-noise", "--rounds 1 --every 40"),
     Form("bench", "peers --once"),
     Form("corners", "--most 6"),
+    Form("mutants", "--list --count 3"),
     Form("soak", "--ticks 1000 --each 1000 --jobs 1 --seed 1"),
     Form("fuzz-cr1", "--minutes 0.005"),
     Form("fuzz-programs", "--minutes 0.005"),
@@ -68,6 +69,8 @@ FORMS = (
 WITHOUT = {
     "check": "runs this",
     "test": "runs the tests",
+    "fast": "runs some of the tests",
+    "coverage": "runs the tests",
     "once": "is this",
 }
 """Scripts that have no short form, and why."""
