@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -27,6 +28,9 @@ class Form(NamedTuple):
     arguments: str = ""
     needs: tuple[str, ...] = ()
     """Commands of the system without which it cannot run."""
+
+    modules: tuple[str, ...] = ()
+    """Packages of Python that need not be installed."""
 
     linux: bool = False
     """Whether it kills, pauses or looks into processes as Linux has them."""
@@ -57,6 +61,7 @@ FORMS = (
     Form("line-noise", "--rounds 1 --every 40"),
     Form("bench", "peers --once"),
     Form("corners", "--most 6"),
+    Form("docs", modules=("zensical", "mkdocstrings")),
     Form("mutants", "--list --count 3"),
     Form("soak", "--ticks 1000 --each 1000 --jobs 1 --seed 1"),
     Form("fuzz-cr1", "--minutes 0.005"),
@@ -123,6 +128,7 @@ def _tell(every: Iterable[Ran]) -> tuple[int, int]:
 
 def _run(form: Form) -> Ran:
     missing = [name for name in form.needs if sys.platform == "linux" and shutil.which(name) is None]
+    missing += [name for name in form.modules if importlib.util.find_spec(name) is None]
     if form.linux and sys.platform != "linux":
         return Ran(form, 0.0, "", "for Linux only")
     if missing:
