@@ -5,7 +5,9 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -20,6 +22,22 @@ from hil.safety.certificate import Certificate
 from hil.types import Arm, Confirm, Load, Mode, Request, Start, TickRecord
 
 Numbers = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+
+class Effort(Enum):
+    """How long a bench goes on."""
+
+    LONG = "long"
+    QUICK = "quick"
+    """For a look."""
+    ONCE = "once"
+    """Every line of it runs, on next to nothing: what it measures says nothing."""
+
+    def of(self, long: T, quick: T, once: T) -> T:
+        """Whichever is meant."""
+        return {Effort.LONG: long, Effort.QUICK: quick, Effort.ONCE: once}[self]
+
 
 _HEAD = 'title = "benchmark"\n[[step]]\ndo = "move"\nto = "home"\n'
 _SWEEP = """
@@ -47,7 +65,7 @@ def long_motion(rig: Rig, seconds: float) -> Motion:
             return plan(rig, file)
 
         one, two = planned(1).duration_s, planned(2).duration_s
-        return planned(max(1, int(np.ceil(1.0 + (seconds - one) / (two - one)))))
+        return planned(max(0, int(np.ceil(1.0 + (seconds - one) / (two - one)))))
 
 
 def virtual_session(rig: Rig, motion: Motion, certificate: Certificate) -> tuple[SessionRecord, list[TickRecord]]:

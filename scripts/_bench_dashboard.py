@@ -15,30 +15,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _bench_common import verdict
+from _bench_common import Effort, verdict
 
-ROUNDS = 3
-SECONDS, QUICK_S = 8.0, 3.0
+ROUNDS = (3, 3, 1)
+SECONDS = (8.0, 3.0, 0.2)
 SIZE = (1280, 800)
 LEAST_SHARE = 0.8
 LONGEST_MS = 150.0
 SESSION_S = 4 * 3600.0
-DAY_S = 24 * 3600.0
+DAY_S = (24 * 3600.0, 24 * 3600.0, 2 * 3600.0)
 MOST_GROWTH_MIB = 8.0
 
 
-def run(*, quick: bool) -> bool:
+def run(effort: Effort) -> bool:
     """Measure; True if the criteria are met."""
     if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY") and sys.platform == "linux":
         if shutil.which("xvfb-run") is None:
             print("dashboard: no display, and no xvfb: sudo apt install xvfb")
             return False
         command = ["xvfb-run", "-a", "-s", f"-screen 0 {SIZE[0]}x{SIZE[1]}x24", sys.executable, __file__]
-        return subprocess.run(command + (["--quick"] if quick else []), check=False).returncode == 0
-    return _measure(QUICK_S if quick else SECONDS)
+        return subprocess.run([*command, effort.value], check=False).returncode == 0
+    return _measure(effort)
 
 
-def _measure(seconds: float) -> bool:
+def _measure(effort: Effort) -> bool:
     import pyqtgraph.opengl as gl
     from PySide6.QtCore import QSettings, QTimer
 
@@ -51,7 +51,7 @@ def _measure(seconds: float) -> bool:
     from hil.dashboard.window import Window
     from hil.runtime.wiring import load_rig
 
-    class Bare(gl.GLViewWidget):
+    class Bare(gl.GLViewWidget):  # type: ignore[misc]  # pyqtgraph has no types
         """Nothing but a grid."""
 
     stamps: list[float] = []
@@ -85,7 +85,7 @@ def _measure(seconds: float) -> bool:
     def bare_round() -> list[float]:
         bare.show()
         turn.start()
-        found = _frames(app, stamps, seconds)
+        found = _frames(app, stamps, effort.of(*SECONDS))
         turn.stop()
         bare.hide()
         return found
@@ -94,19 +94,19 @@ def _measure(seconds: float) -> bool:
         plots.show_newest(span)
         window.show()
         feed.start()
-        found = _frames(app, stamps, seconds)
+        found = _frames(app, stamps, effort.of(*SECONDS))
         feed.stop()
         window.hide()
         return found
 
-    rounds = [(bare_round(), window_round("30 s"), window_round("4 h")) for _ in range(ROUNDS)]
+    rounds = [(bare_round(), window_round("30 s"), window_round("4 h")) for _ in range(effort.of(*ROUNDS))]
     rates = [[len(gaps) / sum(gaps) for gaps in each] for each in rounds]
     longest_ms = 1000.0 * max(max(gaps) for each in rounds for gaps in each[1:])
     share = float(np.median([min(near, far) / bare_hz for bare_hz, near, far in rates]))
     print("frames of the 3D view a second, asked for 30; beside it twelve curves, the newest 30 s, then all 4 h")
     for bare_hz, near, far in rates:
         print(f"  bare GLViewWidget {bare_hz:5.1f}   dashboard, 30 s {near:5.1f}   dashboard, 4 h {far:5.1f}")
-    grown_mib = _day(session, link)
+    grown_mib = _day(session, link, effort.of(*DAY_S))
     met = verdict(share >= LEAST_SHARE, f"share of the bare widget's frames {share:.2f}, at least {LEAST_SHARE}")
     met &= verdict(
         longest_ms <= LONGEST_MS, f"longest time from frame to frame {longest_ms:.0f} ms, at most {LONGEST_MS:.0f}"
@@ -139,16 +139,16 @@ def _frames(app: Any, stamps: list[float], seconds: float) -> list[float]:
     while time.perf_counter() < end_s:
         app.processEvents()
         time.sleep(0.0005)
-    found = np.diff([stamp for stamp in stamps if stamp > end_s - seconds]).tolist()
+    found: list[float] = np.diff([stamp for stamp in stamps if stamp > end_s - seconds]).tolist()
     stamps.clear()
     return found
 
 
-def _day(session: Any, link: Any) -> float:
+def _day(session: Any, link: Any, day_s: float) -> float:
     """Growth of the process's memory over a day of telemetry, after the first hour of it, MiB."""
     link.period_s = 0.5
     before = 0.0
-    for hour in range(int(DAY_S // 3600.0)):
+    for hour in range(int(day_s // 3600.0)):
         for _ in range(24):
             link.advance(150.0)
             session.take()
@@ -163,4 +163,4 @@ def _memory_mib() -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(0 if _measure(QUICK_S if "--quick" in sys.argv else SECONDS) else 1)
+    sys.exit(0 if _measure(Effort(sys.argv[1])) else 1)

@@ -7,13 +7,16 @@ shoulder, wrist axes in line), and configurations at limits and at whole quarter
 from __future__ import annotations
 
 import numpy as np
-from _bench_common import Numbers, show, verdict
+from _bench_common import Effort, Numbers, show, verdict
 
 import hil
+from hil.kinematics.certified import AllSolutions
 from hil.robot import Robot
 
 RANDOM, HARD = 10_000, 2_000
-QUICK_SHARE = 10
+SHARE = (1, 10, 500)
+ONE_OF_EACH_FAMILY = ("lynx6", "puma560")
+"""The arms of a run for once: compiling all takes minutes."""
 EXACT = 1e-9
 NEAR_RAD = 1e-3
 """At a singular pose the answer may be an equal one; elsewhere the generating configuration has to be among them."""
@@ -21,15 +24,17 @@ REGULAR = 1e-4
 SEED = 7
 
 
-def run(quick: bool) -> bool:
+def run(effort: Effort) -> bool:
     """True if no pose of any arm stayed without its solutions."""
     rows, met = [], True
-    for name in hil.list_robots():
+    every = hil.list_robots()
+    for name in effort.of(every, every, ONE_OF_EACH_FAMILY):
         robot = hil.load_robot(name)
         if not robot.has_closed_form:
             continue
-        robot.compile("inverse_kinematics", "forward_kinematics")
-        share = QUICK_SHARE if quick else 1
+        if effort is not Effort.ONCE:
+            robot.compile("inverse_kinematics", "forward_kinematics")
+        share = effort.of(*SHARE)
         rng = np.random.default_rng(SEED)
         random = _within(robot, rng, RANDOM // share)
         hard = _hard(robot, rng, HARD // share)
@@ -45,6 +50,7 @@ def _judged(robot: Robot, q: Numbers) -> tuple[int, int, float]:
     """Poses without any answer, regular poses whose own configuration is not among them, worst error of any answer."""
     poses = robot.forward_kinematics(q)
     found = robot.inverse_kinematics_all(poses)
+    assert isinstance(found, AllSolutions)  # of many poses
     reached = robot.forward_kinematics(found.q.reshape(-1, robot.dof)).reshape(*found.valid.shape, 4, 4)
     off = np.abs(reached - poses[:, None]).max(axis=(2, 3))
     worst = float(off[found.valid].max(initial=0.0))
@@ -68,13 +74,13 @@ def _hard(robot: Robot, rng: np.random.Generator, count: int) -> Numbers:
     third = count // 3
     joints = np.arange(1, robot.dof)
     for first, last in ((0, third), (third, 2 * third)):
-        for joint in joints:
-            rows = np.arange(first, last)[np.arange(last - first) % len(joints) == joint - 1]
-            q[rows] = _made_singular(robot, q[rows], int(joint))
+        for number in joints:
+            rows = np.arange(first, last)[np.arange(last - first) % len(joints) == number - 1]
+            q[rows] = _made_singular(robot, q[rows], int(number))
     rows = np.arange(third, 2 * third)
-    for joint in joints:
+    for number in joints:
         some = rows[rng.permutation(len(rows))[: len(rows) // len(joints)]]
-        q[some] = _made_singular(robot, q[some], int(joint))
+        q[some] = _made_singular(robot, q[some], int(number))
     special = np.arange(2 * third, count)
     for j, joint in enumerate(robot.model.joints):
         values = [0.0, joint.lower or 0.0, joint.upper or 0.0]
@@ -96,7 +102,7 @@ def _made_singular(robot: Robot, q: Numbers, joint: int) -> Numbers:
         tries = np.repeat(q[:, None], 9, axis=1)
         tries[:, :, joint] = grid
         least = _least_singular(robot, tries.reshape(-1, robot.dof)).reshape(len(q), 9)
-        centre = grid[np.arange(len(q)), least.argmin(axis=1)]
+        centre[:] = grid[np.arange(len(q)), least.argmin(axis=1)]
         width *= 0.4
     result = q.copy()
     result[:, joint] = centre
@@ -105,8 +111,7 @@ def _made_singular(robot: Robot, q: Numbers, joint: int) -> Numbers:
 
 def _least_singular(robot: Robot, q: Numbers) -> Numbers:
     """Smallest singular value that the arm's own freedom leaves: of min(6, n)."""
-    values: Numbers = np.linalg.svd(robot.jacobian(q), compute_uv=False)[:, -1]
-    return values
+    return np.asarray(np.linalg.svd(robot.jacobian(q), compute_uv=False)[:, -1], np.float64)
 
 
 def _texts(none: int, lost: int, worst: float) -> tuple[str, str, str]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from math import cos, sin
 
 import numpy as np
-from _bench_common import Numbers, interleaved, percentiles, repeated, show, verdict
+from _bench_common import Effort, Numbers, interleaved, percentiles, repeated, show, verdict
 
 from hil.robot import Robot, load_robot
 
-BATCH, QUICK_BATCH = 1_000_000, 100_000
-ROUNDS, QUICK_ROUNDS = 15, 5
-BATCH_ROUNDS = 3
+BATCH = (1_000_000, 100_000, 1_000)
+ROUNDS = (15, 5, 1)
+BATCH_ROUNDS = (3, 3, 1)
 CALLS = 500
 SEED = 1
 
 
-def run(quick: bool) -> bool:
+def run(effort: Effort) -> bool:
     """True if everything agrees with the peer and is no slower."""
     robot = load_robot("lynx6")
-    q = np.random.default_rng(SEED).uniform(-1.5, 1.5, (QUICK_BATCH if quick else BATCH, robot.dof))
+    q = np.random.default_rng(SEED).uniform(-1.5, 1.5, (effort.of(*BATCH), robot.dof))
     poses = robot.forward_kinematics(q[:CALLS])
     agree = verdict(
         bool(np.allclose(poses, _plain_many(robot, q[:CALLS]), atol=1e-12))
@@ -36,7 +36,7 @@ def run(quick: bool) -> bool:
             f"inverse, all {branches} branches": repeated(lambda: robot.inverse_kinematics_all(pose), CALLS),
             "inverse, sorted, limits judged": repeated(lambda: robot.inverse_kinematics(pose), CALLS),
         },
-        QUICK_ROUNDS if quick else ROUNDS,
+        effort.of(*ROUNDS),
     )
     single_ratio = _table("one call, us", {name: times / CALLS for name, times in single.items()}, 1e6)
     out = np.empty((len(q), 4, 4))
@@ -45,7 +45,7 @@ def run(quick: bool) -> bool:
             "plain numpy: forward": lambda: _plain_many(robot, q),
             "forward kinematics": lambda: robot.forward_kinematics(q, out),
         },
-        BATCH_ROUNDS,
+        effort.of(*BATCH_ROUNDS),
     )
     batch_ratio = _table(f"{len(q)} configurations, ms", batch, 1e3)
     faster = verdict(max(single_ratio, batch_ratio) <= 1.0, "forward kinematics is no slower than the peer")

@@ -23,7 +23,7 @@ from statistics import median
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from _bench_common import Numbers, percentiles, show, verdict
+from _bench_common import Effort, Numbers, percentiles, show, verdict
 
 from hil.errors import HilError
 from hil.runtime.journal import read_journal
@@ -31,8 +31,8 @@ from hil.service.asking import Access
 from hil.service.client import AsyncArm
 from hil.types import AxisJog, Mode
 
-PAIRS = 3
-MINUTES, QUICK_MINUTES = 1.0, 0.15
+PAIRS = (3, 3, 1)
+MINUTES = (1.0, 0.15, 0.05)
 WORST_RATIO = 1.5
 GOOD_P99_S = 2e-3
 OVERRUNS_ALLOWED = 1e-4
@@ -55,14 +55,18 @@ class Run(NamedTuple):
     frames_hz: float | None
 
 
-def run(*, quick: bool, minutes: float | None = None) -> bool:
+def run(effort: Effort, *, minutes: float | None = None) -> bool:
     """Measure; True if the criteria are met."""
     display = _display()
     if display is None:
         print("lateness: no display, and no xvfb: sudo apt install xvfb")
         return False
-    seconds = 60.0 * (minutes or (QUICK_MINUTES if quick else MINUTES))
-    runs = [_run(seconds, display if with_window else None) for _ in range(PAIRS) for with_window in (False, True)]
+    seconds = 60.0 * (minutes or effort.of(*MINUTES))
+    runs = [
+        _run(seconds, display if with_window else None)
+        for _ in range(effort.of(*PAIRS))
+        for with_window in (False, True)
+    ]
     alone, seen = runs[0::2], runs[1::2]
     rows = []
     for number, pair in enumerate(zip(alone, seen, strict=True), start=1):
@@ -248,7 +252,12 @@ def _show(url: str) -> int:
     session.arm_changed.connect(lambda: window.views["plots"].pick({0, 1, 2, 3}))
     session.arm_changed.connect(lambda: print("drawing", flush=True))
     enough = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.readline(), enough.set()), daemon=True).start()
+
+    def wait_for_a_line() -> None:
+        sys.stdin.readline()
+        enough.set()
+
+    threading.Thread(target=wait_for_a_line, daemon=True).start()
     look = QTimer()
     look.timeout.connect(lambda: enough.is_set() and window.close())
     look.start(50)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _bench_common import interleaved, long_motion, percentiles, show, verdict, virtual_session
+from _bench_common import Effort, interleaved, long_motion, percentiles, show, verdict, virtual_session
 
 from hil.robot import Robot
 from hil.runtime import wiring
@@ -13,15 +13,16 @@ from hil.runtime.preview import preview
 from hil.runtime.replay import ReplayPort
 from hil.safety.checker import check_motion
 
-MOTION_S = 60.0
-ROUNDS, QUICK_ROUNDS = 5, 3
+MINUTE_S = 60.0
+MOTION_S = (60.0, 60.0, 1.0)
+ROUNDS = (5, 3, 1)
 ALLOWED_S = 1.5
 
 
-def run(quick: bool) -> bool:
+def run(effort: Effort) -> bool:
     """True if a preview is cheap enough."""
     rig = wiring.load_rig("lynx6")
-    motion = long_motion(rig, MOTION_S)
+    motion = long_motion(rig, effort.of(*MOTION_S))
     certificate = preview(rig, motion).certificate
     if certificate is None:
         raise SystemExit("bench: the motion was refused")
@@ -40,7 +41,7 @@ def run(quick: bool) -> bool:
             "of it: checks of all samples": lambda: check_motion(rig, Robot(rig.robot), motion),
             "the same ticks without the fake": replayed,
         },
-        QUICK_ROUNDS if quick else ROUNDS,
+        effort.of(*ROUNDS),
         time.process_time,
     )
     whole = times["whole preview"]
@@ -50,5 +51,5 @@ def run(quick: bool) -> bool:
     ]
     title = f"preview of {motion.duration_s:.0f} s at {1.0 / rig.period_s:.0f} Hz, {len(motion.samples)} samples; CPU s"
     show(title, ["", "least", "median", "most", "share"], rows)
-    scaled = float(np.median(whole)) * MOTION_S / motion.duration_s
+    scaled = float(np.median(whole)) * MINUTE_S / motion.duration_s
     return verdict(scaled < ALLOWED_S, f"a minute of motion takes {scaled:.2f} s of one core (allowed: {ALLOWED_S} s)")

@@ -11,6 +11,7 @@ import re
 import sys
 import time
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -24,20 +25,21 @@ def main() -> int:
     parser.add_argument("--controller", choices=("ssc32", "cr1"), action="append", help="only this; may be given again")
     parser.add_argument("--chances", type=int, default=500, help="corners by chance behind the pairs (500)")
     parser.add_argument("--seed", type=int, default=1, help="of that chance (1)")
+    parser.add_argument("--most", type=int, help="end after so many corners of each controller")
     wanted = parser.parse_args()
     count = 0
     for controller in wanted.controller or ("ssc32", "cr1"):
-        count += _walk(controller, wanted.chances, wanted.seed)
+        count += _walk(controller, wanted.chances, wanted.seed, wanted.most)
     if count:
         print(f"{count} findings", file=sys.stderr)
     return int(bool(count))
 
 
-def _walk(controller: str, chances: int, seed: int) -> int:
+def _walk(controller: str, chances: int, seed: int, most: int | None) -> int:
     began_s = time.monotonic()
     reached, words, unmendable = Counter[str](), Counter[str](), Counter[str]()
     count = 0
-    for corner, verdict in campaign(controller, chances, seed):
+    for corner, verdict in islice(campaign(controller, chances, seed), most):
         reached[verdict.reached] += 1
         if verdict.said:
             words[re.sub(r"[\d.]+", "#", verdict.said)[:100]] += 1

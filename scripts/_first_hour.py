@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -210,14 +211,15 @@ def main() -> int:
     """Print the transcript, or write it into docs/."""
     parser = argparse.ArgumentParser(prog="scripts/first-hour", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/first-hour-transcript.md too")
+    parser.add_argument("--most", type=int, help="end after so many steps; nothing is written then")
     wanted = parser.parse_args()
     parts = [HEAD.format(date=datetime.date.today().isoformat())]
     print(parts[0], flush=True)
     with tempfile.TemporaryDirectory(prefix="first hour ") as folder:
-        for part in walk(Path(folder).resolve(), read_page(PAGE.read_text("utf-8"))):
+        for part in walk(Path(folder).resolve(), islice(read_page(PAGE.read_text("utf-8")), wanted.most)):
             print(part, flush=True)
             parts.append(part)
-    if wanted.write:
+    if wanted.write and wanted.most is None:
         TRANSCRIPT.write_text("\n".join(parts), "utf-8")
     return 0
 

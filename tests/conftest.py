@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,9 +32,6 @@ pytest_plugins = ["pytestqt.plugin"] if _has_qt() else []
 settings.register_profile("hil", deadline=None, print_blob=True)
 settings.load_profile("hil")
 
-
-REAL_TIME = ("processes", "pty", "wall_clock")
-"""Marks of tests that a busy machine can fail: they get a second try, and the summary lists whoever needed it."""
 
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
 
@@ -83,12 +81,30 @@ def _signals_as_they_were() -> Iterator[None]:
     sys.unraisablehook = hook
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """For scripts/fast."""
+    parser.addoption("--within", type=float, metavar="SECONDS", help="skip what would begin later than so")
+
+
+BEGAN = pytest.StashKey[float]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The time of a run begins."""
+    config.stash[BEGAN] = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """End a run that has had its time."""
+    within_s = item.config.getoption("--within")
+    if within_s is not None and time.monotonic() - item.config.stash[BEGAN] > within_s:
+        pytest.skip("no time left")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is marked `pty` on systems without pseudo-terminals, and let tests of real time try twice."""
-    without_terminals = not has_pseudo_terminals()
+    """Skip what is marked `pty` on systems without pseudo-terminals."""
+    if has_pseudo_terminals():
+        return
     for item in items:
-        marks = {mark.name for mark in item.iter_markers()}
-        if without_terminals and "pty" in marks:
+        if item.get_closest_marker("pty") is not None:
             item.add_marker(pytest.mark.skip(reason="no pseudo-terminals here"))
-        if not marks.isdisjoint(REAL_TIME):
-            item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=3))

@@ -34,7 +34,7 @@ def run_text(routine: Routine, given: tuple[float, ...]) -> list[float]:
     for result in routine.results:
         value = scope[f"result_{result.name}"]
         found += list(value.values()) if isinstance(value, dict) else [value]
-    return found
+    return found  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("name", QUANTITIES)

@@ -36,9 +36,9 @@ def test_forward_dynamics_returns_the_accelerations_of_inverse_dynamics(model: R
 def test_arrays_and_emitted_code_equal_floats(model: RobotModel, seed: int) -> None:
     mechanism = mechanism_of(model)
     states = [random_state(model, seed + i) for i in range(3)]
-    singles = [forward_dynamics(mechanism, GRAVITY, *state, FLOATS) for state in states]
+    singles = [forward_dynamics(mechanism, GRAVITY, *state, FLOATS) for state in states]  # type: ignore[call-arg]
     assume(min(single.smallest_pivot for single in singles) > 1e-2)
-    batch = forward_dynamics(mechanism, GRAVITY, *np.array(states).transpose(1, 2, 0), ARRAYS)
+    batch = forward_dynamics(mechanism, GRAVITY, *np.array(states).transpose(1, 2, 0), ARRAYS)  # type: ignore[call-arg]
     emitted = python_function(ROUTINES["forward_dynamics"](mechanism, GRAVITY), flat=True)
     for i, single in enumerate(singles):
         expected = [*single.qdd, single.smallest_pivot]

@@ -41,4 +41,4 @@ def test_emitted_code_equals_the_plain_equations(robot: str, name: str) -> None:
 def test_every_argument_and_result_has_a_meaning(name: str) -> None:
     routine = routine_of("puma560", name)
     assert routine.summary.endswith(".")
-    assert all(each.meaning for each in (*routine.arguments, *routine.results))
+    assert all(each.meaning for each in (*routine.arguments, *routine.results))  # type: ignore[attr-defined]

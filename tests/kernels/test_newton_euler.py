@@ -55,8 +55,8 @@ def test_arrays_and_emitted_code_equal_floats(model: RobotModel, seed: int) -> N
 
     mechanism = mechanism_of(model)
     states = [random_state(model, seed + i) for i in range(4)]
-    singles = [inverse_dynamics(mechanism, GRAVITY, *state, FLOATS) for state in states]
-    columns = inverse_dynamics(mechanism, GRAVITY, *np.array(states).transpose(1, 2, 0), ARRAYS)
+    singles = [inverse_dynamics(mechanism, GRAVITY, *state, FLOATS) for state in states]  # type: ignore[call-arg]
+    columns = inverse_dynamics(mechanism, GRAVITY, *np.array(states).transpose(1, 2, 0), ARRAYS)  # type: ignore[call-arg]
     emitted = python_function(ROUTINES["inverse_dynamics"](mechanism, GRAVITY), flat=True)
     for i, single in enumerate(singles):
         batch = [np.broadcast_to(column, 4)[i] for column in columns]

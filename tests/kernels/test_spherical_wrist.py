@@ -93,7 +93,7 @@ def arm(name: str) -> SphericalWristArm:
 def poses(chain: Chain, q: np.ndarray) -> Frame:
     """Tool frames of N configurations, as twelve arrays."""
     frame = forward(chain, list(q.T), ARRAYS)
-    return tuple(np.broadcast_to(value, len(q)) for value in frame)
+    return tuple(np.broadcast_to(value, len(q)) for value in frame)  # type: ignore[return-value]
 
 
 def solve(form: ClosedForm, frame: Frame, rest: np.ndarray) -> list[Branch]:
@@ -230,7 +230,7 @@ def test_a_folded_elbow_loses_nothing(name: str) -> None:
     straighten(form, q, OFFSETS, folded=True)
     nearest = check(form, q, q)
     # The wrist's centre then is `inner` from the shoulder's axis, 5 um on one arm: so much more does noise turn it.
-    lever_m = abs(form.plane.inner_m) or 1.0
+    lever_m = abs(form.plane.inner_m) or 1.0  # type: ignore[attr-defined]
     assert (nearest < max(SAME, 100.0 * math.sqrt(2.0 * spherical_wrist.BLUR_M / lever_m))).all()
 
 

@@ -67,7 +67,7 @@ def largest_step_us(session: Session, axis: int, since_s: float) -> float:
 
 def allowed_step_us(rig: Rig, axis: int) -> float:
     """What the speed limit allows a pulse per board frame, rounding at both ends included."""
-    points = rig.controller.axes[axis].points
+    points = rig.controller.axes[axis].points  # type: ignore[attr-defined]
     slope = max(abs((b[1] - a[1]) / (b[0] - a[0])) for a, b in itertools.pairwise(points))
     return rig.axes[axis].speed * FRAME_S * slope + 2.0
 

@@ -208,7 +208,7 @@ def test_nothing_of_ours_stays_after_an_end_in_the_middle(
 
 @pytest.mark.parametrize("name", RIGS)
 def test_what_a_killed_session_left_is_found_and_deleted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    way = known(name)[0].controller.way
+    way = known(name)[0].controller.way  # type: ignore[attr-defined]
     ours = RESERVED[way]
     left = {"1": "10 END", ours: "\n".join(program_lines(way, 3))}
     stand = Stand(monkeypatch, name, programs=left, exec_wants_program=True)

@@ -95,7 +95,7 @@ def test_standing_still_is_a_motion_too():
 
 def test_a_rig_without_shapes_fences_or_gripper_is_checked_for_the_rest():
     axes, settings_ = RIG.axes[:-1], RIG.controller
-    rig = make_rig(shapes=(), axes=axes, controller=msgspec.structs.replace(settings_, axes=settings_.axes[:-1]))
+    rig = make_rig(shapes=(), axes=axes, controller=msgspec.structs.replace(settings_, axes=settings_.axes[:-1]))  # type: ignore[attr-defined]
     motion = Motion(NAMES[:-1], PERIOD_S, np.tile(HOME[:-1], (3, 1)))
     assert check(motion, rig).refusals == ()
 
@@ -168,7 +168,7 @@ def test_a_position_that_rounds_to_beyond_the_hard_limit_is_refused():
 
 @pytest.mark.parametrize(("pulses", "passes"), [(159, True), (160, True), (161, False)])
 def test_the_pulse_limits_of_the_channel_hold_as_well_as_the_angles(pulses, passes):
-    axes = list(RIG.controller.axes)
+    axes = list(RIG.controller.axes)  # type: ignore[attr-defined]
     axes[4] = msgspec.structs.replace(axes[4], upper_us=1660)
     rig = make_rig(controller=msgspec.structs.replace(RIG.controller, axes=tuple(axes)))
     findings = check(hold(rig, pose(roll=pulses / 8)), rig)
@@ -233,7 +233,7 @@ def test_a_position_that_the_controller_would_clip_is_refused_for_what_was_asked
 def test_rounding_breaks_no_limit_whatever_the_calibration(seed, period_s):
     random = np.random.default_rng(seed)
     axes = []
-    for axis in RIG.controller.axes:
+    for axis in RIG.controller.axes:  # type: ignore[attr-defined]
         middle, gain = random.uniform(-40, 40), random.uniform(0.5, 1.3) * random.choice([-1.0, 1.0])
         bent = random.uniform(0.8, 1.25)
         points = [(x, 1500.0 + middle + gain * (y - 1500.0)) for x, y in axis.points]

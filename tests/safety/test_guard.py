@@ -108,7 +108,7 @@ def test_whatever_is_asked_what_passes_never_breaks_a_limit(wishes):
 def test_a_random_walk_within_the_limits_of_a_random_calibration_never_breaks_one(seed):
     random = np.random.default_rng(seed)
     axes = []
-    for axis in RIG.controller.axes:
+    for axis in RIG.controller.axes:  # type: ignore[attr-defined]
         gain = random.uniform(0.7, 1.3) * random.choice([-1.0, 1.0])
         points = tuple((x, 1500.0 + gain * (y - 1500.0)) for x, y in axis.points)
         axes.append(msgspec.structs.replace(axis, points=points, lower_us=500, upper_us=2500))
@@ -148,8 +148,8 @@ def test_the_hard_limit_itself_passes_and_one_pulse_beyond_does_not(side):
 
 @pytest.mark.parametrize("side", [-1, 1])
 def test_the_pulse_limits_hold_even_where_the_joint_could_go_further(side):
-    axes = [msgspec.structs.replace(a, lower_us=1340, upper_us=1660) for a in RIG.controller.axes]
-    axes[:4], axes[5] = RIG.controller.axes[:4], RIG.controller.axes[5]
+    axes = [msgspec.structs.replace(a, lower_us=1340, upper_us=1660) for a in RIG.controller.axes]  # type: ignore[attr-defined]
+    axes[:4], axes[5] = RIG.controller.axes[:4], RIG.controller.axes[5]  # type: ignore[attr-defined]
     rig = make_rig(controller=msgspec.structs.replace(RIG.controller, axes=tuple(axes)))
     for degrees, passes in ((19.9, True), (20.0, True), (20.125, False)):
         live, at = creeping(rig, "roll", side * degrees * DEG, 0.0)

@@ -360,7 +360,7 @@ def test_slots_are_booked_and_cancelled_and_others_do_not_see_whose_they_are(tmp
             wish = {"arm": "arm-1", "begin_epoch_s": time.time() + 120.0, "minutes": 5.0}
             booked = await post(lab, "/v1/bookings", token("Dee"), wish)
             assert booked["granted"]
-            assert [slot["name"] for slot in booked["bookings"]] == ["Dee"]
+            assert [slot["name"] for slot in booked["bookings"]] == ["Dee"]  # type: ignore[attr-defined]
             _, seen = await lab.get("/v1/arms/arm-1/bookings", headers=bearer(token("Eve")))
             assert [(slot["name"], slot["yours"]) for slot in seen["bookings"]] == [("", False)]
             place = f"{lab.url}/v1/bookings/{booked['granted']}"
@@ -386,7 +386,7 @@ def test_a_slot_begins_after_the_time_of_who_drives_now_unless_that_is_oneself_o
             later = token("Eve", expires_s=int(end_s) + 3600)
             booked = await post(lab, "/v1/bookings", later, {**now, "begin_epoch_s": None})
             (slot,) = booked["bookings"]
-            assert slot["begin_epoch_s"] > end_s - 10.0
+            assert slot["begin_epoch_s"] > end_s - 10.0  # type: ignore[has-type]
             assert (await post(lab, "/v1/bookings", token("Dee"), now | {"begin_epoch_s": time.time() + 1.0}))[
                 "granted"
             ]

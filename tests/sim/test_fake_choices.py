@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from cr1_terminal import Cr1Terminal
@@ -13,7 +14,7 @@ from sim.cr1 import FirstPosition, ServoOff
 from sim.ssc32 import Beyond, EarlyMove, Firmware, FirstMove, Rounding
 from sim.uart import FRAMINGS
 
-Make = Callable[..., object]
+Make = Callable[..., Any]
 
 
 # -- SSC-32 ------------------------------------------------------------------------------------------------------

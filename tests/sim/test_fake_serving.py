@@ -111,10 +111,10 @@ def ask_on_tcp(address: tuple[str, int], data: bytes, count: int) -> tuple[socke
         client.close()
 
 
-def read_trace(path: Path, enough) -> list[dict]:
+def read_trace(path: Path, enough) -> list[dict]:  # type: ignore[type-arg]
     """Frames of a trace file once `enough(frames)` says so."""
     deadline_s = time.monotonic() + 10
-    frames: list[dict] = []
+    frames: list[dict] = []  # type: ignore[type-arg]
     while time.monotonic() < deadline_s and not enough(frames):
         lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
         frames = [json.loads(line) for line in lines]

@@ -161,7 +161,7 @@ def test_any_program_talks_to_the_board_on_a_line(
         assert line.read_until(b"\r").startswith(b"SSC32-")
     assert unsafe_bytes.first is not None
     assert "base moves by" in unsafe_bytes.first.text
-    unsafe_bytes._made.clear()  # it was meant to
+    unsafe_bytes._made.clear()  # type: ignore[attr-defined]  # it was meant to
 
 
 @pytest.mark.processes

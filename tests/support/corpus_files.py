@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hil.program.signals import InputChange, Inputs, TextArrives
 
-FOLDER = Path(__file__).parent / "corpus"
+FOLDER = Path(__file__).parents[1] / "program" / "corpus"
 
 
 class Wanted(NamedTuple):

@@ -1,0 +1,166 @@
+"""Every other script once, in its shortest form: that it still runs, not that what it measures is good."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+SCRIPTS = Path(__file__).parent
+ROOT = SCRIPTS.parent
+ALLOWED_S = 300.0
+"""Long after every one of them has ended; one that hangs is ended here."""
+
+
+class Form(NamedTuple):
+    """A script, and with what it is short."""
+
+    script: str
+    arguments: str = ""
+    needs: tuple[str, ...] = ()
+    """Commands of the system without which it cannot run."""
+
+    modules: tuple[str, ...] = ()
+    """Packages of Python that need not be installed."""
+
+    linux: bool = False
+    """Whether it kills, pauses or looks into processes as Linux has them."""
+
+    @property
+    def title(self) -> str:
+        """As somebody types it."""
+        return f"scripts/{self.script} {self.arguments}".strip()
+
+
+DISPLAY = ("xvfb-run", "xauth")
+
+FORMS = (
+    # The longest first: what is left for the end is short.
+    Form("lab-chaos", "--rounds 1 --seed 1", linux=True),
+    Form("bench", "lateness --once", DISPLAY),
+    Form("kill-test", "--rounds 1 --arm lynx6 --only second --seed 1", linux=True),
+    Form("lab-load", "--arms 1 --watchers 2 --drivers 1 --minutes 0.05 --runs 1 --seed 1", linux=True),
+    Form("lab-fuzz", "--messages 100 --minutes 0.01 --seed 1"),
+    Form("demo", "--headless --rig tests/processes/quick-rig.toml --task tests/processes/there-and-back.toml"),
+    Form("terminal-test", "--only ^demo,.ssc32.*SIGTERM$ --seed 1", linux=True),
+    Form("screens", "--look 0.05 --into {folder} live-dark live-painted preview-sent drive-take-over tour", DISPLAY),
+    Form("bench", "dashboard --once", DISPLAY),
+    Form("bench", "loop --once"),
+    Form("bench", "tick --once"),
+    Form("first-hour", "--most 2"),
+    Form("way-out", "--poses 1 --jobs 1 --seed 1"),
+    Form("line-noise", "--rounds 1 --every 40"),
+    Form("bench", "peers --once"),
+    Form("corners", "--most 6"),
+    Form("docs", modules=("zensical", "mkdocstrings")),
+    Form("mutants", "--list --count 3"),
+    Form("soak", "--ticks 1000 --each 1000 --jobs 1 --seed 1"),
+    Form("fuzz-cr1", "--minutes 0.005"),
+    Form("fuzz-programs", "--minutes 0.005"),
+    Form("bench", "preview --once"),
+    Form("bench", "kinematics --once"),
+    Form("bench", "inverse --once"),
+)
+
+WITHOUT = {
+    "check": "runs this",
+    "test": "runs the tests",
+    "fast": "runs some of the tests",
+    "coverage": "runs the tests",
+    "once": "is this",
+}
+"""Scripts that have no short form, and why."""
+
+
+class Ran(NamedTuple):
+    """What came of one."""
+
+    form: Form
+    took_s: float
+    trouble: str
+    """Empty, or how it ended and what it printed."""
+
+    left_out: str = ""
+    """Why it was not tried, if it was not."""
+
+
+def main() -> int:
+    """Run them and say how long each took; 1 if one did not end well."""
+    parser = argparse.ArgumentParser(prog="scripts/once", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these scripts (all)")
+    parser.add_argument("--jobs", type=int, default=2, help="scripts at a time (2)")
+    wanted = parser.parse_args()
+    known = {form.script for form in FORMS}
+    if unknown := set(wanted.names) - known:
+        parser.error(f"no short form of {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}")
+    forms = [form for form in FORMS if not wanted.names or form.script in wanted.names]
+    began_s = time.monotonic()
+    with ThreadPoolExecutor(wanted.jobs) as pool:
+        broken, left_out = _tell(pool.map(_run, forms))
+    ran = len(forms) - left_out
+    print(f"{ran} short forms in {time.monotonic() - began_s:.0f} s, {broken} broken, {left_out} left out")
+    return 1 if broken else 0
+
+
+def _tell(every: Iterable[Ran]) -> tuple[int, int]:
+    """Print each as it comes; how many broke, and how many were left out."""
+    broken = left_out = 0
+    for one in every:
+        if one.left_out:
+            left_out += 1
+            print(f"left out  {one.form.title}: {one.left_out}", flush=True)
+        elif one.trouble:
+            broken += 1
+            print(f"BROKEN    {one.form.title}: {one.trouble}", flush=True)
+        else:
+            print(f"{one.took_s:6.1f} s  {one.form.title}", flush=True)
+    return broken, left_out
+
+
+def _run(form: Form) -> Ran:
+    missing = [name for name in form.needs if sys.platform == "linux" and shutil.which(name) is None]
+    missing += [name for name in form.modules if importlib.util.find_spec(name) is None]
+    if form.linux and sys.platform != "linux":
+        return Ran(form, 0.0, "", "for Linux only")
+    if missing:
+        return Ran(form, 0.0, "", f"needs {' and '.join(missing)}, which this computer lacks")
+    began_s = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="hil-once-", ignore_cleanup_errors=True) as folder:
+        arguments = form.arguments.format(folder=folder).split()
+        homes = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"), folder)
+        try:
+            done = subprocess.run(
+                [*_program(form.script), *arguments],
+                cwd=ROOT,
+                env={**os.environ, **homes},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=ALLOWED_S,
+            )
+        except subprocess.TimeoutExpired as error:
+            return Ran(form, ALLOWED_S, f"hung for {ALLOWED_S:.0f} s\n{(error.stdout or b'').decode(errors='replace')}")
+    trouble = f"exit code {done.returncode}\n{done.stdout.decode(errors='replace')}" if done.returncode else ""
+    return Ran(form, time.monotonic() - began_s, trouble)
+
+
+def _program(script: str) -> list[str]:
+    """What the shell script of this name starts."""
+    if script == "demo":
+        return [str(Path(sys.executable).with_name("hil")), "demo"]
+    program = [sys.executable, str(SCRIPTS / f"_{script.replace('-', '_')}.py")]
+    display = script == "screens" and sys.platform == "linux"
+    return ["xvfb-run", "-a", "-s", "-screen 0 2560x1440x24", *program] if display else program
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Every script has a short form, and is started by the shell script of its name."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+STARTED = sorted(path.name for path in SCRIPTS.iterdir() if path.is_file() and not path.name.startswith("_"))
+PROGRAMS = {name for name in STARTED if name not in ("check", "test", "coverage", "demo", "screens", "docs")}
+
+
+def _script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("once", SCRIPTS / "_once.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["once"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+once = _script()
+
+
+def test_every_script_has_a_short_form_or_a_reason() -> None:
+    assert {form.script for form in once.FORMS} | set(once.WITHOUT) == set(STARTED)
+    assert not {form.script for form in once.FORMS} & set(once.WITHOUT)
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_script_starts_the_program_of_its_name(name: str) -> None:
+    program = f"scripts/_{name.replace('-', '_')}.py"
+    assert f'exec "$python" {program} "$@"\n' in (SCRIPTS / name).read_text("utf-8")
+    assert (SCRIPTS.parent / program).exists()
