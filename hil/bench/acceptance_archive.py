@@ -6,6 +6,7 @@ import json
 import re
 import statistics
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,12 +14,16 @@ from typing import Any
 
 import msgspec
 
-from hil.bench.acceptance import Facts, Outcome, judged
+from hil.bench.acceptance import PARTS, Facts, Outcome, judged
+from hil.bench.acceptance_runs import Measured
 from hil.bench.acceptance_talk import Exchange
 from hil.errors import ConfigError
 from hil.types import Record
 
 CONTENTS = "acceptance.json"
+FILES = "files/"
+FAKES = {"ssc32": "ssc32", "rv2aj": "cr1"}
+"""By kind of controller, the name of its fake."""
 BIN_MS = 1.0
 
 
@@ -35,6 +40,7 @@ class Archive(Record, frozen=True):
         channels: of the rig's axes; empty for a CR1.
         talk: the raw transcript.
         answers: of the person, by step.
+        runs: what came of what was run, in order.
     """
 
     kind: str
@@ -47,45 +53,79 @@ class Archive(Record, frozen=True):
     computer: tuple[str, ...] = ()
     talk: tuple[Exchange, ...] = ()
     answers: Mapping[str, str] = {}
+    runs: tuple[Measured, ...] = ()
+
+    @property
+    def facts(self) -> Facts:
+        """What the judges look at."""
+        return Facts(
+            channels=self.channels, talk=self.talk, answers=self.answers, runs=self.runs, computer=self.computer
+        )
 
     @property
     def outcomes(self) -> list[Outcome]:
         """Each step, judged by what there is."""
-        return judged(self.kind, Facts(channels=self.channels, talk=self.talk, answers=self.answers))
+        return judged(self.kind, self.facts)
 
 
 def write(path: Path, archive: Archive, files: Mapping[str, bytes] | None = None) -> None:
-    """Write all of it, over one that is there.
+    """Write all of it, over one that is there; what that holds under ``files/`` stays in it.
 
     Args:
         path: of the zip.
         archive: what was asked and said.
         files: further ones by their name in the zip: rig, calibration, journals.
+
+    Raises:
+        ConfigError: it cannot be written there.
     """
-    new = path.with_suffix(".new")
-    with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as box:
-        box.writestr(CONTENTS, msgspec.json.format(msgspec.json.encode(archive), indent=1))
-        box.writestr("steps.txt", "\n".join(_line(outcome) for outcome in archive.outcomes) + "\n")
-        box.writestr("transcript.txt", "".join(map(_spoken, archive.talk)))
-        box.writestr("reply-times.csv", _histogram(archive.talk))
-        box.writestr("profile.toml", profile_of(archive))
-        for name, data in (files or {}).items():
-            box.writestr(name, data)
-    new.replace(path)
+    new = path.with_name(f"{path.name}.new")
+    try:
+        given = {**_files_of(path), **(files or {})}
+        with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as box:
+            box.writestr(CONTENTS, msgspec.json.format(msgspec.json.encode(archive), indent=1))
+            box.writestr("steps.txt", "\n".join(_line(outcome) for outcome in archive.outcomes) + "\n")
+            box.writestr("transcript.txt", "".join(map(_spoken, archive.talk)))
+            box.writestr("reply-times.csv", _histogram(archive.talk))
+            box.writestr("profile.toml", profile_of(archive))
+            for name, data in given.items():
+                box.writestr(name, data)
+        new.replace(path)
+    except OSError as error:
+        advice = "Nothing was lost but this last writing; name another with -o."
+        raise ConfigError(
+            str(path), "archive", error.strerror or str(error), "a file that can be written", advice
+        ) from None
+
+
+def _files_of(path: Path) -> dict[str, bytes]:
+    """What an archive holds beside our own."""
+    if not path.exists():
+        return {}
+    with zipfile.ZipFile(path) as box:
+        return {name: box.read(name) for name in box.namelist() if name.startswith(FILES)}
 
 
 def read(path: Path) -> Archive:
     """Read one.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is none, or damaged.
     """
+    allowed, advice = "a zip that `hil accept` wrote", "`hil accept RIG` writes one."
     try:
         with zipfile.ZipFile(path) as box:
-            return msgspec.json.decode(box.read(CONTENTS), type=Archive)
-    except (OSError, KeyError, zipfile.BadZipFile, msgspec.ValidationError, msgspec.DecodeError) as error:
-        advice = "`hil accept RIG` writes one"
-        raise ConfigError(str(path), "archive", str(error), "a zip that `hil accept` wrote", advice) from None
+            damaged = box.testzip()
+            if damaged is not None:
+                raise ConfigError(str(path), "archive", f"{damaged} in it is damaged", allowed, advice)
+            archive = msgspec.json.decode(box.read(CONTENTS), type=Archive)
+    except OSError as error:
+        raise ConfigError(str(path), "archive", error.strerror or str(error), allowed, advice) from None
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise ConfigError(str(path), "archive", str(error), allowed, advice) from None
+    if archive.kind not in PARTS:
+        raise ConfigError(str(path), "kind", archive.kind, " or ".join(PARTS), "It is of a newer version of hil.")
+    return archive
 
 
 def _line(outcome: Outcome) -> str:
@@ -117,7 +157,7 @@ def _histogram(talk: tuple[Exchange, ...]) -> str:
 
 def profile_of(archive: Archive) -> str:
     """A profile for `hil fake`, with what this controller has shown of itself and nothing else."""
-    facts = Facts(channels=archive.channels, talk=archive.talk, answers=archive.answers)
+    facts = archive.facts
     controller, parent = ("ssc32", "ssc32-2x") if archive.kind == "ssc32" else ("cr1", "cr1")
     choices = _board(archive, facts) if archive.kind == "ssc32" else _cr1(archive, facts)
     lines = [
