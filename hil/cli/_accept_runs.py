@@ -23,6 +23,7 @@ from hil.units import DEG
 
 if TYPE_CHECKING:
     from hil.bench.acceptance_runs import Deed, Measured, Run
+    from hil.cli.calibrate import Person
     from hil.model.rig import Rig
     from hil.motion.motion import Motion
     from hil.runtime.host import Host
@@ -61,20 +62,29 @@ class Stage:
         hardware, port: as typed.
         chosen: what kind of fake.
         confirm: asks the person to do something, and comes back when that is done.
+        alone: nobody is there, of a fake: who calibrates it is played too.
 
     Attributes:
         journals: of all runs so far.
     """
 
     def __init__(
-        self, name: str, hardware: bool, port: str | None, chosen: FakeChoices, confirm: Callable[[str], None]
+        self,
+        name: str,
+        hardware: bool,
+        port: str | None,
+        chosen: FakeChoices,
+        confirm: Callable[[str], None],
+        *,
+        alone: bool,
     ) -> None:
         self.journals: list[Path] = []
         self._name, self._hardware, self._port, self._chosen = name, hardware, port, chosen
-        self._confirm = confirm
+        self._confirm, self._alone = confirm, alone and not hardware
         self._stack = contextlib.ExitStack()
         self._fake: FakeProcess | None = None
         self._done_s: float | None = None
+        self._shown: set[str] = set()
 
     def close(self) -> None:
         """The hour is over: so is its fake."""
@@ -129,13 +139,32 @@ class Stage:
         if run.way is Way.LOOK:
             self._look(rig, url, run, file)
             return
-        previewed = [Previewed(motion, moving.certify(rig, motion, None)) for motion in _motions(rig, run)]
+        previewed = [self._previewed(rig, motion) for motion in _motions(rig, run)]
         seconds = self._seconds(run) or sum(each.motion.duration_s for each in previewed)
 
         def send(host: Host) -> Mode:
             return self._send(host, run, previewed)
 
         moving.stream(rig, send, seconds, url=url, confirmed_by=None, journal=file, fake=self._start)
+
+    def _previewed(self, rig: Rig, motion: Motion) -> Previewed:
+        """Checked and rehearsed anew each time, and shown once.
+
+        Raises:
+            RefusedError: it may not be sent.
+        """
+        from hil.errors import RefusedError
+        from hil.runtime.preview import preview
+
+        report = preview(rig, motion)
+        if report.certificate is None or motion.digest not in self._shown:
+            moving.show_preview(rig, report)
+        else:
+            print(f"previewed again, PASSED: motion {motion.digest}, {report.duration_s:.2f} s", flush=True)
+        if report.certificate is None:
+            raise RefusedError(report.refusals, "nothing is sent")
+        self._shown.add(motion.digest)
+        return Previewed(motion, report.certificate)
 
     def _seconds(self, run: Run) -> float:
         """How long it goes on; a rehearsal does not take the whole time."""
@@ -274,11 +303,21 @@ class Stage:
                 folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-backup-")))
             bench_controller.backup(self._name, output=folder, hardware=self._hardware, port=self._port)
         elif task == "calibrate":
-            calibrate.calibrate(
-                self._name, centre=False, joint=None, channels=None, hardware=self._hardware, port=self._port, by=None
+            calibrate.calibrate_with(
+                self._calibrator(),
+                self._name,
+                hardware=self._hardware,
+                port=self._port,
+                by="the rehearsal" if self._alone else None,
             )
             return _worst_residual(load_rig(self._name))
         return None
+
+    def _calibrator(self) -> Person:
+        from hil.cli._accept_played import PlayedPerson
+        from hil.cli.calibrate import Person
+
+        return PlayedPerson() if self._alone else Person()
 
 
 def _worst_residual(rig: Rig) -> float | None:

@@ -70,7 +70,7 @@ def accept(
     chosen = fake_choices(set_up, profile, changes or ())
     url = say_which(set_up, hardware, port)
     open_port, clock = raw_line(set_up, url, chosen)
-    stage = Stage(rig, hardware, port, chosen, person.confirm)
+    stage = Stage(rig, hardware, port, chosen, person.confirm, alone=answers is not None)
     hour = _Hour(set_up, output or Path(f"{set_up.id}-acceptance.zip"), url, person, stage, journals or [])
     try:
         hour.walk(lambda step: Talk(set_up.controller.kind, open_port(), clock, step))
@@ -277,11 +277,12 @@ class _Hour:
         write(self._path, self.archive, self._files())
 
     def _files(self) -> dict[str, bytes]:
-        """The rig as it was, with its calibration, and the journals."""
+        """The rig as it was, with the calibration in force by now, and the journals."""
         from hil.model.files import find
+        from hil.runtime.wiring import load_rig
 
-        names = [Path(self._rig.file)] if self._rig.file else []
-        note = self._rig.calibration
+        names = [Path(self._rig.file)]
+        note = load_rig(self._rig.file).calibration
         if note is not None:
             names.append(find("calibrations", note.id))
         names += [*self._stage.journals, *self._journals]

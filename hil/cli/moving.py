@@ -98,7 +98,7 @@ def run(
     url = announce(set_up, hardware, port)
     file = journal_file(set_up, journal)
     motion = plan(set_up, task)
-    granted = certify(set_up, motion, certificate)
+    granted = _certificate(set_up, motion, certificate)
     _stream(set_up, motion, granted, url=url, confirmed_by=confirmed_by, journal=file)
 
 
@@ -219,7 +219,7 @@ def _preview(rig: Rig, motion: Motion) -> PreviewReport:
     return check_and_rehearse(rig, motion)
 
 
-def certify(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
+def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
     """The certificate to send under: the given one if it fits, else a fresh preview's."""
     import hil
     from hil.errors import RefusedError
