@@ -199,7 +199,6 @@ class Cr1:
         {
             FaultKind.KEY_TURNED,
             FaultKind.TEACH_BOX,
-            FaultKind.PANEL_STOP,
             FaultKind.EMERGENCY_STOP,
             FaultKind.SERVO_ALARM,
             FaultKind.RIGHT_TAKEN,
@@ -390,9 +389,6 @@ class Cr1:
             self.turn_key(at_s, teach=begins)
         elif kind is FaultKind.TEACH_BOX:
             self.enable_teach_box(at_s, begins)
-        elif kind is FaultKind.PANEL_STOP and begins:
-            self.advance(at_s)
-            self.halt()
         elif kind is FaultKind.EMERGENCY_STOP:
             self.press(Stop.PANEL, at_s, begins)
         elif kind is FaultKind.RIGHT_TAKEN:

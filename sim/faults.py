@@ -37,7 +37,6 @@ class FaultKind(Enum):
     WRONG_LINE = "wrong_line"
     KEY_TURNED = "key_turned"
     TEACH_BOX = "teach_box"
-    PANEL_STOP = "panel_stop"
     EMERGENCY_STOP = "emergency_stop"
     SERVO_ALARM = "servo_alarm"
     RIGHT_TAKEN = "right_taken"

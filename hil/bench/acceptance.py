@@ -394,12 +394,8 @@ def _each_way() -> tuple[tuple[Run, RunJudge], ...]:
     )
 
 
-def _stops() -> tuple[tuple[Run, RunJudge], ...]:
-    deeds = (("STOP", Deed.PANEL_STOP), ("key", Deed.KEY), ("emergency stop", Deed.EMERGENCY_STOP))
-    return tuple(
-        (Run(way=Way.SWING, name=name, deed=deed, seconds=PATIENCE_S), runs.was_named(1.0, by="deed"))
-        for name, deed in deeds
-    )
+def _in_swing(name: str, deed: Deed) -> Run:
+    return Run(way=Way.SWING, name=name, deed=deed, seconds=PATIENCE_S)
 
 
 _SQUARE = Run(way=Way.TASK, task="square")
@@ -456,8 +452,14 @@ PARTS: Mapping[str, tuple[Part, ...]] = {
             judge=judge_both(judge_joints, judge_runs("C4", _EACH_WAY)),
             runs=tuple(run for run, _ in _EACH_WAY),
         ),
-        _run("C5", "stops", "In motion: STOP at the panel, then the key, then the emergency stop.",
-             "Was each named at once?", "named within a second", *_stops()),
+        _run("C5", "stops", "In motion: Ctrl-C, then the key, then the emergency stop.", "Was each named at once?",
+             "at rest, or named, within a second",
+             (_in_swing("Ctrl-C", Deed.INTERRUPT), runs.came_to_rest(1.0)),
+             (_in_swing("key", Deed.KEY), runs.was_named(1.0, by="deed")),
+             (_in_swing("emergency stop", Deed.EMERGENCY_STOP), runs.was_named(1.0, by="deed"))),
+        _run("C5a", "STOP at the panel", "In motion: STOP at the controller's panel.", "Did it stay at rest then?",
+             "named within a second; nobody knows whether the next target starts it again",
+             (_in_swing("", Deed.PANEL_STOP), runs.was_named(1.0, by="deed"))),
         _said("C6", "after it", "Read the panel.", "Right free, and no program HIL... there?",
               "right free, no program of ours"),
     ),

@@ -5,8 +5,10 @@ A number decides. What a person has seen can fail a step that its number would l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import msgspec
 from hil.runtime.first_cause import first_fault, why_it_ended
 from hil.runtime.journal import read_journal, verify
 from hil.runtime.report import line_quality
-from hil.types import Disconnect, Mode, Record, StateSource, Stop, TickRecord
+from hil.types import Disconnect, JointState, Mode, Record, StateSource, Stop, TickRecord
 from hil.units import DEG
 
 REST = 1e-4
@@ -30,7 +32,8 @@ class Deed(Enum):
     Attributes:
         do: in words, to the person.
         undo: what is to be done afterwards; empty for nothing.
-        fault: what happens to the fake instead, by its name there; empty where the program itself is meant.
+        fault: what happens to the fake instead, by its name there; empty where the program itself is meant, or no fake
+            can show it.
         lasts: it has to be undone.
     """
 
@@ -38,7 +41,7 @@ class Deed(Enum):
     INTERRUPT = ("press Ctrl-C", "", "", False)
     UNPLUG = ("pull the USB plug", "plug it in again", "unplug", True)
     RESTART = ("switch the logic supply off and on", "", "reset", False)
-    PANEL_STOP = ("press STOP at the controller's panel", "reset it at the panel", "panel_stop", False)
+    PANEL_STOP = ("press STOP at the controller's panel", "reset it at the panel", "", False)
     KEY = ("turn the key to TEACH", "turn it back to AUTO (Ext.)", "key_turned", True)
     EMERGENCY_STOP = ("press the emergency stop", "release it", "emergency_stop", True)
 
@@ -94,7 +97,7 @@ class Measured(Record, frozen=True):
         mode: in which it ended.
         samples: of motions, streamed.
         deed_s: when the deed was done, by the clock of the journal; None where a person did it.
-        stop_to_rest_s: from the stop to the last move of a setpoint.
+        stop_to_rest_s: from the stop to the last move of a setpoint, and of the joints where they are measured.
         good_to_fault_s: from the last report that could be believed to the fault.
         deed_to_fault_s: from the deed to the fault, where that was noted.
         still_to_fault_s: how long measured joints had stood still at the fault.
@@ -200,7 +203,28 @@ def _stop_to_rest_s(records: Sequence[TickRecord]) -> float | None:
         for n in range(stop, len(records) - 1)
         if any(abs(here - there) > REST for here, there in zip(records[n].setpoint, end, strict=True))
     ]
-    return records[moving[-1] + 1 if moving else stop].t_s - records[stop].t_s
+    rest_s = records[moving[-1] + 1 if moving else stop].t_s
+    return max(rest_s, _measured_rest_s(records)) - records[stop].t_s
+
+
+def _measured_rest_s(records: Sequence[TickRecord]) -> float:
+    """When the joints were first measured where they stayed; long ago where nothing is measured."""
+    states = _states(records)
+    rest_s = -math.inf
+    for before, state in pairwise(states):
+        if _differ(before.positions, states[-1].positions):
+            rest_s = state.t_s
+    return rest_s
+
+
+def _states(records: Sequence[TickRecord]) -> list[JointState]:
+    """What was measured, in order."""
+    found = [record.reported for record in records if record.reported is not None]
+    return [state for state in found if state.source is StateSource.MEASURED]
+
+
+def _differ(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
+    return any(a is not None and b is not None and abs(a - b) > STAND for a, b in zip(one, other, strict=True))
 
 
 def _good_to_fault_s(records: Sequence[TickRecord], fault: TickRecord) -> float | None:
@@ -212,18 +236,9 @@ def _good_to_fault_s(records: Sequence[TickRecord], fault: TickRecord) -> float 
 
 def _still_to_fault_s(records: Sequence[TickRecord], fault: TickRecord) -> float | None:
     """How long nothing that is measured had changed; None where nothing is."""
-    states = [
-        record.reported
-        for record in records
-        if record.tick <= fault.tick and record.reported and record.reported.source is StateSource.MEASURED
-    ]
-    if not states:
-        return None
-    last = states[-1].positions
+    states = _states([record for record in records if record.tick <= fault.tick])
     for state in reversed(states):
-        if any(
-            a is not None and b is not None and abs(a - b) > STAND for a, b in zip(state.positions, last, strict=True)
-        ):
+        if _differ(state.positions, states[-1].positions):
             return fault.t_s - state.t_s
     return None
 
@@ -236,11 +251,7 @@ def _moved_after(records: Sequence[TickRecord]) -> int:
 
 
 def _travel_deg(records: Sequence[TickRecord]) -> float | None:
-    states = [
-        record.reported.positions
-        for record in records
-        if record.reported is not None and record.reported.source is StateSource.MEASURED
-    ]
+    states = [state.positions for state in _states(records)]
     if not states or any(value is None for state in states for value in state):
         return None
     spans = [max(column) - min(column) for column in zip(*states, strict=True)]
@@ -358,5 +369,5 @@ def ended_well(run: Measured) -> Finding:
 
 
 def residuals_shown(run: Measured) -> Finding:
-    """A calibration, with how far its worst point lies from a line; an arm may be so, and a wrong reading looks alike."""
+    """A calibration, and how far its worst point lies from a line: a servo may be so, a wrong reading looks alike."""
     return True, "written" if run.worst is None else f"largest residual {run.worst:.2f}", ""

@@ -105,6 +105,8 @@ class Stage:
 
         if run.way is Way.COMMAND:
             return self._command(step, run)
+        if not self._hardware and run.deed not in (Deed.NOTHING, Deed.INTERRUPT) and not run.deed.fault:
+            return Measured(step=step, run=run.name, trouble=f"no fake can show it: {run.deed.do}", asked=True)
         rig = load_rig(self._name, run.changes)
         file = moving.journal_file(rig, None)
         trouble, asked, self._done_s = "", False, None
