@@ -116,11 +116,17 @@ def ask_untouched(talk: Talk, channels: tuple[int, ...]) -> None:
 
 
 def ask_registers(talk: Talk, channels: tuple[int, ...]) -> None:
-    """What the board does at power-up, twice over: a garbled digit looks like a setting."""
-    numbers = [0, 1, 2, *(32 + channel for channel in channels), *(64 + channel for channel in channels)]
+    """What the board does at power-up, twice over: a garbled digit looks like a setting.
+
+    Of all channels, for the start-up pulse of the one without a servo is what tells of a restart. A board that does not
+    know R0 is not asked for the others.
+    """
     for _ in range(2):
-        for number in numbers:
+        if not talk.ask("R0", within_s=0.3).answer:
+            continue
+        for number in (1, 2, *range(32, 96)):
             talk.ask(f"R{number}", within_s=0.3)
+        talk.ask("SS", within_s=0.3)
 
 
 def ask_trips(talk: Talk, channels: tuple[int, ...]) -> None:

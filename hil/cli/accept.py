@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hil.cli.moving import Hardware, Port, say_which
+from hil.cli.output import complain
 
 if TYPE_CHECKING:
     from hil.bench.acceptance import Outcome, Part
@@ -73,19 +74,20 @@ def accept(
     stage = Stage(rig, hardware, port, chosen, person.confirm, alone=answers is not None)
     hour = _Hour(set_up, output or Path(f"{set_up.id}-acceptance.zip"), url, person, stage, journals or [])
     try:
-        hour.walk(lambda step: Talk(set_up.controller.kind, open_port(), clock, step))
+        through = hour.walk(lambda step: Talk(set_up.controller.kind, open_port(), clock, step))
     finally:
         stage.close()
-    if hour.summary():
+    if hour.summary() or not through:
         raise typer.Exit(1)
 
 
 def _make_profile(archive: Path, output: Path | None) -> None:
     """Write the fake of an archive, or print it."""
-    from hil.bench.acceptance_archive import FAKES, profile_of, read
+    from hil.bench.acceptance_archive import FAKES, profile_of, read, require_answers
     from hil.errors import ConfigError
 
     found = read(archive)
+    require_answers(found, archive)
     text = profile_of(found)
     if output is None:
         print(text, end="")
@@ -213,9 +215,10 @@ class _Hour:
         system = this_system(serial_adapters(), {self._rig.id: self._rig.period_s})
         return tuple(f"{each.severity.value}: {each.text}" for each in examine(system))
 
-    def walk(self, opened: Callable[[str], Talk]) -> None:
-        """Every step that has not passed yet."""
+    def walk(self, opened: Callable[[str], Talk]) -> bool:
+        """Every step that has not passed yet; False if something ended it that is not the arm's to answer for."""
         from hil.bench.acceptance import PARTS, Result
+        from hil.errors import HilError
 
         for part in PARTS[self.archive.kind]:
             if self._outcome(part).verdict.result is Result.PASSED:
@@ -225,10 +228,15 @@ class _Hour:
                 self._go_through(part, opened)
             except (EOFError, KeyboardInterrupt):
                 print(f"\nbroken off; the same command goes on from here. So far: {self._path}")
-                return
+                return True
+            except HilError as error:
+                complain(str(error))
+                print(f"broken off; the same command goes on from here once that is mended. So far: {self._path}")
+                return False
             finally:
                 self._keep()
             self._show(self._outcome(part))
+        return True
 
     def _go_through(self, part: Part, opened: Callable[[str], Talk]) -> None:
         """Ask the controller, have it run, ask the person: whatever the step has of these."""
