@@ -303,20 +303,24 @@ def judge_computer(facts: Facts, answer: str) -> Verdict:
     return judge_said(facts, answer)
 
 
-def judge_runs(step: str, pairs: Sequence[tuple[Run, RunJudge]], *, word: bool = False) -> Judge:
+Pairs = tuple[tuple[Run, RunJudge], ...]
+"""Each run of a step, with what its numbers mean."""
+
+
+def judge_runs(step: str, pairs: Pairs, *, asks: bool, word: bool = False) -> Judge:
     """What was measured of each run decides; a person's no fails it too.
 
     Args:
         step: its number.
-        pairs: each run with what its numbers mean.
+        pairs: what was run.
+        asks: a person has to be asked, whatever the answer.
         word: it passes only if a person says yes besides.
     """
 
     def judge(facts: Facts, answer: str) -> Verdict:
         found: list[Finding] = []
         for run, of in pairs:
-            measured = facts.newest(step, run.name)
-            passed, number, remedy = runs.common(measured) or of(measured or Measured(step=step))
+            passed, number, remedy = _found(facts, step, run, of)
             found.append((passed, f"{run.name}: {number}" if run.name else number, remedy))
         number = "; ".join(each[1] for each in found)
         said = judge_said(facts, answer)
@@ -328,11 +332,16 @@ def judge_runs(step: str, pairs: Sequence[tuple[Run, RunJudge]], *, word: bool =
                 return Verdict(result=result, number=number, remedy=remedies[0])
             if said.result is Result.FAILED:
                 return Verdict(result=Result.FAILED, number=number, remedy=said.remedy)
-        if word and said.result is not Result.PASSED:
+        if (word and said.result is not Result.PASSED) or (asks and step not in facts.answers):
             return Verdict(result=Result.NOT_JUDGED, number=number, remedy=said.remedy)
         return Verdict(result=Result.PASSED, number=number)
 
     return judge
+
+
+def _found(facts: Facts, step: str, run: Run, of: RunJudge) -> Finding:
+    measured = facts.newest(step, run.name)
+    return runs.common(measured) or of(measured or Measured(step=step))
 
 
 def judge_both(first: Judge, second: Judge) -> Judge:
@@ -357,13 +366,17 @@ class Part(Record, frozen=True):
 
     Attributes:
         asker: questions to the controller, before anything runs.
-        runs: what is run, one after the other.
+        pairs: what is run, one after the other.
     """
 
     step: Step
     judge: Judge
     asker: Asker | None = None
-    runs: tuple[Run, ...] = ()
+    pairs: Pairs = ()
+
+    def left(self, facts: Facts) -> tuple[Run, ...]:
+        """Those runs that have not passed yet."""
+        return tuple(run for run, of in self.pairs if _found(facts, self.step.id, run, of)[0] is not True)
 
 
 def _said(id: str, title: str, do: str, ask: str, expect: str, judge: Judge = judge_said) -> Part:
@@ -377,7 +390,7 @@ def _asked(id: str, title: str, do: str, expect: str, asker: Asker, judge: Judge
 def _run(id: str, title: str, do: str, ask: str, expect: str, *pairs: tuple[Run, RunJudge], word: bool = False) -> Part:
     moves = any(run.moves for run, _ in pairs)
     step = Step(id=id, title=title, do=do, ask=ask, expect=expect, moves=moves)
-    return Part(step=step, judge=judge_runs(id, pairs, word=word), runs=tuple(run for run, _ in pairs))
+    return Part(step=step, judge=judge_runs(id, pairs, asks=bool(ask), word=word), pairs=pairs)
 
 
 MINUTE_S = 60.0
@@ -392,7 +405,7 @@ _HOT: Changes = {"timing": _LOOP, "controller": {"way": "hot", "send_period_ms":
 _LINE: Changes = {"timing": _LOOP, "controller": {"way": "line", "send_period_ms": 1000}}
 
 
-def _each_way() -> tuple[tuple[Run, RunJudge], ...]:
+def _each_way() -> Pairs:
     """As the bundled rigs of these ways have it."""
     ways = (("segments", _SEGMENTS), ("hot", _HOT), ("line", _LINE))
     return tuple(
@@ -455,8 +468,8 @@ PARTS: Mapping[str, tuple[Part, ...]] = {
                       do="Fifty looks at the joints; then there and back for a minute, each way.",
                       ask="Smooth for its way?", expect="reply times, targets a second", moves=True),
             asker=ask_joints,
-            judge=judge_both(judge_joints, judge_runs("C4", _EACH_WAY)),
-            runs=tuple(run for run, _ in _EACH_WAY),
+            judge=judge_both(judge_joints, judge_runs("C4", _EACH_WAY, asks=True)),
+            pairs=_EACH_WAY,
         ),
         _run("C5", "stops", "In motion: Ctrl-C, then the key, then the emergency stop.", "Was each named at once?",
              "at rest, or named, within a second",
