@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hil.clock import monotonic_s
 from hil.program.motions import Limits
 from sim.cr1 import Cr1, Cr1Settings
-from sim.serving import Ready, Service, TraceFile, serve_fake
+from sim.serving import Orders, Ready, Service, TraceFile, serve_fake
 
 
 class Cr1Options(Service, frozen=True):
@@ -26,7 +26,11 @@ class Cr1Options(Service, frozen=True):
 
 
 def run_fake_cr1(
-    options: Cr1Options, ready: Ready, limits: Limits | None = None, owned: Callable[[], bool] | None = None
+    options: Cr1Options,
+    ready: Ready,
+    limits: Limits | None = None,
+    owned: Callable[[], bool] | None = None,
+    orders: Orders = lambda now_s: (),
 ) -> None:
     """Run a fake CR1 until it is told to end. Prints nothing.
 
@@ -35,6 +39,7 @@ def run_fake_cr1(
         ready: called once with the URL or path to open, when clients may come.
         limits: how fast the joints go; None for what the settings say.
         owned: whether to end, see `sim.serving.serve_fake`; None for a fake that stands for itself.
+        orders: what is to go wrong, see there too.
 
     Raises:
         ConfigError: an option cannot be had, a fault file is wrong, the link's place is taken, or the port is busy.
@@ -48,7 +53,7 @@ def run_fake_cr1(
         limits=limits,
     )
     trace = None if options.trace is None else Trace(options.trace, cr1)
-    serve_fake(cr1, options, ready, start_s, trace=trace, owned=owned)
+    serve_fake(cr1, options, ready, start_s, trace=trace, owned=owned, orders=orders)
 
 
 class Trace:

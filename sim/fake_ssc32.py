@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from hil.clock import monotonic_s
 from hil.errors import ConfigError
 from sim.bench import BenchServo, ServoBench
-from sim.serving import Ready, Service, TraceFile, serve_fake
+from sim.serving import Orders, Ready, Service, TraceFile, serve_fake
 from sim.ssc32 import CHANNELS, FRAME_S, BoardSettings, Ssc32Board
 
 
@@ -26,13 +26,19 @@ class FakeOptions(Service, frozen=True):
     servos: tuple[BenchServo, ...] = ()
 
 
-def run_fake_ssc32(options: FakeOptions, ready: Ready, owned: Callable[[], bool] | None = None) -> None:
+def run_fake_ssc32(
+    options: FakeOptions,
+    ready: Ready,
+    owned: Callable[[], bool] | None = None,
+    orders: Orders = lambda now_s: (),
+) -> None:
     """Run a fake SSC-32 until it is told to end. Prints nothing.
 
     Args:
         options: what to run.
         ready: called once with the URL or path to open, when clients may come.
         owned: whether to end, see `sim.serving.serve_fake`; None for a fake that stands for itself.
+        orders: what is to go wrong, see there too.
 
     Raises:
         ConfigError: a fault file is wrong, two servos share a channel, the link's place is taken, the port is
@@ -48,7 +54,7 @@ def run_fake_ssc32(options: FakeOptions, ready: Ready, owned: Callable[[], bool]
     except ValueError as error:
         raise ConfigError("fake options", "servos", sorted(named), str(error)) from None
     trace = None if options.trace is None else Trace(options.trace, board, bench)
-    serve_fake(board, options, ready, start_s, bench=bench, trace=trace, owned=owned)
+    serve_fake(board, options, ready, start_s, bench=bench, trace=trace, owned=owned, orders=orders)
 
 
 class Trace:

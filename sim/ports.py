@@ -125,9 +125,13 @@ class Line:
         if self._faults is None or self._faults.next_event_s > now_s:
             return
         for event in self._faults.due(now_s):
-            for end_s, data in self.board.transmit(event.time_s):
-                self._bring(end_s, data)
-            self._apply(event)
+            self.happen(event)
+
+    def happen(self, event: Event) -> None:
+        """A fault begins or ends, by a script or because somebody has ordered it."""
+        for end_s, data in self.board.transmit(event.time_s):
+            self._bring(end_s, data)
+        self._apply(event)
 
     def _apply(self, event: Event) -> None:
         fault, at_s, begins = event.fault, event.time_s, event.begins

@@ -12,14 +12,14 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from hil.clock import monotonic_s
 from hil.errors import ConfigError
 from hil.types import Record
 from sim.controllers import Controller, Plant
-from sim.faults import FaultScript, load_faults
+from sim.faults import Event, FaultKind, FaultScript, load_faults
 from sim.ports import Line, check_faults
 
 if sys.platform != "win32":
@@ -34,6 +34,8 @@ UNPLUGGED_S = 0.002
 Ready = Callable[[str], None]
 Heard = Callable[[bytes, float], None]
 """Is told what a client sent, before any fault of the line, and when it came."""
+Orders = Callable[[float], Sequence[Event]]
+"""What is to go wrong now, or to be over: asked at every look, with the time."""
 
 
 class Recorder(Protocol):
@@ -103,6 +105,7 @@ def serve_fake(
     bench: Plant | None = None,
     trace: Recorder | None = None,
     owned: Callable[[], bool] | None = None,
+    orders: Orders = lambda now_s: (),
 ) -> None:
     """Serve a controller until it is told to end. Prints nothing.
 
@@ -115,6 +118,7 @@ def serve_fake(
         trace: the record of what moved.
         owned: asked several times a second whether to end, by somebody who has seen to signals; None for a fake that
             stands for itself and ends by Ctrl-C, SIGTERM or a closed terminal.
+        orders: what its owner lets happen to it, of the kinds that a script may have, but for those of single bytes.
 
     Raises:
         ConfigError: a fault file is wrong or asks for what cannot happen here, the link's place is taken, the port is
@@ -132,9 +136,10 @@ def serve_fake(
     signals = contextlib.nullcontext(owned) if owned is not None else _signals()
     with signals as stop:
         if service.tcp_port is not None:
-            serve_tcp(board, service.tcp_port, ready, bench=bench, faults=script, trace=trace, stop=stop)
+            end: _End = _TcpEnd(service.tcp_port)
         else:
-            serve_pty(board, service.link, ready, bench=bench, faults=script, trace=trace, stop=stop)
+            end = _pty_end(board, service.link)
+        _serve(board, end, ready, bench, script, trace, lambda data, now_s: None, stop, orders)
 
 
 def serve_pty(
@@ -163,9 +168,13 @@ def serve_pty(
     Raises:
         ConfigError: no pseudo-terminals here, or something other than a link stands at `link`.
     """
+    _serve(board, _pty_end(board, link), ready, bench, faults, trace, heard, stop)
+
+
+def _pty_end(board: Controller, link: str | None) -> _End:
+    """A pseudo-terminal, where there are any."""
     if sys.platform != "win32":
-        _serve(board, PtyEnd(link, board.baud), ready, bench, faults, trace, heard, stop)
-        return
+        return PtyEnd(link, board.baud)
     raise ConfigError("fake options", "link", link, "TCP only", "This system has no pseudo-terminals.")
 
 
@@ -302,12 +311,13 @@ def _serve(
     trace: Recorder | None,
     heard: Heard,
     stop: Callable[[], bool],
+    orders: Orders = lambda now_s: (),
 ) -> None:
     line = Line(board, board.baud, faults, bench)
     try:
         end.open()
         ready(end.url)
-        _loop(line, end, faults, trace, heard, stop)
+        _loop(line, end, faults, trace, heard, stop, orders)
     finally:
         end.close()
         if trace is not None:
@@ -321,8 +331,9 @@ def _loop(
     trace: Recorder | None,
     heard: Heard,
     stop: Callable[[], bool],
+    orders: Orders,
 ) -> None:
-    plugged = True
+    plugged, pulled = True, False
     while not stop():
         now_s = monotonic_s()
         due_s = line.next_due_s(frames=trace is not None)
@@ -334,7 +345,10 @@ def _loop(
         else:
             time.sleep(min(nap_s, UNPLUGGED_S))
         now_s = monotonic_s()
-        if faults is not None and faults.unplugged(now_s) is plugged:
+        for event in orders(now_s):
+            line.happen(event)
+            pulled = event.begins if event.fault.kind is FaultKind.UNPLUG else pulled
+        if (pulled or (faults is not None and faults.unplugged(now_s))) is plugged:
             plugged = not plugged
             if plugged:
                 end.open()

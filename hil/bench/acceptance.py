@@ -1,7 +1,7 @@
 """The hour of acceptance with a real arm: its steps as a list, and a judge for each, a function of what was measured.
 
-A step asks the controller, or a person, or both. What moves an arm is done by the commands that always do it; the step
-says which, and asks what was seen.
+A step asks the controller, or has something run, and asks a person what was seen. What moves an arm goes the road of
+the commands that always do it; what came of that is read from its journal.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from typing import Any
 
+from hil.bench import acceptance_runs as runs
+from hil.bench.acceptance_runs import Deed, Finding, Measured, Run, RunJudge, Way
 from hil.bench.acceptance_talk import Exchange, Talk
 from hil.types import Record
 
@@ -47,11 +50,19 @@ class Facts(Record, frozen=True):
         channels: of the rig's axes; empty for a CR1.
         talk: the whole transcript.
         answers: of the person, by step.
+        runs: what came of what was run, in order.
+        computer: what doctor found, a line each.
     """
 
     channels: tuple[int, ...]
     talk: tuple[Exchange, ...]
     answers: Mapping[str, str]
+    runs: tuple[Measured, ...] = ()
+    computer: tuple[str, ...] = ()
+
+    def newest(self, step: str, run: str) -> Measured | None:
+        """What came of a run the last time."""
+        return next((each for each in reversed(self.runs) if (each.step, each.run) == (step, run)), None)
 
     def all(self, pattern: str, step: str = "") -> list[Exchange]:
         """Every exchange whose question is of this form; of one step, or of any."""
@@ -105,11 +116,17 @@ def ask_untouched(talk: Talk, channels: tuple[int, ...]) -> None:
 
 
 def ask_registers(talk: Talk, channels: tuple[int, ...]) -> None:
-    """What the board does at power-up, twice over: a garbled digit looks like a setting."""
-    numbers = [0, 1, 2, *(32 + channel for channel in channels), *(64 + channel for channel in channels)]
+    """What the board does at power-up, twice over: a garbled digit looks like a setting.
+
+    Of all channels, for the start-up pulse of the one without a servo is what tells of a restart. A board that does not
+    know R0 is not asked for the others.
+    """
     for _ in range(2):
-        for number in numbers:
+        if not talk.ask("R0", within_s=0.3).answer:
+            continue
+        for number in (1, 2, *range(32, 96)):
             talk.ask(f"R{number}", within_s=0.3)
+        talk.ask("SS", within_s=0.3)
 
 
 def ask_trips(talk: Talk, channels: tuple[int, ...]) -> None:
@@ -278,18 +295,65 @@ def judge_volts(facts: Facts, answer: str) -> Verdict:
     return Verdict(result=Result.PASSED, number=number)
 
 
-def judge_seconds(most_s: float) -> Judge:
-    """A number of seconds, not more than this."""
+def judge_computer(facts: Facts, answer: str) -> Verdict:
+    """Doctor finds no error, and the person none either."""
+    errors = [line for line in facts.computer if line.startswith("error")]
+    if errors:
+        return Verdict(result=Result.FAILED, number=errors[0], remedy="mend that first: `hil doctor` says how")
+    return judge_said(facts, answer)
+
+
+Pairs = tuple[tuple[Run, RunJudge], ...]
+"""Each run of a step, with what its numbers mean."""
+
+
+def judge_runs(step: str, pairs: Pairs, *, asks: bool, word: bool = False) -> Judge:
+    """What was measured of each run decides; a person's no fails it too.
+
+    Args:
+        step: its number.
+        pairs: what was run.
+        asks: a person has to be asked, whatever the answer.
+        word: it passes only if a person says yes besides.
+    """
 
     def judge(facts: Facts, answer: str) -> Verdict:
-        found = re.search(r"\d+(?:[.,]\d+)?", answer)
-        if found is None:
-            return Verdict(result=Result.NOT_JUDGED, number=answer, remedy="give a number of seconds")
-        seconds = float(found[0].replace(",", "."))
-        if seconds > most_s:
-            remedy = f"allowed: {most_s:g} s. Do not go on with what moves; send the archive"
-            return Verdict(result=Result.FAILED, number=f"{seconds:g} s", remedy=remedy)
-        return Verdict(result=Result.PASSED, number=f"{seconds:g} s")
+        found: list[Finding] = []
+        for run, of in pairs:
+            passed, number, remedy = _found(facts, step, run, of)
+            found.append((passed, f"{run.name}: {number}" if run.name else number, remedy))
+        number = "; ".join(each[1] for each in found)
+        said = judge_said(facts, answer)
+        if answer:
+            number = f"{number}; seen: {answer}"
+        for passed, result in ((False, Result.FAILED), (None, Result.NOT_JUDGED)):
+            remedies = [each[2] for each in found if each[0] is passed]
+            if remedies:
+                return Verdict(result=result, number=number, remedy=remedies[0])
+            if said.result is Result.FAILED:
+                return Verdict(result=Result.FAILED, number=number, remedy=said.remedy)
+        if (word and said.result is not Result.PASSED) or (asks and step not in facts.answers):
+            return Verdict(result=Result.NOT_JUDGED, number=number, remedy=said.remedy)
+        return Verdict(result=Result.PASSED, number=number)
+
+    return judge
+
+
+def _found(facts: Facts, step: str, run: Run, of: RunJudge) -> Finding:
+    measured = facts.newest(step, run.name)
+    return runs.common(measured) or of(measured or Measured(step=step))
+
+
+def judge_both(first: Judge, second: Judge) -> Judge:
+    """Two that have to pass; what is said is the first that does not, or both."""
+
+    def judge(facts: Facts, answer: str) -> Verdict:
+        verdicts = [first(facts, answer), second(facts, answer)]
+        for result in (Result.FAILED, Result.NOT_JUDGED):
+            for verdict in verdicts:
+                if verdict.result is result:
+                    return verdict
+        return Verdict(result=Result.PASSED, number="; ".join(verdict.number for verdict in verdicts))
 
     return judge
 
@@ -298,24 +362,68 @@ def judge_seconds(most_s: float) -> Judge:
 
 
 class Part(Record, frozen=True):
-    """A step with how it is measured and judged."""
+    """A step with how it is measured and judged.
+
+    Attributes:
+        asker: questions to the controller, before anything runs.
+        pairs: what is run, one after the other.
+    """
 
     step: Step
     judge: Judge
     asker: Asker | None = None
+    pairs: Pairs = ()
+
+    def left(self, facts: Facts) -> tuple[Run, ...]:
+        """Those runs that have not passed yet."""
+        return tuple(run for run, of in self.pairs if _found(facts, self.step.id, run, of)[0] is not True)
 
 
-def _said(id: str, title: str, do: str, ask: str, expect: str, judge: Judge = judge_said, moves: bool = False) -> Part:
-    return Part(step=Step(id=id, title=title, do=do, ask=ask, expect=expect, moves=moves), judge=judge)
+def _said(id: str, title: str, do: str, ask: str, expect: str, judge: Judge = judge_said) -> Part:
+    return Part(step=Step(id=id, title=title, do=do, ask=ask, expect=expect), judge=judge)
 
 
 def _asked(id: str, title: str, do: str, expect: str, asker: Asker, judge: Judge) -> Part:
     return Part(step=Step(id=id, title=title, do=do, expect=expect), judge=judge, asker=asker)
 
 
+def _run(id: str, title: str, do: str, ask: str, expect: str, *pairs: tuple[Run, RunJudge], word: bool = False) -> Part:
+    moves = any(run.moves for run, _ in pairs)
+    step = Step(id=id, title=title, do=do, ask=ask, expect=expect, moves=moves)
+    return Part(step=step, judge=judge_runs(id, pairs, asks=bool(ask), word=word), pairs=pairs)
+
+
+MINUTE_S = 60.0
+PATIENCE_S = 45.0
+"""How long the arm goes there and back, or stands, until somebody has done what the step asks for."""
+
+Changes = Mapping[str, Mapping[str, Any]]
+_SLOW: Changes = {"controller": {"override_percent": 10}}
+_SEGMENTS: Changes = {"timing": {"look_ahead_ms": 3600}, "controller": {"way": "segments", "send_period_ms": 1500}}
+_LOOP = {"look_ahead_ms": 2400, "energise_dwell_ms": 900}
+_HOT: Changes = {"timing": _LOOP, "controller": {"way": "hot", "send_period_ms": 1000}}
+_LINE: Changes = {"timing": _LOOP, "controller": {"way": "line", "send_period_ms": 1000}}
+
+
+def _each_way() -> Pairs:
+    """As the bundled rigs of these ways have it."""
+    ways = (("segments", _SEGMENTS), ("hot", _HOT), ("line", _LINE))
+    return tuple(
+        (Run(way=Way.SWING, name=name, changes=changes, seconds=MINUTE_S), runs.kept_going) for name, changes in ways
+    )
+
+
+def _in_swing(name: str, deed: Deed) -> Run:
+    return Run(way=Way.SWING, name=name, deed=deed, seconds=PATIENCE_S)
+
+
+_SQUARE = Run(way=Way.TASK, task="square")
+_EACH_WAY = _each_way()
+
 PARTS: Mapping[str, tuple[Part, ...]] = {
     "ssc32": (
-        _said("1", "the computer", "Run: hil doctor; hil ports", "No errors there?", "no error; latency at most 2 ms"),
+        _said("1", "the computer", "hil doctor; hil ports", "No errors there?", "no error; latency at most 2 ms",
+              judge_computer),
         _said("2", "the supply", "Supplies off: polarity, fuse, jumper VS1=VL out. Then measure.",
               "Volts at VS and at VL?", "4.8 to 6 V and 6 to 9 V", judge_volts),
         _asked("3", "who is there", "Logic supply on, servo supply OFF.", "text of VER", ask_version, judge_version),
@@ -324,33 +432,54 @@ PARTS: Mapping[str, tuple[Part, ...]] = {
         _asked("6", "200 round trips", "", "median and worst; none missed", ask_trips, judge_trips),
         _said("7", "park", "Arm in its park pose by hand, servo supply on, photograph it.", "Does the limp arm stay?",
               "it stays"),
-        _said("8", "calibrate", "Run: hil calibrate RIG --hardware", "Residuals within 2 degrees?", "within 2 deg",
-              moves=True),
-        _said("9", "prove", "Run: hil check RIG --prove", "Does it pass?", "passes"),
-        _said("10", "a square", "Run: hil run RIG square --hardware, and film it.", "No stop, and smooth?",
-              "no stop, smooth by eye", moves=True),
-        _said("11", "Ctrl-C in mid-motion", "The same again; press Ctrl-C.", "Seconds until it rests?",
-              "within 0.5 s", judge_seconds(0.5), moves=True),
-        _said("12", "the cable", "The same again; pull the USB plug.", "Does it stand at once, and is it named?",
-              "within 0.1 s, named", moves=True),
-        _said("13", "a restart", "Arm propped and at rest, connected: restart the logic supply.",
-              "Seconds until the fault? (nothing may move)", "within 0.6 s", judge_seconds(0.6)),
-        _said("14", "after the power", "Cut servo supply and logic, park by hand, connect.",
-              "Limp, and asks for the pose?", "limp, asks"),
-        _said("15", "ten minutes at home", "Let it hold for ten minutes; feel the servos, measure VS.",
-              "Cool enough to hold, and volts as before?", "warm at most"),
+        _run("8", "calibrate", "hil calibrate RIG", "Residuals within 2 degrees, or the servo is so?",
+             "within 2 deg", (Run(way=Way.COMMAND, task="calibrate"), runs.residuals_shown), word=True),
+        _run("9", "prove", "hil check RIG --prove", "", "passes",
+             (Run(way=Way.COMMAND, task="prove"), runs.ended_well)),
+        _run("10", "a square", "Film it.", "Smooth by eye?", "no stop, smooth by eye", (_SQUARE, runs.ran_through),
+             word=True),
+        _run("11", "Ctrl-C in mid-motion", "The square again; in the middle of it press Ctrl-C.",
+             "Did it rest at once, and stay there?", "within 0.5 s",
+             (Run(way=Way.TASK, task="square", deed=Deed.INTERRUPT), runs.came_to_rest(0.5))),
+        _run("12", "the cable", "The square again; in the middle of it pull the USB plug.",
+             "Did it stand at once?", "within 0.1 s, named",
+             (Run(way=Way.TASK, task="square", deed=Deed.UNPLUG), runs.was_named(0.1))),
+        _run("13", "a restart", "Arm propped and at rest: once it is connected, restart the logic supply.",
+             "Did nothing move?", "within 0.6 s, no motion",
+             (Run(way=Way.STANDS, deed=Deed.RESTART, seconds=PATIENCE_S), runs.was_named(0.6))),
+        _run("14", "after the power", "Cut servo supply and logic, park by hand, both on again.",
+             "Limp until now?", "limp, asks",
+             (Run(way=Way.LOOK, deed=Deed.RESTART), runs.was_limp)),
+        _run("15", "ten minutes at home", "It goes home. Let it hold for ten minutes; feel the servos, measure VS.",
+             "Cool enough to hold, and volts as before?", "warm at most",
+             (Run(way=Way.HOME), runs.ran_through), word=True),
     ),
     "rv2aj": (
         _asked("C1", "who is there", "Photograph the key. It stands on AUTO (Ext.).", "saved word for word", ask_shown,
                judge_open),
-        _said("C2", "status and backup", "Run: hil status RIG --hardware; hil backup RIG --hardware",
-              "Do both end without an error?", "ends with 0"),
-        _said("C3", "two degrees", "Run: hil jog RIG --hardware; one axis by 2 degrees, hand at the stop.",
-              "Does it move as asked?", "moves, or the number of the refusal", moves=True),
-        _asked("C4", "fifty looks", "", "reply times", ask_joints, judge_joints),
-        _said("C5", "stops", "In motion: STOP, then the key, then the emergency stop.",
-              "Is each named within a second?", "named within a second", moves=True),
-        _said("C6", "after it", "Disconnect and read the panel.", "Right free, and no program HIL... there?",
+        _run("C2", "status and backup", "hil status RIG; hil backup RIG", "", "ends with 0",
+             (Run(way=Way.COMMAND, name="status", task="status"), runs.ended_well),
+             (Run(way=Way.COMMAND, name="backup", task="backup"), runs.ended_well)),
+        _run("C3", "two degrees", "One axis by 2 degrees at override 10, hand at the stop.", "Did it move as asked?",
+             "moves, or the number of the refusal",
+             (Run(way=Way.TWO_DEGREES, changes=_SLOW), runs.went(1.5, 2.5))),
+        Part(
+            step=Step(id="C4", title="fifty looks, each way of moving",
+                      do="Fifty looks at the joints; then there and back for a minute, each way.",
+                      ask="Smooth for its way?", expect="reply times, targets a second", moves=True),
+            asker=ask_joints,
+            judge=judge_both(judge_joints, judge_runs("C4", _EACH_WAY, asks=True)),
+            pairs=_EACH_WAY,
+        ),
+        _run("C5", "stops", "In motion: Ctrl-C, then the key, then the emergency stop.", "Was each named at once?",
+             "at rest, or named, within a second",
+             (_in_swing("Ctrl-C", Deed.INTERRUPT), runs.came_to_rest(1.0)),
+             (_in_swing("key", Deed.KEY), runs.was_named(1.0, by="deed")),
+             (_in_swing("emergency stop", Deed.EMERGENCY_STOP), runs.was_named(1.0, by="deed"))),
+        _run("C5a", "STOP at the panel", "In motion: STOP at the controller's panel.", "Did it stay at rest then?",
+             "named within a second; nobody knows whether the next target starts it again",
+             (_in_swing("", Deed.PANEL_STOP), runs.was_named(1.0, by="deed"))),
+        _said("C6", "after it", "Read the panel.", "Right free, and no program HIL... there?",
               "right free, no program of ours"),
     ),
 }  # fmt: skip

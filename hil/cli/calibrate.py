@@ -54,6 +54,21 @@ def calibrate(
     Answers come from the keyboard, or line by line from a pipe. Every move is small; stop or Ctrl-C holds the arm and
     keeps what was measured.
     """
+    calibrate_with(Person(), rig, centre=centre, joint=joint, channels=channels, hardware=hardware, port=port, by=by)
+
+
+def calibrate_with(
+    person: Person,
+    rig: str,
+    *,
+    centre: bool = False,
+    joint: str | None = None,
+    channels: str | None = None,
+    hardware: bool = False,
+    port: str | None = None,
+    by: str | None = None,
+) -> None:
+    """As `calibrate`, with somebody who answers."""
     from hil.bench import calibration
     from hil.bench.drafts import drop_draft, write_calibration
     from hil.model._controller_file import read_controller, write_controller
@@ -67,7 +82,6 @@ def calibrate(
     if joint is not None and stand.url is not None:
         check_arm(trusted, stand.url)
         stand.expected = read_controller(trusted)
-    person = _Person()
     if centre:
         with stand.line(person, horns_off=True) as line:
             calibration.carry_out(calibration.centre(stand.plan), person.answer, line, person.tell)
@@ -118,7 +132,7 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
             "confirms that it is this arm",
             ["calibration"],
         )
-    person = _Person()
+    person = Person()
     operator = by or person.name()
     with stand.line(person) as line:
         _show_changes(set_up, line.controller, stand.url)
@@ -162,7 +176,7 @@ def release(rig: RigName, hardware: Hardware = False, port: Port = None, by: By 
     if stand.url is not None:
         check_arm(set_up, stand.url)
         stand.expected = read_controller(set_up)
-    person = _Person()
+    person = Person()
     with stand.line(person, after_a_cut=True) as line:
         gone = carry_out(steps(set_up, channels_of(set_up)), person.answer, line, person.tell)
     if gone:
@@ -171,7 +185,7 @@ def release(rig: RigName, hardware: Hardware = False, port: Port = None, by: By 
         print("If this was the end of the session: servo supply off first, then the logic")
 
 
-def _ask_for_park(rig: Rig, person: _Person, by: str | None, *, real: bool) -> None:
+def _ask_for_park(rig: Rig, person: Person, by: str | None, *, real: bool) -> None:
     """A limp arm lies before somebody: the moment to see whether the rig's park pose is one in which it stays."""
     from hil.bench.jog_pad import unit_of
     from hil.bench.park_writing import park_text
@@ -208,7 +222,7 @@ def _identify_by_name(rig: Rig, hardware: bool, port: str | None, by: str | None
         print("; ".join(f"{condition.name}: {condition.text}" for condition in look_over(rig, None)))
         print("it answers; of a fake nothing is remembered")
         return
-    person = _Person()
+    person = Person()
     operator = by or person.name()
     with RigLock(state_dir(), rig.id, command=" ".join(["hil", *sys.argv[1:]])):
         controller = who_answers(rig, url)
@@ -268,7 +282,7 @@ def _numbers(channels: str | None) -> tuple[int, ...]:
     return tuple(int(text) for text in texts)
 
 
-def _measure(stand: _Stand, line: ChannelLine, person: _Person, joint: str | None) -> dict[str, AxisCalibration]:
+def _measure(stand: _Stand, line: ChannelLine, person: Person, joint: str | None) -> dict[str, AxisCalibration]:
     """Go through the procedure, keeping a draft; gives every axis of the rig."""
     from hil.bench.calibration import calibrate as procedure
     from hil.bench.calibration import carry_out
@@ -298,7 +312,7 @@ def _measure(stand: _Stand, line: ChannelLine, person: _Person, joint: str | Non
     return {**before.axes, **found}
 
 
-def _begin(stand: _Stand, line: ChannelLine, person: _Person, joint: str | None) -> Progress:
+def _begin(stand: _Stand, line: ChannelLine, person: Person, joint: str | None) -> Progress:
     """A draft that is to be continued; else the channels, where those are known; else nothing."""
     from hil.bench.calibration import Progress
     from hil.bench.drafts import read_draft
@@ -355,7 +369,7 @@ class _Stand:
         self.expected: ControllerIdentity | None = None
 
     @contextmanager
-    def line(self, person: _Person, *, horns_off: bool = False, after_a_cut: bool = False) -> Iterator[ChannelLine]:
+    def line(self, person: Person, *, horns_off: bool = False, after_a_cut: bool = False) -> Iterator[ChannelLine]:
         """The channels, connected; however this ends, they hold, and the rig is free again.
 
         Args:
@@ -416,7 +430,7 @@ class _Stand:
         return fake_channels(self.rig, self.plan.channels, true, start, driven=self._held)
 
 
-class _Person:
+class Person:
     """Who answers: somebody at the keyboard, or a pipe with one answer a line."""
 
     def __init__(self) -> None:
@@ -484,10 +498,10 @@ class _Person:
 
     def watch(self, rig: Rig, seen: Callable[[], tuple[float, ...]]) -> Callable[[], None]:
         """For a fake, which nobody can look at: says what one would see."""
-        last = _in_view(rig, seen())
+        last = in_view(rig, seen())
 
         def look() -> None:
-            now = _in_view(rig, seen())
+            now = in_view(rig, seen())
             changes = [
                 f"{axis.name} went from {before:g} to {after:g} {'deg' if axis.kind.value == 'revolute' else 'mm'}"
                 for axis, before, after in zip(rig.axes, last, now, strict=True)
@@ -511,7 +525,7 @@ class _Person:
         return text
 
 
-def _in_view(rig: Rig, positions: tuple[float, ...]) -> list[float]:
+def in_view(rig: Rig, positions: tuple[float, ...]) -> list[float]:
     """Positions as the eye has them, to half a degree or half a millimetre."""
     return [
         round(2.0 * position / (DEG if axis.kind.value == "revolute" else MM)) / 2.0

@@ -20,7 +20,7 @@ from hil.units import DEG, MM
 if TYPE_CHECKING:
     from hil.model.rig import Axis, Rig
     from hil.motion.motion import Motion
-    from hil.runtime.host import Host
+    from hil.runtime.host import Host, StartFake
     from hil.runtime.preview import PreviewReport
     from hil.runtime.report import Timing
     from hil.safety.certificate import Certificate
@@ -110,11 +110,7 @@ def park(
     journal: Journal = None,
 ) -> None:
     """Bring the arm to its park pose through the checked path, from wherever the controller holds it."""
-    from hil.errors import RefusedError
-    from hil.motion.planning import plan_joint_move
     from hil.runtime.host import Host
-    from hil.runtime.preview import preview
-    from hil.runtime.remedies import bring_to_park
     from hil.runtime.wiring import load_rig
     from hil.types import Mode
 
@@ -123,22 +119,36 @@ def park(
     with Host(set_up, url=url, journal=journal_file(set_up, journal), command=command_line()) as host:
         host.connect(voucher(set_up, url, confirmed_by, host.events))
         pass_on_remarks(host)
-        assert host.last is not None
-        here = host.last.setpoint
-
-        def planned() -> tuple[Motion, PreviewReport]:
-            motion = plan_joint_move(set_up, here, set_up.park)
-            return motion, preview(set_up, motion)
-
-        motion, report = host.meanwhile(planned, "the preview took too long; nothing was sent")
-        if report.certificate is None:
-            remedy = bring_to_park(host.last.reported)
-            raise RefusedError(report.refusals, f"the way to the park pose is refused; jog the arm out. {remedy}")
-        mode = host.run(motion, report.certificate)
+        mode = to_park(host)
     if mode is not Mode.IDLE:
         complain(f"{set_up.id}: not parked; {_last_stop(host.events)}")
     parked = mode is Mode.IDLE
     close_with(host, "parked" if parked else "not parked", done=parked)
+
+
+def to_park(host: Host) -> Mode:
+    """Bring a connected arm to its park pose through the checked path; gives the mode in which that ended.
+
+    Raises:
+        RefusedError: the way there is refused.
+    """
+    from hil.errors import RefusedError
+    from hil.motion.planning import plan_joint_move
+    from hil.runtime.preview import preview
+    from hil.runtime.remedies import bring_to_park
+
+    assert host.last is not None
+    rig, here = host.rig, host.last.setpoint
+
+    def planned() -> tuple[Motion, PreviewReport]:
+        motion = plan_joint_move(rig, here, rig.park)
+        return motion, preview(rig, motion)
+
+    motion, report = host.meanwhile(planned, "the preview took too long; nothing was sent")
+    if report.certificate is None:
+        remedy = bring_to_park(host.last.reported)
+        raise RefusedError(report.refusals, f"the way to the park pose is refused; jog the arm out. {remedy}")
+    return host.run(motion, report.certificate)
 
 
 def demo(
@@ -355,6 +365,7 @@ def stream(
     url: str | None,
     confirmed_by: str | None,
     journal: Path,
+    fake: StartFake | None = None,
 ) -> list[TickRecord]:
     """Connect, have the pose confirmed, send, and report.
 
@@ -365,6 +376,7 @@ def stream(
         url: real port, or None for the fake.
         confirmed_by: who vouches for the pose.
         journal: file to write.
+        fake: gives the fake; None for one that is started for this alone.
 
     Returns:
         What was recorded.
@@ -378,7 +390,7 @@ def stream(
     from hil.types import Mode
 
     records: list[TickRecord] = []
-    with Host(rig, url=url, journal=journal, command=command_line(), on_record=records.append) as host:
+    with Host(rig, url=url, journal=journal, command=command_line(), on_record=records.append, fake=fake) as host:
         try:
             host.connect(voucher(rig, url, confirmed_by, host.events))
             print(f"streaming {duration_s:.1f} s; Ctrl-C stops and holds", flush=True)

@@ -57,6 +57,7 @@ from hil.types import (
 )
 
 T = TypeVar("T")
+StartFake = Callable[[Rig, Path, Callable[[], None]], wiring.FakeProcess]
 
 POLL_S = 0.02
 CONNECT_S = 8.0
@@ -93,6 +94,7 @@ class Host:
         slot: the loop's share of the machine, where the owner has several; None for the last core.
         room: memory, and length of a file.
         on_record: called with every tick record, in order.
+        fake: gives the fake, where `url` is None, as `wiring.start_fake` does; None for that.
 
     Attributes:
         events: the loop's words, and the owner's own.
@@ -117,8 +119,9 @@ class Host:
         slot: LoopSlot | None = None,
         room: Room | None = None,
         on_record: Callable[[TickRecord], None] = lambda record: None,
+        fake: StartFake | None = None,
     ) -> None:
-        self.rig, self.journal = rig, journal
+        self.rig, self.journal, self._start_fake = rig, journal, fake
         self.last: TickRecord | None = None
         self.events: list[str] = []
         self.remarks: list[str] = []
@@ -152,7 +155,7 @@ class Host:
             if url is not None:
                 wiring.check_arm(self.rig, url)
             else:
-                fake = wiring.start_fake(self.rig, folder, self._held.deliver)
+                fake = (self._start_fake or wiring.start_fake)(self.rig, folder, self._held.deliver)
                 stack.callback(fake.stop)
                 url = fake.url
             self._start(stack, folder, url)

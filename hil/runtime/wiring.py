@@ -62,7 +62,7 @@ from sim.bench import BenchServo, ServoBench
 from sim.cr1 import Cr1, Cr1Settings, EndCode, Procedure
 from sim.fake_cr1 import Cr1Options, run_fake_cr1
 from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
-from sim.faults import FaultScript, faults_from_table, load_faults
+from sim.faults import ANY_CONTROLLER, BYTE_KINDS, Event, Fault, FaultKind, FaultScript, faults_from_table, load_faults
 from sim.ports import MemoryPort
 from sim.profiles import Chosen, Profile, as_text, choices_of, load_profile, profile_names
 from sim.serving import serve_pty, serve_tcp
@@ -82,6 +82,10 @@ SOMEBODYS = {"1": "10 END"}
 FakeChoices = Chosen
 USUAL = FakeChoices()
 """A fake as it has always been."""
+NEED_MORE = frozenset(
+    {FaultKind.STALL, FaultKind.BROWN_OUT, FaultKind.STALE_TEXT, FaultKind.WRONG_LINE, FaultKind.SERVO_ALARM}
+)
+"""Faults that are nothing without a channel, a number or a text."""
 JUMPER_RATES = (2400, 9600, 38400, 115200)
 """Baud rates that the jumpers of an SSC-32 can set; any other takes an SSC-32U."""
 
@@ -109,8 +113,10 @@ class Kind:
         ask: finds out who answers on a line that it opens at a baud rate, with questions only.
         fake: name of the emulated controller, as in ``hil fake NAME``.
         memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
-        fake_process: main function of the emulated controller in a process of its own, given the rig, a folder, and a
-            line to its owner: it says there where it serves, and ends when the other end is closed.
+        fake_process: main function of the emulated controller in a process of its own, given the rig, a folder, a line
+            to its owner, and what kind it is: it says on that line where it serves, and ends when the other end is
+            closed.
+        faults: what its owner can let happen to it.
         channels: how an arm of this kind is calibrated; None for a kind that knows by itself where its arm stands.
         framing: data bits, parity and stop bits with which it is asked.
         look_over: what it says of itself to a person at the bench; None for a kind that can only say who it is.
@@ -126,7 +132,8 @@ class Kind:
     ask: Callable[[Callable[[int], BytePort], str, Clock], Answer]
     fake: str
     memory_fake: Callable[[Rig, Sequence[float], bool, FaultScript | None, float, FakeChoices], MemoryFake]
-    fake_process: Callable[[Rig, Path, Connection], None]
+    fake_process: Callable[[Rig, Path, Connection, FakeChoices], None]
+    faults: frozenset[FaultKind]
     channels: ChannelKind | None = None
     framing: str = "8N1"
     look_over: Callable[[Any, Callable[[], BytePort], Clock], tuple[Condition, ...]] | None = None
@@ -238,16 +245,31 @@ def _ssc32_in_memory(
     )
 
 
-def _until_owner_ends_it(owner: Connection) -> Callable[[], bool]:
-    """Whether a fake controller of the program's own is to end: its owner has let go of it, or is gone.
+class _Owner:
+    """What the owner of a fake controller has to say to it: what goes wrong, and that it is to end.
 
     A shutdown of the machine tells all processes at once. As a real controller would, this one then stays for those
     that still have to stop the arm.
     """
-    told_s: list[float] = []
-    leave_the_terminal_to_the_owner(lambda: told_s.append(monotonic_s()))
-    owner_gone = death_of(owner)
-    return lambda: owner_gone() or (bool(told_s) and monotonic_s() - told_s[0] > SERVANTS_STAY_S)
+
+    def __init__(self, line: Connection) -> None:
+        self._line, self._stirs, self._told_s = line, death_of(line), list[float]()
+        self._waiting: list[tuple[FaultKind, bool]] = []
+        leave_the_terminal_to_the_owner(lambda: self._told_s.append(monotonic_s()))
+
+    def ended(self) -> bool:
+        """It has let go of the line, or is gone, or the system has asked all to end a while ago."""
+        try:
+            while self._stirs():
+                self._waiting.append(self._line.recv())
+        except (EOFError, OSError):
+            return True
+        return bool(self._told_s) and monotonic_s() - self._told_s[0] > SERVANTS_STAY_S
+
+    def orders(self, now_s: float) -> list[Event]:
+        """What it has said since the last time."""
+        came, self._waiting = self._waiting, []
+        return [Event(time_s=now_s, fault=Fault(kind=kind), begins=begins) for kind, begins in came]
 
 
 def _tell(owner: Connection, word: str | HilError) -> None:
@@ -255,22 +277,22 @@ def _tell(owner: Connection, word: str | HilError) -> None:
         owner.send(word)
 
 
-def _ssc32_process(rig: Rig, folder: Path, owner: Connection) -> None:
+def _ssc32_process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices) -> None:
     """Serve a fake board that stands in the park pose, until its owner ends it or is gone."""
-    owned = _until_owner_ends_it(owner)
+    said = _Owner(owner)
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
     on_tcp = not has_pseudo_terminals()
     options = FakeOptions(
         link=None if on_tcp else str(folder / "ssc32"),
         tcp_port=0 if on_tcp else None,
-        board=_ssc32_board(settings),
+        board=chosen.over(_ssc32_board(settings)),
         servos=tuple(_ssc32_servos(rig, rig.park)),
     )
     go_before_others()
     leave_the_loops_core()
     try:
-        run_fake_ssc32(options, partial(_tell, owner), owned)
+        run_fake_ssc32(options, partial(_tell, owner), owned=said.ended, orders=said.orders)
     except HilError as error:
         _tell(owner, error)
 
@@ -323,23 +345,23 @@ def _cr1_in_memory(
     )
 
 
-def _cr1_process(rig: Rig, folder: Path, owner: Connection) -> None:
+def _cr1_process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices) -> None:
     """Serve a fake CR1 whose arm stands in the park pose, until its owner ends it or is gone."""
-    owned = _until_owner_ends_it(owner)
+    said = _Owner(owner)
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
     on_tcp = not has_pseudo_terminals()
     options = Cr1Options(
         link=None if on_tcp else str(folder / "cr1"),
         tcp_port=0 if on_tcp else None,
-        settings=_cr1(settings),
+        settings=chosen.over(_cr1(settings)),
         programs=SOMEBODYS,
         joints_deg=settings.degrees(rig.park),
     )
     go_before_others()
     leave_the_loops_core()
     try:
-        run_fake_cr1(options, partial(_tell, owner), owned=owned)
+        run_fake_cr1(options, partial(_tell, owner), owned=said.ended, orders=said.orders)
     except HilError as error:
         _tell(owner, error)
 
@@ -354,6 +376,7 @@ KINDS: Mapping[str, Kind] = {
         "ssc32",
         _ssc32_in_memory,
         _ssc32_process,
+        ANY_CONTROLLER | Ssc32Board.FAULTS | ServoBench.FAULTS,
         ChannelKind(servo_channels, Ssc32Channels, _ssc32_crooked),
     ),
     "rv2aj": Kind(
@@ -365,6 +388,7 @@ KINDS: Mapping[str, Kind] = {
         "cr1",
         _cr1_in_memory,
         _cr1_process,
+        ANY_CONTROLLER | Cr1.FAULTS,
         framing="8E2",
         look_over=rv2aj.look_over,
         back_up=rv2aj.back_up,
@@ -933,6 +957,34 @@ class FakeProcess:
     url: str
     process: BaseProcess
     line: Any  # `Connection`, or what Windows has in its place
+    kind: str
+
+    def meet(self, fault: str, begins: bool = True) -> float:
+        """Let something happen to it now, as a person at its table would, or be over.
+
+        Args:
+            fault: a kind of fault as in a fault file, such as ``unplug``; one that needs nothing further to be said.
+            begins: False for the end of one that lasts.
+
+        Returns:
+            When that was said, by the clock of all processes.
+
+        Raises:
+            ConfigError: it cannot happen to this kind of controller, or not on command.
+            LinkError: the fake is gone.
+        """
+        possible = {each.value for each in KINDS[self.kind].faults - BYTE_KINDS - NEED_MORE}
+        if fault not in possible:
+            raise ConfigError("the fake", "fault", fault, ", ".join(sorted(possible)))
+        try:
+            self.line.send((FaultKind(fault), begins))
+        except OSError as error:
+            raise LinkError(f"the fake controller has ended ({error})", self.url) from None
+        return monotonic_s()
+
+    def lent(self) -> FakeProcess:
+        """The same for somebody who is not to end it."""
+        return _LentFake(self.url, self.process, self.line, self.kind)
 
     def stop(self) -> None:
         """End it."""
@@ -943,13 +995,23 @@ class FakeProcess:
             self.process.join()
 
 
-def start_fake(rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: None) -> FakeProcess:
+class _LentFake(FakeProcess):
+    """One that goes on when its borrower has done."""
+
+    def stop(self) -> None:
+        """Give it back."""
+
+
+def start_fake(
+    rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: None, chosen: FakeChoices = USUAL
+) -> FakeProcess:
     """Start the rig's kind of controller as an emulation in a process of its own, standing in the park pose.
 
     Args:
         rig: whose controller.
         folder: for what it has to leave somewhere.
         meanwhile: called again and again until it is there; may break the start off by raising.
+        chosen: what kind of controller it is, see `fake_choices`.
 
     Raises:
         LinkError: it did not come up.
@@ -957,10 +1019,10 @@ def start_fake(rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: N
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     main = KINDS[rig.controller.kind].fake_process
-    process = spawn.Process(target=main, args=(rig, folder, theirs), name="hil-fake", daemon=True)
+    process = spawn.Process(target=main, args=(rig, folder, theirs, chosen), name="hil-fake", daemon=True)
     start_unheard(process.start)
     theirs.close()
-    fake = FakeProcess(url="", process=process, line=ours)
+    fake = FakeProcess(url="", process=process, line=ours, kind=rig.controller.kind)
     try:
         answer = _first_word(ours, meanwhile)
     except BaseException:
