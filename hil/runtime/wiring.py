@@ -14,7 +14,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -55,19 +55,17 @@ from hil.runtime.tap import PortTap
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
 from hil.space.gravity_load import sinking_joints
-from hil.types import ControllerIdentity, Supply
+from hil.types import ControllerIdentity, Record, Supply
 from hil.units import DEG
 from sim.arm import SimulatedArm
-from sim.bench import BenchServo, ServoBench
-from sim.cr1 import Cr1, Cr1Settings, EndCode, Procedure
-from sim.fake_cr1 import Cr1Options, run_fake_cr1
-from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
-from sim.faults import FaultScript, faults_from_table, load_faults
-from sim.ports import MemoryPort
 from sim.profiles import Chosen, Profile, as_text, choices_of, load_profile, profile_names
-from sim.serving import serve_pty, serve_tcp
-from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
-from sim.uart import FRAMINGS
+
+# The emulated controllers are imported where one is made: the loop's process has none, and starts without them.
+if TYPE_CHECKING:
+    from sim.bench import BenchServo
+    from sim.cr1 import Cr1Settings
+    from sim.faults import FaultScript
+    from sim.ssc32 import BoardSettings
 
 FAKE_READY_S = 20.0
 FAKE_LOOK_S = 0.05
@@ -86,7 +84,7 @@ JUMPER_RATES = (2400, 9600, 38400, 115200)
 """Baud rates that the jumpers of an SSC-32 can set; any other takes an SSC-32U."""
 
 
-S = TypeVar("S", BoardSettings, Cr1Settings)
+S = TypeVar("S", bound=Record)
 
 
 # -- kinds of controller ---------------------------------------------------------------------------------
@@ -172,6 +170,8 @@ class MemoryFake:
 
 def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
     """The rig's own calibration as the true one: a rehearsal cannot know better. Let go of, it sinks into park."""
+    from sim.bench import BenchServo
+
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
     sinking = sinking_joints(rig)
@@ -190,6 +190,8 @@ def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
 
 def _ssc32_board(settings: ssc32.Ssc32Settings) -> BoardSettings:
     """A board that can be set to the rig's rate: the older ones have jumpers for four rates only."""
+    from sim.ssc32 import BoardSettings, Firmware
+
     firmware = Firmware.V2 if settings.baud in JUMPER_RATES else Firmware.U
     return BoardSettings(firmware=firmware, baud=settings.baud)
 
@@ -197,6 +199,11 @@ def _ssc32_board(settings: ssc32.Ssc32Settings) -> BoardSettings:
 def _ssc32_in_memory(
     rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float, chosen: FakeChoices
 ) -> MemoryFake:
+    from sim.bench import ServoBench
+    from sim.ports import MemoryPort
+    from sim.serving import serve_pty, serve_tcp
+    from sim.ssc32 import Ssc32Board
+
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
     board = Ssc32Board(chosen.over(_ssc32_board(settings)), start_s=start_s)
@@ -257,6 +264,8 @@ def _tell(owner: Connection, word: str | HilError) -> None:
 
 def _ssc32_process(rig: Rig, folder: Path, owner: Connection) -> None:
     """Serve a fake board that stands in the park pose, until its owner ends it or is gone."""
+    from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
+
     owned = _until_owner_ends_it(owner)
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
@@ -291,6 +300,9 @@ def _ssc32_crooked(settings: ssc32.Ssc32Settings, rng: random.Random) -> ssc32.S
 
 def _cr1(settings: rv2aj.Rv2ajSettings) -> Cr1Settings:
     """A controller whose line is set as the rig says."""
+    from sim.cr1 import Cr1Settings
+    from sim.uart import FRAMINGS
+
     return Cr1Settings(baud=settings.baud, framing=FRAMINGS[settings.framing])
 
 
@@ -298,6 +310,11 @@ def _cr1_in_memory(
     rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float, chosen: FakeChoices
 ) -> MemoryFake:
     """An arm with brakes and encoders: it stands where it stands, whether its servos are on or not."""
+    from sim.cr1 import Cr1
+    from sim.ports import MemoryPort
+    from sim.serving import serve_pty, serve_tcp
+    from sim.uart import FRAMINGS
+
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
     cr1 = Cr1(chosen.over(_cr1(settings)), start_s=start_s, joints_deg=settings.degrees(start), programs=SOMEBODYS)
@@ -325,6 +342,8 @@ def _cr1_in_memory(
 
 def _cr1_process(rig: Rig, folder: Path, owner: Connection) -> None:
     """Serve a fake CR1 whose arm stands in the park pose, until its owner ends it or is gone."""
+    from sim.fake_cr1 import Cr1Options, run_fake_cr1
+
     owned = _until_owner_ends_it(owner)
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
@@ -888,6 +907,8 @@ def fault_script(faults: str | Path | Mapping[str, Any], seed: int | None = None
     Raises:
         ConfigError: there is no such file, or something in it is wrong.
     """
+    from sim.faults import FaultScript, faults_from_table, load_faults
+
     table = faults_from_table(faults, "faults") if isinstance(faults, Mapping) else load_faults(find("faults", faults))
     return FaultScript(table, random.Random(table.seed if seed is None else seed), start_s)
 
@@ -1034,6 +1055,9 @@ def serve_fake_ssc32(
     Raises:
         ConfigError: an option cannot be had, in words.
     """
+    from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
+    from sim.ssc32 import BoardSettings, Firmware
+
     families = [family.value for family in Firmware]
     if firmware is not None and firmware not in families:
         raise ConfigError("hil fake ssc32", "--firmware", firmware, ", ".join(families))
@@ -1094,6 +1118,10 @@ def serve_fake_cr1(
     Raises:
         ConfigError: an option cannot be had, in words.
     """
+    from sim.cr1 import Cr1Settings, EndCode, Procedure
+    from sim.fake_cr1 import Cr1Options, run_fake_cr1
+    from sim.uart import FRAMINGS
+
     who = "hil fake cr1"
     choices: dict[str, tuple[object, list[Any]]] = {
         "--framing": (framing, list(FRAMINGS)),
