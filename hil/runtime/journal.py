@@ -556,6 +556,8 @@ class Completeness(Enum):
     """What can be said of a journal."""
 
     COMPLETE = "complete"
+    NEVER_BEGAN = "never began"
+    """Closed as it should be, with not one tick in it: its loop has not come up."""
     BEING_WRITTEN = "being written"
     UNFINISHED = "unfinished"
     BROKEN = "broken"
@@ -601,8 +603,9 @@ class Verdict(Record, frozen=True):
         held = f"part {self.part}, {held}" if self.part else held
         title = f" ({self.title})" if self.title else ""
         if self.completeness is Completeness.COMPLETE:
-            empty = "" if self.ticks or self.lost or self.part else ", but the session never began: it has not one tick"
-            return f"complete{empty}{title}: {held}, {losses}; ended: {self.reason}"
+            return f"complete{title}: {held}, {losses}; ended: {self.reason}"
+        if self.completeness is Completeness.NEVER_BEGAN:
+            return f"never began{title}: it has not one tick; ended: {self.reason}"
         if self.completeness is Completeness.BEING_WRITTEN:
             return f"being written{title}: {held} so far, {losses}, all of them unchanged"
         if self.completeness is Completeness.UNFINISHED:
@@ -636,7 +639,7 @@ def verify(path: Path) -> Verdict:
         return check.verdict(Completeness.COMPLETE, f"the session goes on in {check.end.reason}")
     if check.end.kind is not EndKind.CLOSED:
         return check.verdict(Completeness.UNFINISHED, f"the recorder closed it because {check.end.reason}")
-    return check.verdict(Completeness.COMPLETE, check.end.reason)
+    return check.verdict(Completeness.COMPLETE if check.began else Completeness.NEVER_BEGAN, check.end.reason)
 
 
 class _Check:
@@ -648,6 +651,11 @@ class _Check:
         self._chain = FIRST_CHAIN
         self._records = self._ticks = self._lost = self._next_tick = 0
         self._first_s = self._last_s = 0.0
+
+    @property
+    def began(self) -> bool:
+        """Its loop has ticked, in this file, in one before it, or in what is lost."""
+        return bool(self._ticks or self._lost or (self._session is not None and self._session.part))
 
     def add(self, entry: Entry) -> str:
         """What is wrong with this record, or an empty text."""
