@@ -13,8 +13,8 @@ from hil.types import Record
 
 TOLD_S = 2.0
 """A start of up to this length is nothing to tell."""
-GROWS = 2.0
-"""Each time it is told again after so many times the time before."""
+GROWS, OFTEN_S = 2.0, 10.0
+"""It is told again after so many times the time before, and after so long at the latest: that is a sign of life too."""
 
 
 class Step(IntEnum):
@@ -78,7 +78,8 @@ class Starting:
         """Tell now and then how far it is."""
         if self.over or now_s - self._began_s < self._tell_s:
             return
-        self._tell_s = GROWS * (now_s - self._began_s)
+        passed_s = now_s - self._began_s
+        self._tell_s = min(GROWS * passed_s, passed_s + OFTEN_S)
         self._say(self.words(now_s))
 
     def words(self, now_s: float) -> str:
