@@ -26,6 +26,7 @@ from hil.runtime import wiring
 from hil.runtime.attendance import OwnPresence
 from hil.runtime.clock_grain import require_fine_clock
 from hil.runtime.controller_memory import ControllerMemory
+from hil.runtime.cores import claim_core
 from hil.runtime.first_cause import first_fault
 from hil.runtime.holding import HoldingWatch
 from hil.runtime.journal_end import JournalEnd, judge_end
@@ -92,7 +93,7 @@ class Host:
         journal: file to write.
         command: what the user typed, for whoever finds the rig taken.
         address: where the owner can be talked to, or empty.
-        slot: the loop's share of the machine, where the owner has several; None for the last core.
+        slot: the loop's share of the machine, where the owner has several; None for a core that no other loop has.
         room: memory, and length of a file.
         on_record: called with every tick record, in order.
         say: takes words while the start is slow.
@@ -147,6 +148,9 @@ class Host:
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
             require_room(self.journal)
             require_fine_clock(self.rig)
+            if self._slot.core is None:
+                claim = stack.enter_context(contextlib.closing(claim_core()))
+                self._slot = msgspec.structs.replace(self._slot, core=claim.core)
             memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
             _clear_up_after_the_dead(memory, time.time())
             folder = Path(
@@ -158,7 +162,7 @@ class Host:
                 wiring.check_arm(self.rig, url)
             self._starting.begin(monotonic_s(), Step.FAKE if url is None else Step.LOOP)
             if url is None:
-                fake = wiring.start_fake(self.rig, folder, self._while_starting)
+                fake = wiring.start_fake(self.rig, folder, self._while_starting, self._slot.core)
                 stack.callback(fake.stop)
                 self._starting.reached(Step.FAKE, Mark(at_s=monotonic_s()))
                 url = fake.url
@@ -185,7 +189,7 @@ class Host:
         spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=self._session, slot=self._slot)
         seen, held = spawn.Pipe(duplex=False)
         with seen, held:  # the recorder alone may hold that end: the loop sees its death by the pipe's
-            told = (ring_path, self.journal, self._session, None, self._room.part_bytes, held)
+            told = (ring_path, self.journal, self._session, None, self._room.part_bytes, held, self._slot.core)
             self._recorder = spawn.Process(target=record, args=told, name="hil-recorder")
             start_unheard(self._recorder.start)
             self._loop = spawn.Process(target=run_loop, args=(spec, seen), name="hil-loop")

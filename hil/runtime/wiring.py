@@ -47,10 +47,11 @@ from hil.robot import Robot
 from hil.runtime import adapters
 from hil.runtime.bridge import Bridge
 from hil.runtime.controller_memory import ControllerMemory, remedy
+from hil.runtime.cores import leave_the_loops_core
 from hil.runtime.journal import SessionRecord, Wiring
 from hil.runtime.opening import OpenedAside
 from hil.runtime.processes import death_of
-from hil.runtime.rtprio import go_before_others, leave_the_loops_core
+from hil.runtime.rtprio import go_before_others
 from hil.runtime.tap import PortTap
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
@@ -67,7 +68,8 @@ if TYPE_CHECKING:
     from sim.faults import FaultScript
     from sim.ssc32 import BoardSettings
 
-FAKE_READY_S = 20.0
+FAKE_READY_S = 600.0
+"""A fake that lives and has not said where it serves, on however busy a computer."""
 FAKE_LOOK_S = 0.05
 VIRTUAL_START_S = 0.1
 """First reading of a virtual clock: the board has started up by then."""
@@ -107,8 +109,8 @@ class Kind:
         ask: finds out who answers on a line that it opens at a baud rate, with questions only.
         fake: name of the emulated controller, as in ``hil fake NAME``.
         memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
-        fake_process: main function of the emulated controller in a process of its own, given the rig, a folder, and a
-            line to its owner: it says there where it serves, and ends when the other end is closed.
+        fake_process: main function of the emulated controller in a process of its own, given the rig, a folder, a line
+            to its owner, and the loop's core: it says there where it serves, and ends when the other end is closed.
         channels: how an arm of this kind is calibrated; None for a kind that knows by itself where its arm stands.
         framing: data bits, parity and stop bits with which it is asked.
         look_over: what it says of itself to a person at the bench; None for a kind that can only say who it is.
@@ -124,7 +126,7 @@ class Kind:
     ask: Callable[[Callable[[int], BytePort], str, Clock], Answer]
     fake: str
     memory_fake: Callable[[Rig, Sequence[float], bool, FaultScript | None, float, FakeChoices], MemoryFake]
-    fake_process: Callable[[Rig, Path, Connection], None]
+    fake_process: Callable[[Rig, Path, Connection, int | None], None]
     channels: ChannelKind | None = None
     framing: str = "8N1"
     look_over: Callable[[Any, Callable[[], BytePort], Clock], tuple[Condition, ...]] | None = None
@@ -262,7 +264,7 @@ def _tell(owner: Connection, word: str | HilError) -> None:
         owner.send(word)
 
 
-def _ssc32_process(rig: Rig, folder: Path, owner: Connection) -> None:
+def _ssc32_process(rig: Rig, folder: Path, owner: Connection, loop_core: int | None) -> None:
     """Serve a fake board that stands in the park pose, until its owner ends it or is gone."""
     from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 
@@ -277,7 +279,7 @@ def _ssc32_process(rig: Rig, folder: Path, owner: Connection) -> None:
         servos=tuple(_ssc32_servos(rig, rig.park)),
     )
     go_before_others()
-    leave_the_loops_core()
+    leave_the_loops_core(loop_core)
     try:
         run_fake_ssc32(options, partial(_tell, owner), owned)
     except HilError as error:
@@ -340,7 +342,7 @@ def _cr1_in_memory(
     )
 
 
-def _cr1_process(rig: Rig, folder: Path, owner: Connection) -> None:
+def _cr1_process(rig: Rig, folder: Path, owner: Connection, loop_core: int | None) -> None:
     """Serve a fake CR1 whose arm stands in the park pose, until its owner ends it or is gone."""
     from sim.fake_cr1 import Cr1Options, run_fake_cr1
 
@@ -356,7 +358,7 @@ def _cr1_process(rig: Rig, folder: Path, owner: Connection) -> None:
         joints_deg=settings.degrees(rig.park),
     )
     go_before_others()
-    leave_the_loops_core()
+    leave_the_loops_core(loop_core)
     try:
         run_fake_cr1(options, partial(_tell, owner), owned=owned)
     except HilError as error:
@@ -964,13 +966,16 @@ class FakeProcess:
             self.process.join()
 
 
-def start_fake(rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: None) -> FakeProcess:
+def start_fake(
+    rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: None, loop_core: int | None = None
+) -> FakeProcess:
     """Start the rig's kind of controller as an emulation in a process of its own, standing in the park pose.
 
     Args:
         rig: whose controller.
         folder: for what it has to leave somewhere.
         meanwhile: called again and again until it is there; may break the start off by raising.
+        loop_core: that of the loop that will talk to it, which it leaves alone; None for the last one.
 
     Raises:
         LinkError: it did not come up.
@@ -978,7 +983,7 @@ def start_fake(rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: N
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     main = KINDS[rig.controller.kind].fake_process
-    process = spawn.Process(target=main, args=(rig, folder, theirs), name="hil-fake", daemon=True)
+    process = spawn.Process(target=main, args=(rig, folder, theirs, loop_core), name="hil-fake", daemon=True)
     start_unheard(process.start)
     theirs.close()
     fake = FakeProcess(url="", process=process, line=ours)
