@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
-
-from hil.types import Record
 
 if sys.platform == "win32":
 
@@ -94,7 +93,8 @@ class VirtualClock:
         self._now_s = max(self._now_s, deadline_s)
 
 
-class ClockGrain(Record, frozen=True):
+@dataclass(frozen=True)  # no `Record`: the first lines of a command read this clock, and import next to nothing
+class ClockGrain:
     """How coarse the time of a machine is, however busy it is.
 
     Attributes:

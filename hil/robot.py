@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from hil.dynamics.model import Dynamics
 from hil.errors import CommandError
 from hil.kernels import families
 from hil.kernels.build import fast_available
@@ -17,7 +17,6 @@ from hil.kernels.closed_form import ClosedForm
 from hil.kernels.compiled import CompiledRoutine, contiguous, direct
 from hil.kernels.evaluator import Evaluator
 from hil.kernels.quantities import derive
-from hil.kernels.readable import Formula, JointNames, formula
 from hil.kernels.scalar import FloatArray
 from hil.kinematics import certified, numeric, pitch_target, stepping, yaw_pitch
 from hil.kinematics.certified import AllSolutions
@@ -31,6 +30,11 @@ from hil.model.loading import load_robot as load_model
 from hil.model.robot import RobotModel
 from hil.model.specification import longest_reach_m
 from hil.units import MM
+
+# What the loop of a session needs of an arm is imported here, the rest where it is asked for: it starts the sooner.
+if TYPE_CHECKING:
+    from hil.dynamics.model import Dynamics
+    from hil.kernels.readable import Formula, JointNames
 
 REACH_TOLERANCE_M = 1e-9
 
@@ -330,6 +334,8 @@ class Robot:
         Raises:
             CommandError: no source gives masses for this arm.
         """
+        from hil.dynamics.model import Dynamics
+
         if self._dynamics is None:
             self._dynamics = Dynamics(self._model)
         return self._dynamics
@@ -377,7 +383,7 @@ class Robot:
         quantity: str,
         *,
         simplified: bool | None = None,
-        joints: JointNames = JointNames.Q,
+        joints: JointNames | None = None,
         symbolic_lengths: bool = False,
     ) -> Formula:
         """A quantity as a formula that notebooks set in type; as `hil.kernels.readable.formula`.
@@ -386,7 +392,15 @@ class Robot:
             CommandError: no such quantity for this arm.
             MissingExtraError: the simplified form needs the extra [symbolic].
         """
-        return formula(self._model, quantity, simplified=simplified, joints=joints, symbolic_lengths=symbolic_lengths)
+        from hil.kernels.readable import JointNames, formula
+
+        return formula(
+            self._model,
+            quantity,
+            simplified=simplified,
+            joints=joints or JointNames.Q,
+            symbolic_lengths=symbolic_lengths,
+        )
 
     def tool_target(self, q: Sequence[float]) -> ToolTarget:
         """Point, pitch and roll of a configuration, as `inverse_kinematics_target` takes them.

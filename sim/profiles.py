@@ -17,14 +17,23 @@ from hil.errors import ConfigError
 from hil.model.files import find, list_names, merged, read_toml
 from hil.tables import closest, convert
 from hil.types import Record
-from sim.cr1 import Cr1Settings
-from sim.ssc32 import BoardSettings
 from sim.uart import FRAMINGS, Framing
 
-SETTINGS: Mapping[str, type[BoardSettings] | type[Cr1Settings]] = {"ssc32": BoardSettings, "cr1": Cr1Settings}
-"""By name of the controller, as in ``hil fake NAME``."""
+CONTROLLERS = ("ssc32", "cr1")
+"""Names of the controllers, as in ``hil fake NAME``."""
 
-S = TypeVar("S", BoardSettings, Cr1Settings)
+S = TypeVar("S", bound=Record)
+
+
+def settings_type(controller: str) -> type[Any]:
+    """The record of a controller's settings. Its emulation is imported here, for not every process has one."""
+    if controller == "cr1":
+        from sim.cr1 import Cr1Settings
+
+        return Cr1Settings
+    from sim.ssc32 import BoardSettings
+
+    return BoardSettings
 
 
 class Confidence(Enum):
@@ -99,8 +108,8 @@ def load_profile(name: str | Path, controller: str | None = None) -> Profile:
     path = find("fakes", name)
     table = _table(path, ())
     file = convert(table, _File, file=str(path))
-    if file.controller not in SETTINGS:
-        raise ConfigError(str(path), "controller", file.controller, " or ".join(SETTINGS))
+    if file.controller not in CONTROLLERS:
+        raise ConfigError(str(path), "controller", file.controller, " or ".join(CONTROLLERS))
     if controller not in (None, file.controller):
         advice = f"Try `hil fake {file.controller} --profile {path.stem}`"
         raise ConfigError(str(path), "controller", file.controller, f"a profile of {controller}", advice)
@@ -108,7 +117,7 @@ def load_profile(name: str | Path, controller: str | None = None) -> Profile:
     for key, given in file.choices.items():
         choice = convert(_whole(given), Choice, file=str(path), prefix=f"choices.{key}")
         for value in (choice.value, *choice.others):
-            _convert(SETTINGS[file.controller], key, value, str(path), "choices.")
+            _convert(settings_type(file.controller), key, value, str(path), "choices.")
         choices[key] = choice
     return Profile(name=path.stem, title=file.title, controller=file.controller, choices=choices)
 
@@ -152,12 +161,12 @@ def parse_changes(texts: Iterable[str], controller: str) -> dict[str, Any]:
         if not (mark and all(keys)):
             advice = "`hil fake --list` shows all choices"
             raise ConfigError("hil fake", "--set", text, "key=value, such as untouched=middle", advice)
-        value: Any = _value(raw.strip(), _field(SETTINGS[controller], keys[0], "hil fake", "--set "))
+        value: Any = _value(raw.strip(), _field(settings_type(controller), keys[0], "hil fake", "--set "))
         for step in reversed(keys[1:]):
             value = {step: value}
         changes = merged(changes, {keys[0]: value})
     for key, value in changes.items():
-        _convert(SETTINGS[controller], key, value, "hil fake", "--set ")
+        _convert(settings_type(controller), key, value, "hil fake", "--set ")
     return changes
 
 
@@ -291,6 +300,6 @@ def choices_of(controller: str, profile: str | Path | None, changes: Mapping[str
     given = dict(changes) if isinstance(changes, Mapping) else parse_changes(changes, controller)
     chosen = Chosen(profile=found, changes=given)
     # Whatever is wrong is told here, and not when the fake is made.
-    usual: Any = SETTINGS[controller]()
+    usual: Any = settings_type(controller)()
     chosen.over(usual)
     return chosen

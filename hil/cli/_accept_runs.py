@@ -219,7 +219,7 @@ class Stage:
 
     # -- the person, or who plays it ---------------------------------------------------------------------
 
-    def _start(self, rig: Rig, folder: Path, meanwhile: Callable[[], None]) -> FakeProcess:
+    def _start(self, rig: Rig, folder: Path, meanwhile: Callable[[], None], loop_core: int | None) -> FakeProcess:
         """The fake of this hour; it holds what it was sent from one run to the next, as a real board does."""
         from hil.runtime import wiring
 
@@ -227,7 +227,7 @@ class Stage:
             own = self._stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="hil-accept-", ignore_cleanup_errors=True)
             )
-            self._fake = wiring.start_fake(rig, Path(own), meanwhile, self._chosen)
+            self._fake = wiring.start_fake(rig, Path(own), meanwhile, loop_core, self._chosen)
             self._stack.callback(self._fake.stop)
         return self._fake.lent()
 

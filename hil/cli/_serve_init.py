@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +28,8 @@ def init(
     ] = False,
 ) -> None:
     """Make keys, a self-signed certificate, settings and a systemd unit. Overwrites nothing."""
+    import secrets
+
     from hil.runtime.wiring import load_rig
     from hil.service.setup import make_lab
     from hil.service.setup import renew_certificate as renew

@@ -6,7 +6,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +29,8 @@ from hil.cli._jogging import (
 from hil.clock import monotonic_s
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from rich.console import RenderableType
 
     from hil.bench.jog_pad import Action, Pad

@@ -22,6 +22,7 @@ from hil.cli._jogging import (
     settings_line,
 )
 from hil.cli.moving import ConfirmedBy, Hardware, Journal, Port, RigName
+from hil.cli.output import complain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -63,7 +64,7 @@ def jog(
     pose = _Pose(set_up)
     robot = _ready(set_up)
     file = moving.journal_file(set_up, journal)
-    with Host(set_up, url=url, journal=file, command=moving.command_line(), on_record=pose.take) as host:
+    with Host(set_up, url=url, journal=file, command=moving.command_line(), on_record=pose.take, say=complain) as host:
         host.connect(moving.voucher(set_up, url, confirmed_by, host.events))
         moving.pass_on_remarks(host)
         jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, robot, task)

@@ -10,6 +10,9 @@ import typer
 
 from hil.cli.output import complain
 
+NEVER_BEGAN_CODE = 3
+"""Exit code of `hil journal verify` for a session without a tick: its journal is whole, and there is nothing in it."""
+
 File = Annotated[Path, typer.Argument(help="A journal (.mcap).", exists=True, dir_okay=False)]
 Files = Annotated[list[Path], typer.Argument(help="Journals (.mcap).", exists=True, dir_okay=False)]
 
@@ -41,19 +44,22 @@ def add_to(app: typer.Typer) -> None:
 
 
 def verify(files: Files) -> None:
-    """Say of each journal whether it is complete, being written, unfinished, or broken at record n.
+    """Say of each journal whether it is complete, never began, is being written, unfinished, or broken at record n.
 
-    Of the parts of a session it says whether they follow each other.
+    Of the parts of a session it says whether they follow each other. Ends with 1 if something is broken, else with 3 if
+    a session never began.
     """
     from hil.runtime.journal import Completeness, first_path, part_path, wrong_link
     from hil.runtime.journal import Verdict as Found
     from hil.runtime.journal import verify as verify_journal
 
     seen: dict[Path, Found] = {}
+    never = False
     wrong = False
     for file in files:
         verdict = seen[file] = verify_journal(file)
         wrong |= verdict.completeness is Completeness.BROKEN
+        never |= verdict.completeness is Completeness.NEVER_BEGAN
         print(f"{file}: {verdict.text}")
         if verdict.part:
             before = part_path(first_path(file), verdict.part - 1)
@@ -64,8 +70,8 @@ def verify(files: Files) -> None:
             elif words := wrong_link(verdict, seen[before]):
                 wrong = True
                 complain(f"{file}: broken: {words}")
-    if wrong:
-        raise typer.Exit(1)
+    if wrong or never:
+        raise typer.Exit(1 if wrong else NEVER_BEGAN_CODE)
 
 
 def replay(file: File) -> None:

@@ -116,7 +116,8 @@ def park(
 
     set_up = load_rig(rig)
     url = announce(set_up, hardware, port)
-    with Host(set_up, url=url, journal=journal_file(set_up, journal), command=command_line()) as host:
+    file = journal_file(set_up, journal)
+    with Host(set_up, url=url, journal=file, command=command_line(), say=complain) as host:
         host.connect(voucher(set_up, url, confirmed_by, host.events))
         pass_on_remarks(host)
         mode = to_park(host)
@@ -390,7 +391,15 @@ def stream(
     from hil.types import Mode
 
     records: list[TickRecord] = []
-    with Host(rig, url=url, journal=journal, command=command_line(), on_record=records.append, fake=fake) as host:
+    with Host(
+        rig,
+        url=url,
+        journal=journal,
+        command=command_line(),
+        on_record=records.append,
+        fake=fake,
+        say=complain,
+    ) as host:
         try:
             host.connect(voucher(rig, url, confirmed_by, host.events))
             print(f"streaming {duration_s:.1f} s; Ctrl-C stops and holds", flush=True)

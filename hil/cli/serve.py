@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import signal
@@ -19,6 +18,7 @@ from hil.cli.output import complain
 from hil.errors import ConfigError, LinkError
 
 if TYPE_CHECKING:
+    import asyncio
     import ssl
     from collections.abc import Sequence
 
@@ -106,6 +106,8 @@ def _plans(
 
 
 def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
+    import asyncio
+
     from hil.runtime.terminal_signals import held_back
     from hil.service.opening import open_lab, open_local, tls_of
     from hil.service.settings import Lab
@@ -126,6 +128,8 @@ def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
 
 
 async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None) -> None:
+    import asyncio
+
     from aiohttp import web
 
     from hil.runtime.terminal_signals import ENDS
@@ -166,6 +170,8 @@ async def _wait_and_sweep(told: asyncio.Event) -> None:
 
     A line that broke off leaves objects that refer to each other: few by number, with a quarter of a megabyte of TLS.
     """
+    import asyncio
+
     while not told.is_set():
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SWEEP_S):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -105,6 +104,8 @@ class _Common:
 
     def grant(self, row: RosterRow) -> Grant:
         """What this row's person gets."""
+        import secrets
+
         from hil.service.grants import Grant
 
         begin = row.begin or self._begin

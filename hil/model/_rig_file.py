@@ -34,6 +34,7 @@ class TimingTable(Record, frozen=True):
     period_ms: Annotated[int, Meta(ge=2, le=200)]
     look_ahead_ms: Annotated[int, Meta(ge=2, le=20_000)]
     energise_dwell_ms: Annotated[int, Meta(ge=0, le=10_000)]
+    owner_silent_ms: Annotated[int, Meta(ge=250, le=5000)] = 1000
 
 
 class ToolTable(Record, frozen=True):
@@ -154,6 +155,7 @@ def rig_from_table(
         adapter_serial=given.adapter_serial,
         park_source=given.park_source or "",
         file=file,
+        owner_silent_s=given.timing.owner_silent_ms / 1000,
     )
     _check_reach_of_controller(rig, places, file)
     _check_pace(rig, places, file)

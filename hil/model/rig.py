@@ -147,6 +147,8 @@ class Rig(Record, frozen=True):
             where not bound.
         calibration: what was laid over the rig's own pulses; None for a rig that nobody has calibrated.
         park_source: where the park pose comes from, as its file has it; empty where it does not say.
+        owner_silent_s: for how long the program that asked for a certified motion may be silent while nobody's hand is
+            on a key.
     """
 
     id: str
@@ -165,6 +167,7 @@ class Rig(Record, frozen=True):
     calibration: CalibrationNote | None = None
     park_source: str = ""
     file: str = ""
+    owner_silent_s: float = 1.0
 
     @property
     def home(self) -> tuple[float, ...]:
@@ -194,8 +197,9 @@ class Rig(Record, frozen=True):
         return digest_of(self)
 
 
-TOLD_ONLY = frozenset({"file", "park_source", "stall_torque_n_m"})
-"""Facts for people, on which no sample and no limit depends: who adds one keeps certificates and old journals valid."""
+TOLD_ONLY = frozenset({"file", "owner_silent_s", "park_source", "stall_torque_n_m"})
+"""Facts for people, and for whoever watches the processes, on which no sample and no limit depends: who adds one keeps
+certificates and old journals valid."""
 
 
 def digest_of(record: Any) -> str:

@@ -30,6 +30,7 @@ from hil.runtime.parting import Parting
 from hil.runtime.remedies import bring_to_park
 from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSource
+from hil.runtime.starving import NO_TICK
 from hil.runtime.supply import ServoSupply
 from hil.runtime.tap import PortTap
 from hil.safety.certificate import Certificate, verify
@@ -177,6 +178,12 @@ class Bridge:
     def stop_time_s(self) -> float:
         """Longest time from a stop to the last moving pulse: the ramp, the look-ahead and one board frame."""
         return stop_time_s(self._rig) + self._rig.look_ahead_s + self._rig.controller.settle_s
+
+    @property
+    def by_hand(self) -> bool:
+        """True while a hand on a key has the arm: it is armed for jogging, or jogs."""
+        armed = self.mode is Mode.ARMED and self._jog_share is not None
+        return armed or isinstance(self._source, JogSource)
 
     # -- the tick ----------------------------------------------------------------------------------------
 
@@ -571,7 +578,7 @@ class Bridge:
             gap_s = now_s - self._last_tick_s
             missed = round(gap_s / self._rig.period_s) - 1
             if missed >= MISSED_TICKS_TO_STOP or gap_s > GAP_TO_STOP_S:
-                self._stop(now_s, f"no tick for {gap_s * 1e3:.0f} ms ({missed} missed in a row)")
+                self._stop(now_s, f"{NO_TICK} {gap_s * 1e3:.0f} ms ({missed} missed in a row)")
 
     def _diverged(self, now_s: float, alarm: str) -> None:
         """An arm that measures is elsewhere than it was sent: a ramp from where it should be is none that it would go.

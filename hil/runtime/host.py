@@ -23,8 +23,10 @@ from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
+from hil.runtime.attendance import OwnPresence
 from hil.runtime.clock_grain import require_fine_clock
 from hil.runtime.controller_memory import ControllerMemory
+from hil.runtime.cores import claim_core
 from hil.runtime.first_cause import first_fault
 from hil.runtime.holding import HoldingWatch
 from hil.runtime.journal_end import JournalEnd, judge_end
@@ -33,11 +35,12 @@ from hil.runtime.lock import RigLock
 from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
 from hil.runtime.opening import LONGEST_S
-from hil.runtime.pacing import OWNER_SILENT_S
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
 from hil.runtime.report import LineQuality, QualityCount
 from hil.runtime.ring import RingReader, RingWriter, default_folder
+from hil.runtime.starting import Mark, Starting, Step
+from hil.runtime.starving import Party, StarvationWatch
 from hil.runtime.supply_memory import SupplyMemory
 from hil.runtime.terminal_signals import HeldBack, held_back, start_unheard
 from hil.safety.certificate import Certificate
@@ -57,7 +60,7 @@ from hil.types import (
 )
 
 T = TypeVar("T")
-StartFake = Callable[[Rig, Path, Callable[[], None]], wiring.FakeProcess]
+StartFake = Callable[[Rig, Path, Callable[[], None], int | None], wiring.FakeProcess]
 
 POLL_S = 0.02
 CONNECT_S = 8.0
@@ -91,10 +94,11 @@ class Host:
         journal: file to write.
         command: what the user typed, for whoever finds the rig taken.
         address: where the owner can be talked to, or empty.
-        slot: the loop's share of the machine, where the owner has several; None for the last core.
+        slot: the loop's share of the machine, where the owner has several; None for a core that no other loop has.
         room: memory, and length of a file.
         on_record: called with every tick record, in order.
         fake: gives the fake, where `url` is None, as `wiring.start_fake` does; None for that.
+        say: takes words while the start is slow.
 
     Attributes:
         events: the loop's words, and the owner's own.
@@ -120,6 +124,7 @@ class Host:
         room: Room | None = None,
         on_record: Callable[[TickRecord], None] = lambda record: None,
         fake: StartFake | None = None,
+        say: Callable[[str], None] = lambda words: None,
     ) -> None:
         self.rig, self.journal, self._start_fake = rig, journal, fake
         self.last: TickRecord | None = None
@@ -131,8 +136,9 @@ class Host:
         self._loop: BaseProcess | None = None
         self._recorder: BaseProcess | None = None
         self._lost = self._leaving = False
+        self._say, self._starting = say, Starting(say)
         self._held = HeldBack({})
-        self._beat_s: float | None = None
+        self._presence, self._starved = OwnPresence(rig), StarvationWatch({})
         self._quality, self._holding = QualityCount(), HoldingWatch(rig)
         self._supply = SupplyMemory(rig.id, url)
 
@@ -145,20 +151,30 @@ class Host:
             stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
             require_room(self.journal)
             require_fine_clock(self.rig)
+            if self._slot.core is None:
+                claim = stack.enter_context(contextlib.closing(claim_core()))
+                self._slot = msgspec.structs.replace(self._slot, core=claim.core)
             memory, prefix = default_folder(), f"{_PREFIX}{os.getpid()}-"
             _clear_up_after_the_dead(memory, time.time())
             folder = Path(
                 stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=memory, ignore_cleanup_errors=True))
             )
-            url = self._url
+            url, fake = self._url, None
             self._memory = ControllerMemory(self.rig, url)
             if url is not None:
                 wiring.check_arm(self.rig, url)
-            else:
-                fake = (self._start_fake or wiring.start_fake)(self.rig, folder, self._held.deliver)
+            self._starting.begin(monotonic_s(), Step.FAKE if url is None else Step.LOOP)
+            if url is None:
+                start = self._start_fake or wiring.start_fake
+                fake = start(self.rig, folder, self._while_starting, self._slot.core)
                 stack.callback(fake.stop)
+                self._starting.reached(Step.FAKE, Mark(at_s=monotonic_s()))
                 url = fake.url
             self._start(stack, folder, url)
+            served = None if fake is None else fake.process
+            processes = {Party.LOOP: self._loop, Party.RECORDER: self._recorder, Party.LINE: served}
+            pids = {party: process.pid for party, process in processes.items() if process is not None}
+            self._starved = StarvationWatch({Party.OWNER: os.getpid(), **pids})
             self._stack = stack.pop_all()
         return self
 
@@ -177,11 +193,15 @@ class Host:
         spec = LoopSpec(rig=self.rig, ring=ring_path, mailbox=mailbox_path, session=self._session, slot=self._slot)
         seen, held = spawn.Pipe(duplex=False)
         with seen, held:  # the recorder alone may hold that end: the loop sees its death by the pipe's
-            told = (ring_path, self.journal, self._session, None, self._room.part_bytes, held)
+            told = (ring_path, self.journal, self._session, None, self._room.part_bytes, held, self._slot.core)
             self._recorder = spawn.Process(target=record, args=told, name="hil-recorder")
             start_unheard(self._recorder.start)
             self._loop = spawn.Process(target=run_loop, args=(spec, seen), name="hil-loop")
             start_unheard(self._loop.start)
+
+    def _while_starting(self) -> None:
+        self._held.deliver()
+        self._starting.look(monotonic_s())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -209,6 +229,7 @@ class Host:
         """Put requests into the loop's mailbox; it takes them at its next tick, in this order."""
         for request in requests:
             self._mailbox.send(request)
+            self._presence.asks(request)
 
     def connect(self, vouch: Callable[[JointState | None], str]) -> None:
         """Wait for the controller, have the pose confirmed, and drive the axes one by one.
@@ -217,7 +238,7 @@ class Host:
             vouch: given what the controller already drives, returns who confirms that every other axis is in its
                 park pose, and the servo supply on and not cut since; may take its time, and may refuse by raising.
         """
-        self.until(lambda: self.last is not None, CONNECT_S)
+        self.until(lambda: self.last is not None, PATIENCE_S)
         self.until(lambda: not self._opening, LONGEST_S)
         self.wait_for(Mode.UNKNOWN_POSE, CONNECT_S)
         if self._supply.doubtful:
@@ -365,9 +386,9 @@ class Host:
             KeyboardInterrupt: one has come.
         """
         now_s = monotonic_s()
-        gap_s = 0.0 if self._beat_s is None else now_s - self._beat_s
+        gap_s = self._presence.away_s(now_s, met=self.last is not None)
         self._mailbox.beat(now_s)
-        self._beat_s = now_s
+        self._starved.look(now_s)
         if not self._leaving:
             self._held.deliver()
         for record_bytes in self._reader.read():
@@ -380,10 +401,12 @@ class Host:
             if tick.supply is not None:
                 self._remark(self._supply.take(tick.supply))
             self._remark(self._holding.take(tick))
+            self._remark(self._starved.take(tick, now_s))
             self._on_record(tick)
         if not self._leaving and (by := self._supply.news(now_s)):
             self.send(SupplyCut(by=by))
-        if not self._leaving and gap_s > OWNER_SILENT_S + 2.0 * self.rig.period_s:
+        self._follow_start(now_s)
+        if not self._leaving and gap_s:
             # A loop that stood still with us may not have missed us.
             self.send(Disconnect(reason=f"the asking program was suspended for {gap_s:.1f} s"))
             self.events.append(
@@ -396,6 +419,18 @@ class Host:
                 "fault: the loop's process has ended without a word; the controller goes on for at most its "
                 "look-ahead, then holds, and where the arm stands has to be confirmed anew"
             )
+
+    def _follow_start(self, now_s: float) -> None:
+        """Say how far a slow start is, until the loop's first tick."""
+        if self._starting.over:
+            return
+        for step in (Step.LOOP, Step.JOURNAL, Step.BUILT):
+            if (mark := self._reader.mark(step)) is not None:
+                self._starting.reached(step, Mark(at_s=mark[0], cpu_s=mark[1]))
+        if self.last is None:
+            self._starting.look(now_s)
+        else:
+            self._starting.end(now_s)
 
 
 def _clear_up_after_the_dead(memory: Path, now_epoch_s: float) -> None:

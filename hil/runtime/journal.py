@@ -17,9 +17,6 @@ from pathlib import Path
 from typing import IO, Annotated, Any
 
 import msgspec
-from mcap.exceptions import EndOfFile, InvalidMagic, McapError
-from mcap.reader import NonSeekingReader
-from mcap.writer import MCAP0_MAGIC, CompressionType, IndexType, Writer
 from msgspec import Meta
 
 from hil.errors import CommandError, JournalError
@@ -32,6 +29,9 @@ FIRST_CHAIN = "0" * 64
 
 PACKING = ".packing"
 """End of the name of a copy that is being made."""
+
+_MAGIC = b"\x89MCAP0\r\n"
+"""With which an MCAP file begins and ends; its package is read where journals are, for the loop never reads one."""
 
 _PART = re.compile(r"_part-[0-9]{4,}$")
 _PROFILE = "hil-journal"
@@ -208,6 +208,8 @@ class JournalWriter:
     """
 
     def __init__(self, path: Path, session: SessionRecord, file: JournalFile | None = None) -> None:
+        from mcap.writer import CompressionType, IndexType, Writer
+
         self.path = Path(path)
         self._file = file or JournalFile(self.path)
         stream: Any = self._file  # of a stream the writer uses `write` and `tell`
@@ -362,6 +364,8 @@ class _WholeReads:
         self.length = self._left = os.fstat(file.fileno()).st_size
 
     def read(self, length: int = -1) -> bytes:
+        from mcap.exceptions import EndOfFile, McapError
+
         if length < 0:
             raise McapError("a record is shorter than its own header")
         if length > self._left:
@@ -443,7 +447,10 @@ def _open(path: Path) -> IO[bytes]:
 
 def _messages(path: Path) -> Iterator[tuple[str, Any]]:
     """Topic and MCAP message of each record, until the file ends or is cut."""
-    count, position = 0, len(MCAP0_MAGIC)
+    from mcap.exceptions import EndOfFile, InvalidMagic, McapError
+    from mcap.reader import NonSeekingReader
+
+    count, position = 0, len(_MAGIC)
     with _open(path) as file:
         stream: Any = _WholeReads(file)
         reader = NonSeekingReader(stream, record_size_limit=_LARGEST_RECORD_BYTES)
@@ -463,7 +470,7 @@ def _messages(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _refuse_more_records(rest: bytes, count: int, path: Path) -> None:
     """A cut leaves part of one record; whole ones, or the end of a finished file, show a changed length."""
-    if b'{"n":%d,"chain":"' % (count + 1) in rest or rest.endswith(MCAP0_MAGIC):
+    if b'{"n":%d,"chain":"' % (count + 1) in rest or rest.endswith(_MAGIC):
         raise _BrokenError(f"{path}: record {count} says that it is longer than it can be")
 
 
@@ -549,6 +556,8 @@ class Completeness(Enum):
     """What can be said of a journal."""
 
     COMPLETE = "complete"
+    NEVER_BEGAN = "never began"
+    """Closed as it should be, with not one tick in it: its loop has not come up."""
     BEING_WRITTEN = "being written"
     UNFINISHED = "unfinished"
     BROKEN = "broken"
@@ -594,8 +603,9 @@ class Verdict(Record, frozen=True):
         held = f"part {self.part}, {held}" if self.part else held
         title = f" ({self.title})" if self.title else ""
         if self.completeness is Completeness.COMPLETE:
-            empty = "" if self.ticks or self.lost or self.part else ", but the session never began: it has not one tick"
-            return f"complete{empty}{title}: {held}, {losses}; ended: {self.reason}"
+            return f"complete{title}: {held}, {losses}; ended: {self.reason}"
+        if self.completeness is Completeness.NEVER_BEGAN:
+            return f"never began{title}: it has not one tick; ended: {self.reason}"
         if self.completeness is Completeness.BEING_WRITTEN:
             return f"being written{title}: {held} so far, {losses}, all of them unchanged"
         if self.completeness is Completeness.UNFINISHED:
@@ -629,7 +639,7 @@ def verify(path: Path) -> Verdict:
         return check.verdict(Completeness.COMPLETE, f"the session goes on in {check.end.reason}")
     if check.end.kind is not EndKind.CLOSED:
         return check.verdict(Completeness.UNFINISHED, f"the recorder closed it because {check.end.reason}")
-    return check.verdict(Completeness.COMPLETE, check.end.reason)
+    return check.verdict(Completeness.COMPLETE if check.began else Completeness.NEVER_BEGAN, check.end.reason)
 
 
 class _Check:
@@ -641,6 +651,11 @@ class _Check:
         self._chain = FIRST_CHAIN
         self._records = self._ticks = self._lost = self._next_tick = 0
         self._first_s = self._last_s = 0.0
+
+    @property
+    def began(self) -> bool:
+        """Its loop has ticked, in this file, in one before it, or in what is lost."""
+        return bool(self._ticks or self._lost or (self._session is not None and self._session.part))
 
     def add(self, entry: Entry) -> str:
         """What is wrong with this record, or an empty text."""
@@ -725,6 +740,8 @@ def pack(path: Path) -> None:
     Raises:
         JournalError: it cannot be read or written, or the copy is none; the file is as it was.
     """
+    from mcap.writer import CompressionType, IndexType, Writer
+
     half = path.with_name(f"{path.name}{PACKING}")
     try:
         with half.open("wb") as file:

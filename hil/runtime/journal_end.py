@@ -60,8 +60,10 @@ def _wrong(path: Path, session: SessionRecord, ticks: int) -> str:
     if path.stat().st_size > WHOLE_BYTES:
         return _wrong_end(path, ticks)
     verdict = verify(path)
-    if verdict.completeness is not Completeness.COMPLETE:
+    if verdict.completeness not in (Completeness.COMPLETE, Completeness.NEVER_BEGAN):
         return verdict.text
+    if not (ticks or verdict.ticks or verdict.lost):
+        return f"the session {verdict.text}"
     return _wrong_count(verdict.ticks, verdict.lost, ticks)
 
 

@@ -13,12 +13,14 @@ import msgspec
 from hil.clock import RealClock, monotonic_s
 from hil.model.rig import Rig
 from hil.runtime import wiring
+from hil.runtime.attendance import Attendance
 from hil.runtime.journal import SessionRecord
 from hil.runtime.mailbox import MailboxReader
 from hil.runtime.pacing import Watch, run_paced
 from hil.runtime.processes import death_of, death_of_parent
-from hil.runtime.ring import RingWriter
+from hil.runtime.ring import RECORDER_SLOT, RingWriter
 from hil.runtime.rtprio import RestingCollector, fine_timers, prepare_realtime
+from hil.runtime.starting import Step
 from hil.runtime.terminal_signals import Told
 from hil.types import WRITING, Disconnect, Mode, Record, Request, TickRecord
 
@@ -58,20 +60,24 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
     told.listen()
     why: list[str] = []
     ring = RingWriter.attach(spec.ring)
+    reached(ring, Step.LOOP)
     mailbox = MailboxReader(spec.mailbox)
     recorder_dead = death_of(recorder)
     missing = _await_journal(ring, lambda: bool(told.to_end()) or recorder_dead())
     if missing or told.to_end():
         ring.close(_interrupted_by(told.to_end()) if told.to_end() else missing)
         return
+    reached(ring, Step.JOURNAL)
+    bridge = wiring.serial_bridge(spec.session, spec.rig, aside=True)
+    owner = Attendance(spec.rig, mailbox.age_s, lambda: bridge.by_hand)
     watch = Watch(
         death_of_parent(),
         recorder_dead,
-        mailbox.age_s,
+        owner.silent_s,
         lambda: ring.unkept * spec.rig.period_s,
         lambda: ring.trouble,
+        lambda: owner.allowed_s,
     )
-    bridge = wiring.serial_bridge(spec.session, spec.rig, aside=True)
     encode = msgspec.msgpack.Encoder().encode
     newest: deque[TickRecord] = deque(maxlen=1)
 
@@ -82,6 +88,7 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
 
     clock = RealClock(warm_up)
     prepare_realtime(spec.slot.core)
+    reached(ring, Step.BUILT)
 
     def take(now_s: float) -> tuple[Request, ...]:
         requests: tuple[Request, ...] = mailbox.take() + watch.requests(now_s)
@@ -94,6 +101,7 @@ def run_loop(spec: LoopSpec, recorder: Connection) -> None:
 
     def publish(record: TickRecord) -> None:
         ring.append(encode(record))
+        owner.begin(record.t_s)
         newest.append(record)
         if record.mode not in WRITING and record.mode is not Mode.ARMED:
             collector.rests(record.t_s)
@@ -111,13 +119,23 @@ def _interrupted_by(name: str) -> str:
     return f"the loop was interrupted by {name}"
 
 
+def reached(ring: RingWriter, step: Step) -> None:
+    """Tell the owner how far this process is, and what that took."""
+    ring.set_mark(step, monotonic_s(), time.process_time())
+
+
 def _await_journal(ring: RingWriter, in_vain: Callable[[], bool]) -> str:
-    """Nothing is sent, and no line opened, before a journal stands where it can be read back; why there is none."""
-    deadline_s = monotonic_s() + RECORDER_START_S
+    """Nothing is sent, and no line opened, before a journal stands where it can be read back; why there is none.
+
+    The recorder's time counts from its own first sign of life: that it reads the ring.
+    """
+    deadline_s: float | None = None
     while ring.kept is None:
         if ring.trouble or in_vain():
             return ring.trouble or "the recorder has ended: no motion without a journal"
-        if monotonic_s() > deadline_s:
+        if deadline_s is None and ring.slot(RECORDER_SLOT) is not None:
+            deadline_s = monotonic_s() + RECORDER_START_S
+        if deadline_s is not None and monotonic_s() > deadline_s:
             return f"the recorder has not begun a journal within {RECORDER_START_S:.0f} s: no motion without one"
         time.sleep(0.005)
     return ""

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from hil.clock import Clock
+from hil.runtime.starving import OWNER_SILENT, RECORDER_SILENT
 from hil.types import Disconnect, EndStream, Request, Stop
 
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
 
-OWNER_SILENT_S = 0.25
+HAND_SILENT_S = 0.25
+"""For how long an owner may be silent while a hand on a key has the arm; for a certified motion the rig says it."""
 JOURNAL_BEHIND_S = 0.5
 """Motion that the journal may lack before it counts as not kept: ten looks of a recorder that is alive."""
 
@@ -42,9 +44,10 @@ class Watch:
     Args:
         owner_dead: whether the owner's process has ended.
         recorder_dead: the same for the recorder.
-        owner_age_s: seconds since the owner's last sign of life, given the time now.
+        owner_age_s: seconds since the owner's last sign of life, given the time now; see `Attendance`.
         unkept_s: length of the motion that cannot be read back from the journal.
         trouble: why the journal cannot be kept any more, in the recorder's words; empty while it can.
+        allowed_s: for how long the owner may be silent now.
     """
 
     def __init__(
@@ -54,9 +57,11 @@ class Watch:
         owner_age_s: Callable[[float], float],
         unkept_s: Callable[[], float],
         trouble: Callable[[], str],
+        allowed_s: Callable[[], float] = lambda: HAND_SILENT_S,
     ) -> None:
         self._owner_dead, self._recorder_dead = owner_dead, recorder_dead
         self._owner_age_s, self._unkept_s, self._trouble = owner_age_s, unkept_s, trouble
+        self._allowed_s = allowed_s
         self._orphaned = self._unrecorded = self._leaving = False
         self._next_stop_s = -math.inf
         self.reason = ""
@@ -88,14 +93,16 @@ class Watch:
     def _silences(self, now_s: float) -> tuple[Request, ...]:
         if self._leaving:
             return ()
-        if (age_s := self._owner_age_s(now_s)) > OWNER_SILENT_S:
-            return (self._leave(f"no sign of life from the asking program for {age_s * 1e3:.0f} ms"),)
+        if (age_s := self._owner_age_s(now_s)) > (allowed_s := self._allowed_s()):
+            allowed = f"(allowed: {allowed_s * 1e3:.0f} ms)"
+            return (self._leave(f"{OWNER_SILENT} for {age_s * 1e3:.0f} ms {allowed}"),)
         if self._unrecorded or now_s < self._next_stop_s:
             return ()
         if (unkept_s := self._unkept_s()) > JOURNAL_BEHIND_S:
             self._next_stop_s = now_s + JOURNAL_BEHIND_S
-            words = f"the recorder is silent, the journal {unkept_s * 1e3:.0f} ms behind: no motion without a journal"
-            return (Stop(reason=words),)
+            allowed = f"(allowed: {JOURNAL_BEHIND_S * 1e3:.0f} ms)"
+            words = f"{RECORDER_SILENT}, the journal {unkept_s * 1e3:.0f} ms behind {allowed}"
+            return (Stop(reason=f"{words}: no motion without a journal"),)
         return ()
 
     def _leave(self, reason: str) -> Disconnect:

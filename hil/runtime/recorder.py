@@ -18,11 +18,11 @@ import msgspec
 
 from hil.clock import Clock, RealClock
 from hil.errors import CommandError, HilError, JournalError
+from hil.runtime.cores import leave_the_loops_core
 from hil.runtime.journal import EndKind, JournalWriter, SessionRecord, pack, part_path
 from hil.runtime.journal_file import DiskFullError, Reserve, TamperedError
 from hil.runtime.processes import process_alive
 from hil.runtime.ring import RECORDER_SLOT, RingReader
-from hil.runtime.rtprio import leave_the_loops_core
 from hil.runtime.terminal_signals import Told
 from hil.types import TickRecord
 
@@ -195,6 +195,7 @@ def record(
     clock: Clock | None = None,
     part_bytes: int | None = None,
     life_line: Connection | None = None,
+    loop_core: int | None = None,
 ) -> None:
     """Main function of the recorder's process.
 
@@ -208,6 +209,7 @@ def record(
         clock: the clock that the loop runs on; the machine's own if None.
         part_bytes: length at which the session goes on in another file, and the full one is packed; None for one file.
         life_line: held until this process ends, which the loop sees at the other end.
+        loop_core: that of the loop, which is left to it; None for the last one.
 
     Raises:
         SystemExit: the ring or the journal cannot be used; with one line that says why.
@@ -215,7 +217,7 @@ def record(
     running = clock or RealClock()
     told = Told(running.now_s)
     told.listen()
-    leave_the_loops_core()
+    leave_the_loops_core(loop_core)
     with contextlib.ExitStack() as stack:
         try:
             ring = stack.enter_context(RingReader(ring_path, slot=RECORDER_SLOT))

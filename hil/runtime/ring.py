@@ -7,8 +7,8 @@ A record is a length, a checksum and a running number, then the payload, padded 
 publishes `tail` and `claim` before it touches the bytes of a record and `head` after; a reader copies, then
 looks whether `claim` has meanwhile reached what it copied. The three are aligned 64-bit words, each stored in
 one go. So is `kept`, by which the reader that keeps the records says how many it has; its words of trouble stand in
-the header before the mark that there are some. The checksum covers machines that let another core see `head` before
-the payload.
+the header before the mark that there are some. While it starts, the writer leaves marks there of how far it is. The
+checksum covers machines that let another core see `head` before the payload.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _PATIENCE = 3
 _VERSION, _CAPACITY, _PID, _CLOSED, _HEAD, _CLAIM, _TAIL, _BEAT, _KEPT, _TROUBLE = range(1, 11)
 _SLOTS = 16
 _SLOT_WORDS = 4  # pid, cursor, heartbeat, one spare
+_MARKS, _MOST_MARKS = 64, 8  # word of the first; two words each: time, and time used by the process
 _REASON_AT, _TROUBLE_AT, _WORDS_BYTES = 1024, 2048, 512
 
 
@@ -105,6 +106,11 @@ class _Mapped:
     def trouble(self) -> str:
         """Why the one who keeps the records cannot go on, in his words; empty while he can."""
         return self._text(_TROUBLE_AT) if self._words[_TROUBLE] else ""
+
+    def mark(self, place: int) -> tuple[float, float] | None:
+        """Clock reading and CPU seconds that the writer has marked in one of eight places; None before."""
+        at_s = self._stamps[_MARKS + 2 * place]
+        return (at_s, self._stamps[_MARKS + 2 * place + 1]) if at_s else None
 
     def _text(self, at: int) -> str:
         return bytes(self._header[at : at + _WORDS_BYTES]).rstrip(b"\0").decode("utf-8", errors="ignore")
@@ -221,6 +227,12 @@ class RingWriter(_Mapped):
         if self._words[word] == 0:
             return None
         return ReaderSlot(pid=self._words[word], cursor=self._words[word + 1], heartbeat_s=self._stamps[word + 2])
+
+    def set_mark(self, place: int, now_s: float, cpu_s: float) -> None:
+        """Say that something has been reached, and what this process has used of a core until then."""
+        assert 0 <= place < _MOST_MARKS and now_s
+        self._stamps[_MARKS + 2 * place + 1] = cpu_s
+        self._stamps[_MARKS + 2 * place] = now_s  # last: it says that there is one
 
     @property
     def kept(self) -> int | None:

@@ -9,6 +9,9 @@ import math
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+
+from hil.runtime.cores import claim_core
 
 PRIORITY = 40
 """Of SCHED_FIFO's 1 to 99: above every ordinary process, below the kernel's interrupt threads at 50."""
@@ -51,16 +54,14 @@ def fine_timers() -> Iterator[None]:
             _end_fine_timers()
 
 
-def leave_the_loops_core() -> None:
-    """Keep this process off the core that the loop takes for itself, if there is another."""
-    if sys.platform == "linux":
-        cores = sorted(os.sched_getaffinity(0))
-        if len(cores) > 1:
-            os.sched_setaffinity(0, cores[:-1])
-
-
-def hand_out_cores(loops: int) -> tuple[int | None, ...]:
+def hand_out_cores(loops: int, claims: Path | None = None) -> tuple[int | None, ...]:
     """Keep this process and all that it will start off some cores, and say which of them each of `loops` loops gets.
+
+    Cores that no other program's loops have come first.
+
+    Args:
+        loops: how many.
+        claims: folder for claims; the computer's own if None.
 
     Returns:
         A core for each; None where there is nothing to choose.
@@ -70,7 +71,11 @@ def hand_out_cores(loops: int) -> tuple[int | None, ...]:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2 or loops == 0:
         return (None,) * loops
-    kept = cores[-min(len(cores) - 1, -(-loops // LOOPS_ON_A_CORE)) :]
+    wanted = min(len(cores) - 1, -(-loops // LOOPS_ON_A_CORE))
+    # What is claimed stays so until this process ends.
+    claimed = [claim.core for _ in range(wanted) if (claim := claim_core(cores, claims)).core is not None]
+    shared = [core for core in reversed(cores) if core not in claimed]
+    kept = sorted([*claimed, *shared[: wanted - len(claimed)]])
     os.sched_setaffinity(0, set(cores) - set(kept))
     return tuple(kept[i % len(kept)] for i in range(loops))
 
@@ -83,7 +88,7 @@ def _own_core(core: int | None) -> str:
             os.sched_setaffinity(0, {core})
         except OSError as error:
             return f"core: {core} was not given ({error.strerror})"
-        return f"core: {core}, handed out by the owner"
+        return f"core: {core}, its owner's choice"
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores[-1:])
     shared = "shared, there is no other" if len(cores) == 1 else "which recorder and fake leave to it"

@@ -14,7 +14,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -47,29 +47,29 @@ from hil.robot import Robot
 from hil.runtime import adapters
 from hil.runtime.bridge import Bridge
 from hil.runtime.controller_memory import ControllerMemory, remedy
+from hil.runtime.cores import leave_the_loops_core
 from hil.runtime.journal import SessionRecord, Wiring
 from hil.runtime.opening import OpenedAside
 from hil.runtime.processes import death_of
-from hil.runtime.rtprio import go_before_others, leave_the_loops_core
+from hil.runtime.rtprio import go_before_others
 from hil.runtime.tap import PortTap
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
 from hil.safety.guard import Guard
 from hil.space.gravity_load import sinking_joints
-from hil.types import ControllerIdentity, Supply
+from hil.types import ControllerIdentity, Record, Supply
 from hil.units import DEG
 from sim.arm import SimulatedArm
-from sim.bench import BenchServo, ServoBench
-from sim.cr1 import Cr1, Cr1Settings, EndCode, Procedure
-from sim.fake_cr1 import Cr1Options, run_fake_cr1
-from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.faults import ANY_CONTROLLER, BYTE_KINDS, Event, Fault, FaultKind, FaultScript, faults_from_table, load_faults
-from sim.ports import MemoryPort
 from sim.profiles import Chosen, Profile, as_text, choices_of, load_profile, profile_names
-from sim.serving import serve_pty, serve_tcp
-from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
-from sim.uart import FRAMINGS
 
-FAKE_READY_S = 20.0
+# The emulated controllers are imported where one is made: the loop's process has none, and starts without them.
+if TYPE_CHECKING:
+    from sim.bench import BenchServo
+    from sim.cr1 import Cr1Settings
+    from sim.ssc32 import BoardSettings
+
+FAKE_READY_S = 600.0
+"""A fake that lives and has not said where it serves, on however busy a computer."""
 FAKE_LOOK_S = 0.05
 VIRTUAL_START_S = 0.1
 """First reading of a virtual clock: the board has started up by then."""
@@ -90,7 +90,7 @@ JUMPER_RATES = (2400, 9600, 38400, 115200)
 """Baud rates that the jumpers of an SSC-32 can set; any other takes an SSC-32U."""
 
 
-S = TypeVar("S", BoardSettings, Cr1Settings)
+S = TypeVar("S", bound=Record)
 
 
 # -- kinds of controller ---------------------------------------------------------------------------------
@@ -114,8 +114,8 @@ class Kind:
         fake: name of the emulated controller, as in ``hil fake NAME``.
         memory_fake: the emulated controller on an in-memory line, see `_ssc32_in_memory`.
         fake_process: main function of the emulated controller in a process of its own, given the rig, a folder, a line
-            to its owner, and what kind it is: it says on that line where it serves, and ends when the other end is
-            closed.
+            to its owner, what kind it is, and the loop's core: it says on that line where it serves, and ends when the
+            other end is closed.
         faults: what its owner can let happen to it.
         channels: how an arm of this kind is calibrated; None for a kind that knows by itself where its arm stands.
         framing: data bits, parity and stop bits with which it is asked.
@@ -132,8 +132,8 @@ class Kind:
     ask: Callable[[Callable[[int], BytePort], str, Clock], Answer]
     fake: str
     memory_fake: Callable[[Rig, Sequence[float], bool, FaultScript | None, float, FakeChoices], MemoryFake]
-    fake_process: Callable[[Rig, Path, Connection, FakeChoices], None]
-    faults: frozenset[FaultKind]
+    fake_process: Callable[[Rig, Path, Connection, FakeChoices, int | None], None]
+    faults: Callable[[], frozenset[FaultKind]]
     channels: ChannelKind | None = None
     framing: str = "8N1"
     look_over: Callable[[Any, Callable[[], BytePort], Clock], tuple[Condition, ...]] | None = None
@@ -179,6 +179,8 @@ class MemoryFake:
 
 def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
     """The rig's own calibration as the true one: a rehearsal cannot know better. Let go of, it sinks into park."""
+    from sim.bench import BenchServo
+
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
     sinking = sinking_joints(rig)
@@ -197,6 +199,8 @@ def _ssc32_servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
 
 def _ssc32_board(settings: ssc32.Ssc32Settings) -> BoardSettings:
     """A board that can be set to the rig's rate: the older ones have jumpers for four rates only."""
+    from sim.ssc32 import BoardSettings, Firmware
+
     firmware = Firmware.V2 if settings.baud in JUMPER_RATES else Firmware.U
     return BoardSettings(firmware=firmware, baud=settings.baud)
 
@@ -204,6 +208,11 @@ def _ssc32_board(settings: ssc32.Ssc32Settings) -> BoardSettings:
 def _ssc32_in_memory(
     rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float, chosen: FakeChoices
 ) -> MemoryFake:
+    from sim.bench import ServoBench
+    from sim.ports import MemoryPort
+    from sim.serving import serve_pty, serve_tcp
+    from sim.ssc32 import Ssc32Board
+
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
     board = Ssc32Board(chosen.over(_ssc32_board(settings)), start_s=start_s)
@@ -277,8 +286,10 @@ def _tell(owner: Connection, word: str | HilError) -> None:
         owner.send(word)
 
 
-def _ssc32_process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices) -> None:
+def _ssc32_process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices, loop_core: int | None) -> None:
     """Serve a fake board that stands in the park pose, until its owner ends it or is gone."""
+    from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
+
     said = _Owner(owner)
     settings = rig.controller
     assert isinstance(settings, ssc32.Ssc32Settings)
@@ -290,7 +301,7 @@ def _ssc32_process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoice
         servos=tuple(_ssc32_servos(rig, rig.park)),
     )
     go_before_others()
-    leave_the_loops_core()
+    leave_the_loops_core(loop_core)
     try:
         run_fake_ssc32(options, partial(_tell, owner), owned=said.ended, orders=said.orders)
     except HilError as error:
@@ -313,6 +324,9 @@ def _ssc32_crooked(settings: ssc32.Ssc32Settings, rng: random.Random) -> ssc32.S
 
 def _cr1(settings: rv2aj.Rv2ajSettings) -> Cr1Settings:
     """A controller whose line is set as the rig says."""
+    from sim.cr1 import Cr1Settings
+    from sim.uart import FRAMINGS
+
     return Cr1Settings(baud=settings.baud, framing=FRAMINGS[settings.framing])
 
 
@@ -320,6 +334,11 @@ def _cr1_in_memory(
     rig: Rig, start: Sequence[float], energised: bool, faults: FaultScript | None, start_s: float, chosen: FakeChoices
 ) -> MemoryFake:
     """An arm with brakes and encoders: it stands where it stands, whether its servos are on or not."""
+    from sim.cr1 import Cr1
+    from sim.ports import MemoryPort
+    from sim.serving import serve_pty, serve_tcp
+    from sim.uart import FRAMINGS
+
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
     cr1 = Cr1(chosen.over(_cr1(settings)), start_s=start_s, joints_deg=settings.degrees(start), programs=SOMEBODYS)
@@ -345,8 +364,10 @@ def _cr1_in_memory(
     )
 
 
-def _cr1_process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices) -> None:
+def _cr1_process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices, loop_core: int | None) -> None:
     """Serve a fake CR1 whose arm stands in the park pose, until its owner ends it or is gone."""
+    from sim.fake_cr1 import Cr1Options, run_fake_cr1
+
     said = _Owner(owner)
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
@@ -359,11 +380,24 @@ def _cr1_process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices)
         joints_deg=settings.degrees(rig.park),
     )
     go_before_others()
-    leave_the_loops_core()
+    leave_the_loops_core(loop_core)
     try:
         run_fake_cr1(options, partial(_tell, owner), owned=said.ended, orders=said.orders)
     except HilError as error:
         _tell(owner, error)
+
+
+def _ssc32_faults() -> frozenset[FaultKind]:
+    from sim.bench import ServoBench
+    from sim.ssc32 import Ssc32Board
+
+    return ANY_CONTROLLER | Ssc32Board.FAULTS | ServoBench.FAULTS
+
+
+def _cr1_faults() -> frozenset[FaultKind]:
+    from sim.cr1 import Cr1
+
+    return ANY_CONTROLLER | Cr1.FAULTS
 
 
 KINDS: Mapping[str, Kind] = {
@@ -376,7 +410,7 @@ KINDS: Mapping[str, Kind] = {
         "ssc32",
         _ssc32_in_memory,
         _ssc32_process,
-        ANY_CONTROLLER | Ssc32Board.FAULTS | ServoBench.FAULTS,
+        _ssc32_faults,
         ChannelKind(servo_channels, Ssc32Channels, _ssc32_crooked),
     ),
     "rv2aj": Kind(
@@ -388,7 +422,7 @@ KINDS: Mapping[str, Kind] = {
         "cr1",
         _cr1_in_memory,
         _cr1_process,
-        ANY_CONTROLLER | Cr1.FAULTS,
+        _cr1_faults,
         framing="8E2",
         look_over=rv2aj.look_over,
         back_up=rv2aj.back_up,
@@ -973,7 +1007,7 @@ class FakeProcess:
             ConfigError: it cannot happen to this kind of controller, or not on command.
             LinkError: the fake is gone.
         """
-        possible = {each.value for each in KINDS[self.kind].faults - BYTE_KINDS - NEED_MORE}
+        possible = {each.value for each in KINDS[self.kind].faults() - BYTE_KINDS - NEED_MORE}
         if fault not in possible:
             raise ConfigError("the fake", "fault", fault, ", ".join(sorted(possible)))
         try:
@@ -1003,7 +1037,11 @@ class _LentFake(FakeProcess):
 
 
 def start_fake(
-    rig: Rig, folder: Path, meanwhile: Callable[[], None] = lambda: None, chosen: FakeChoices = USUAL
+    rig: Rig,
+    folder: Path,
+    meanwhile: Callable[[], None] = lambda: None,
+    loop_core: int | None = None,
+    chosen: FakeChoices = USUAL,
 ) -> FakeProcess:
     """Start the rig's kind of controller as an emulation in a process of its own, standing in the park pose.
 
@@ -1011,6 +1049,7 @@ def start_fake(
         rig: whose controller.
         folder: for what it has to leave somewhere.
         meanwhile: called again and again until it is there; may break the start off by raising.
+        loop_core: that of the loop that will talk to it, which it leaves alone; None for the last one.
         chosen: what kind of controller it is, see `fake_choices`.
 
     Raises:
@@ -1019,7 +1058,8 @@ def start_fake(
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     main = KINDS[rig.controller.kind].fake_process
-    process = spawn.Process(target=main, args=(rig, folder, theirs, chosen), name="hil-fake", daemon=True)
+    arguments = (rig, folder, theirs, chosen, loop_core)
+    process = spawn.Process(target=main, args=arguments, name="hil-fake", daemon=True)
     start_unheard(process.start)
     theirs.close()
     fake = FakeProcess(url="", process=process, line=ours, kind=rig.controller.kind)
@@ -1096,6 +1136,9 @@ def serve_fake_ssc32(
     Raises:
         ConfigError: an option cannot be had, in words.
     """
+    from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
+    from sim.ssc32 import BoardSettings, Firmware
+
     families = [family.value for family in Firmware]
     if firmware is not None and firmware not in families:
         raise ConfigError("hil fake ssc32", "--firmware", firmware, ", ".join(families))
@@ -1156,6 +1199,10 @@ def serve_fake_cr1(
     Raises:
         ConfigError: an option cannot be had, in words.
     """
+    from sim.cr1 import Cr1Settings, EndCode, Procedure
+    from sim.fake_cr1 import Cr1Options, run_fake_cr1
+    from sim.uart import FRAMINGS
+
     who = "hil fake cr1"
     choices: dict[str, tuple[object, list[Any]]] = {
         "--framing": (framing, list(FRAMINGS)),

@@ -78,6 +78,16 @@ class ArmReport(Record, frozen=True, tag="report"):
     events: tuple[str, ...] = ()
 
 
+class Starting(Record, frozen=True, tag="starting"):
+    """The worker is there, and its loop has not ticked yet.
+
+    Attributes:
+        words: how far it is; empty where there is nothing to tell.
+    """
+
+    words: str = ""
+
+
 class Ended(Record, frozen=True, tag="ended"):
     """The worker gives the arm up.
 
@@ -90,7 +100,7 @@ class Ended(Record, frozen=True, tag="ended"):
 
 
 ToWorker = Ask | Beat | Leave
-ToServer = ArmReport | Ended
+ToServer = ArmReport | Starting | Ended
 
 encode = msgspec.msgpack.Encoder().encode
 decode_to_worker = msgspec.msgpack.Decoder(ToWorker).decode

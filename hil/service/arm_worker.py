@@ -15,7 +15,7 @@ from hil.runtime.host import Host, Room
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import answer_at_once
 from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner
-from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, WorkerEnd
+from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, Starting, WorkerEnd
 from hil.service.keeping import new_journal
 from hil.types import (
     WRITING,
@@ -66,7 +66,13 @@ def run_arm(spec: ArmSpec, end: socket.socket) -> None:
     told: list[str] = []
     leave_the_terminal_to_the_owner(lambda: told.append("the worker was told to end"))
     channel = WorkerEnd(end)
+    channel.send(Starting())
     reports = Reports(len(spec.rig.axes))
+
+    def starts(words: str) -> None:
+        channel.send(Starting(words=words))
+        reports.say(words)
+
     try:
         with Host(
             spec.rig,
@@ -77,6 +83,7 @@ def run_arm(spec: ArmSpec, end: socket.socket) -> None:
             slot=spec.slot,
             room=spec.room,
             on_record=reports.take,
+            say=starts,
         ) as host:
             # Behind a busy server its sign of life to the loop must not be late.
             answer_at_once()

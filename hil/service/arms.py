@@ -12,25 +12,35 @@ from typing import Protocol
 
 import msgspec
 
+from hil.clock import monotonic_s
 from hil.errors import InterlockError, LinkClosed, LinkError
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import hand_out_cores
 from hil.runtime.terminal_signals import start_unheard
 from hil.runtime.wiring import serial_adapters
 from hil.service.adapters import Listing, port_of
-from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, decode_to_server, frame
+from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, Starting, decode_to_server, frame
 from hil.service.arm_worker import ArmSpec, run_arm
 from hil.types import Disconnect, EmergencyStop, Request, Stop, SupplyCut
 
 BEAT_S = 0.05
 START_S = 30.0
-"""A worker that has not reported by then counts as one that does not come up."""
+"""A worker that starts its arm gives a sign of life every ten seconds; one that gave none for so long hangs."""
+
+FIRST_SIGN_S = 600.0
+"""And one that has given none at all, however busy this computer is: until then only its death counts."""
+
+TURN_S = 30.0
+"""For so long the others wait for a worker that starts."""
 
 END_S = 30.0
 """Time for a stop within limits, the journal's end, and the processes: 10 s and three times 5 s at most."""
 
 AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses before a worker is started again, the last one from then on."""
+
+HUNG_AGAIN_S = (*AGAIN_S, 60.0, 120.0, 300.0, 600.0)
+"""The same after starts that hung: each of them was work for a computer that has too much."""
 
 _STOPPING = (Stop, EmergencyStop, SupplyCut, Disconnect)
 _MOST_UNSENT_BYTES = 64 << 10
@@ -103,12 +113,15 @@ class ArmProcess:
         self.spec = spec
         self.away = "not started yet"
         """Why there is no arm at the moment; empty while there is one."""
+        self._said = self.away
         self._on_report, self._on_away, self._turn, self._adapters = on_report, on_away, turn, adapters
         self._transport: asyncio.WriteTransport | None = None
         self._process: BaseProcess | None = None
         self._first: asyncio.Event = asyncio.Event()
         self._gone: asyncio.Event = asyncio.Event()
         self._ended: Ended | None = None
+        self._hung = ""
+        self._starting, self._sign_s = "", float("-inf")
         self._leaving = False
         self._asked = self._taken = 0
         self._newest: type[Request] | None = None
@@ -176,17 +189,18 @@ class ArmProcess:
             came_up = await self._live()
             if self._leaving:
                 return
-            words = self._ended.words if self._ended is not None else "its worker has ended without a word"
             again = self._ended is None or self._ended.again
             tries = 1 if came_up else tries + 1
-            pause_s = AGAIN_S[min(tries, len(AGAIN_S)) - 1] if again else AGAIN_S[-1]
-            self._lose(words)
+            pauses_s = HUNG_AGAIN_S if self._hung else AGAIN_S
+            pause_s = pauses_s[min(tries, len(pauses_s)) - 1] if again else pauses_s[-1]
+            self._lose(self._why)
             await asyncio.sleep(pause_s)
 
     async def _live(self) -> bool:
         """One life of a worker, to its end; True if it ever reported. None begins without the arm's adapter."""
         loop = asyncio.get_running_loop()
         self._first, self._gone, self._ended, self._process = asyncio.Event(), asyncio.Event(), None, None
+        self._hung, self._starting, self._sign_s = "", "", float("-inf")
         try:
             # Before the turn: a system that lists its ports slowly must not keep other arms down.
             spec = await self._located()
@@ -194,21 +208,43 @@ class ArmProcess:
             self._ended = Ended(words=str(error), again=True)
             return False
         async with self._turn:
+            self.away = "starting: its worker comes up"
             try:
                 self._process = await self._begin(spec)
             except OSError as error:
                 self._ended = Ended(words=f"its worker cannot be started: {error.strerror or error}", again=True)
                 return False
-            waits = [loop.create_task(self._first.wait()), loop.create_task(self._gone.wait())]
-            await asyncio.wait(waits, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
-            for wait in waits:
-                wait.cancel()
-        if not self._first.is_set() and self._ended is None:
-            self._process.terminate()
-            await self._see_it_end()
+            begun_s = monotonic_s()
+            await self._first_report_or_end(TURN_S)
+        await self._come_up(self._process, begun_s)
         await self._gone.wait()
         await loop.run_in_executor(None, self._bury, self._process)
         return self._first.is_set()
+
+    async def _first_report_or_end(self, within_s: float) -> bool:
+        """Wait for the worker's first report, or its end; False if neither came in time."""
+        loop = asyncio.get_running_loop()
+        waits = [loop.create_task(self._first.wait()), loop.create_task(self._gone.wait())]
+        done, _ = await asyncio.wait(waits, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        return bool(done)
+
+    async def _come_up(self, process: BaseProcess, begun_s: float) -> None:
+        """Wait until the worker reports or ends; one that gives no sign of life any more is ended."""
+        while True:
+            signed = self._sign_s > float("-inf")
+            since_s, allowed_s = (self._sign_s, START_S) if signed else (begun_s, FIRST_SIGN_S)
+            if await self._first_report_or_end(max(0.0, since_s + allowed_s - monotonic_s())):
+                return
+            if self._ended is not None:
+                return
+            if self._sign_s <= since_s:
+                break
+        stage = self._starting or ("its fake, loop and recorder" if signed else "its worker has not come up")
+        self._hung = f"its start gave no sign of life for {allowed_s:.0f} s ({stage}) and was ended"
+        process.terminate()
+        await self._see_it_end()
 
     async def _begin(self, spec: ArmSpec) -> BaseProcess:
         """Start a worker, with a line to it.
@@ -264,23 +300,37 @@ class ArmProcess:
 
     def _heard(self, payload: bytes) -> None:
         message = decode_to_server(payload)
+        self._sign_s = monotonic_s()
+        if isinstance(message, Starting):
+            if message.words:
+                self._starting = message.words
+            if not self._first.is_set():
+                self.away = self._starting or "starting: its worker is up"
+            return
         if isinstance(message, Ended):
             self._ended = message
-            self._lose(message.words)
+            self._lose(self._why)
             return
-        self.away = ""
+        self.away = self._said = ""
         self._taken = message.taken
         self._first.set()
         self._on_report(message)
 
     def _closed(self) -> None:
         self._transport = None
-        self._lose(self._ended.words if self._ended is not None else "its worker has ended without a word")
+        self._lose(self._why)
         self._gone.set()
 
+    @property
+    def _why(self) -> str:
+        """Why it is gone; of one that was ended because it hung, that."""
+        said = self._ended.words if self._ended is not None else "its worker has ended without a word"
+        return self._hung or said
+
     def _lose(self, words: str) -> None:
-        if self.away != words:
-            self.away = words
+        self.away = words
+        if self._said != words:
+            self._said = words
             self._on_away(words)
 
 

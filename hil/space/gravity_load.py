@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hil.dynamics.model import Dynamics
 from hil.model.rig import Axis, AxisKind, Capsule, Rig
 from hil.model.robot import LinkInertia, RobotModel
 from hil.types import Record
@@ -66,6 +65,8 @@ class GravityLoad:
     """
 
     def __init__(self, rig: Rig) -> None:
+        from hil.dynamics.model import Dynamics  # long to import, and a loop that starts needs none
+
         self._joints = rig.axes[: rig.robot.dof]
         known = rig.robot.inertia is not None
         self.basis = (

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from command_line import Terminal
 
-from hil.runtime import wiring
 from sim.cr1 import Cr1Settings, Face, Key
 from sim.ssc32 import BoardSettings, Firmware, FirstMove, Untouched
 from sim.uart import FRAMINGS
@@ -22,8 +21,8 @@ def terminal(tmp_path, monkeypatch, capsys) -> Terminal:
 def made(monkeypatch) -> list[Any]:
     """Options of every fake that would have been run."""
     options: list[Any] = []
-    for name in ("run_fake_ssc32", "run_fake_cr1"):
-        monkeypatch.setattr(wiring, name, lambda given, ready: options.append(given))
+    for name in ("ssc32", "cr1"):
+        monkeypatch.setattr(f"sim.fake_{name}.run_fake_{name}", lambda given, ready: options.append(given))
     return options
 
 

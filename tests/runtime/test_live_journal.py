@@ -9,6 +9,7 @@ from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import msgspec
 import pytest
 from command_line import Terminal
 from hypothesis import given, settings
@@ -184,13 +185,44 @@ def test_of_two_parts_read_while_one_turns_into_the_other_neither_is_accused(
     after.close()
 
 
-def test_a_session_that_never_began_is_not_called_complete_without_saying_so(session: Session, tmp_path: Path) -> None:
-    with JournalWriter(tmp_path / "run.mcap", session.session_record()) as writer:
+@pytest.fixture
+def never_begun(session: Session, tmp_path: Path) -> Path:
+    """A journal that is whole, of a session whose loop has never ticked."""
+    path = tmp_path / "never.mcap"
+    with JournalWriter(path, session.session_record()) as writer:
         writer.end(EndKind.CLOSED, "the recorder was interrupted by SIGTERM", 1.0)
-    assert verify(tmp_path / "run.mcap").text == (
-        "complete, but the session never began: it has not one tick (FAKE, memory, rig lynx6): 2 records, "
-        "0 ticks over 0.00 s, no tick lost; ended: the recorder was interrupted by SIGTERM"
+    return path
+
+
+def test_a_session_that_never_began_is_not_called_complete(never_begun: Path) -> None:
+    verdict = verify(never_begun)
+    assert verdict.completeness is Completeness.NEVER_BEGAN
+    assert verdict.text == (
+        "never began (FAKE, memory, rig lynx6): it has not one tick; ended: the recorder was interrupted by SIGTERM"
     )
+
+
+def test_its_exit_code_is_of_its_own_and_something_broken_counts_more(
+    never_begun: Path,
+    growing: Growing,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terminal = Terminal(tmp_path, monkeypatch, capsys)
+    alone = terminal.run("journal", "verify", "never.mcap")
+    assert alone.code == 3
+    assert "complete" not in alone.out
+    (tmp_path / "broken.mcap").write_bytes(b"no journal")
+    assert terminal.run("journal", "verify", "never.mcap", "broken.mcap").code == 1
+    assert terminal.run("journal", "verify", "run.mcap").code == 0
+
+
+def test_a_later_part_without_a_tick_is_of_a_session_that_began(session: Session, tmp_path: Path) -> None:
+    later = msgspec.structs.replace(session.session_record(), part=1, first_tick=100, after="a" * 64)
+    with JournalWriter(tmp_path / "run_part-0001.mcap", later) as writer:
+        writer.end(EndKind.CLOSED, "done", 1.0)
+    assert verify(tmp_path / "run_part-0001.mcap").completeness is Completeness.COMPLETE
 
 
 # -- against a process that writes as fast as it can ---------------------------------------------------------

@@ -181,7 +181,8 @@ def test_an_owner_that_is_only_silent_may_be_alive_and_gets_a_controlled_stop(ag
 @pytest.mark.parametrize("unkept_s", [0.51, 100.0])
 def test_a_recorder_that_is_only_silent_may_be_alive_and_gets_a_controlled_stop(unkept_s: float) -> None:
     (request,) = Others(unkept_s=unkept_s).watch.requests(1.0)
-    words = f"the recorder is silent, the journal {unkept_s * 1e3:.0f} ms behind: no motion without a journal"
+    behind = f"the journal {unkept_s * 1e3:.0f} ms behind (allowed: 500 ms)"
+    words = f"the recorder is silent, {behind}: no motion without a journal"
     assert request == Stop(reason=words)
 
 

@@ -48,10 +48,11 @@ def test_what_is_refused_is_said_with_the_way_to_allow_it() -> None:
 
 @pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux" or os.cpu_count() == 1, reason="needs Linux and two cores")
-def test_the_loop_has_a_core_that_recorder_and_fake_stay_off() -> None:
-    code = "import os; from hil.runtime.rtprio import {0}; {0}(); print(*sorted(os.sched_getaffinity(0)))"
-    (loop,) = _lines(code.format("prepare_realtime"))
-    (others,) = _lines(code.format("leave_the_loops_core"))
+@pytest.mark.parametrize("core", ["None", "min(os.sched_getaffinity(0))"])
+def test_the_loop_has_a_core_that_recorder_and_fake_stay_off(core: str) -> None:
+    code = "import os; from hil.runtime.{0} import {1}; {1}({2}); print(*sorted(os.sched_getaffinity(0)))"
+    (loop,) = _lines(code.format("rtprio", "prepare_realtime", core))
+    (others,) = _lines(code.format("cores", "leave_the_loops_core", core))
     assert len(loop.split()) == 1
     assert loop not in others.split()
 

@@ -8,6 +8,7 @@ import errno
 import select
 import signal
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -19,9 +20,9 @@ from hil.errors import LinkClosed
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.wiring import load_rig
 from hil.service import arms
-from hil.service.arm_channel import Ask, Leave, WorkerEnd
+from hil.service.arm_channel import Ask, Leave, Starting, WorkerEnd
 from hil.service.arm_worker import ArmSpec
-from hil.service.arms import ArmProcess
+from hil.service.arms import HUNG_AGAIN_S, ArmProcess
 from hil.types import EmergencyStop, Request, Start, Stop
 
 pytestmark = pytest.mark.processes
@@ -32,6 +33,21 @@ def hang(spec: ArmSpec, end: socket.socket) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while True:
         signal.pause()
+
+
+def hang_in_its_start(spec: ArmSpec, end: socket.socket) -> NoReturn:
+    """The same, but it has come up."""
+    WorkerEnd(end).send(Starting(words="starting for 2 s"))
+    hang(spec, end)
+
+
+def come_up_slowly(spec: ArmSpec, end: socket.socket) -> NoReturn:
+    """A worker that needs longer than one may be silent, and is not silent."""
+    channel = WorkerEnd(end)
+    for _ in range(10):
+        channel.send(Starting(words="starting for 2 s"))
+        time.sleep(0.05)
+    hear_nothing(spec, end)
 
 
 def hear_nothing(spec: ArmSpec, end: socket.socket) -> NoReturn:
@@ -74,14 +90,26 @@ async def until(reached: Callable[[], bool]) -> None:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arms, "AGAIN_S", (0.05,))
+    monkeypatch.setattr(arms, "HUNG_AGAIN_S", (0.05,))
     monkeypatch.setattr(arms, "END_S", 0.5)
 
 
-def test_a_worker_that_never_reports_and_does_not_end_is_killed_and_another_one_begins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("worker", "patience", "words"),
+    [
+        (hang, "FIRST_SIGN_S", "its start gave no sign of life for 0 s (its worker has not come up) and was ended"),
+        (hang_in_its_start, "START_S", "its start gave no sign of life for 0 s (starting for 2 s) and was ended"),
+    ],
+)
+def test_a_worker_that_hangs_in_its_start_is_ended_named_and_another_one_begins(
+    worker: Callable[[ArmSpec, socket.socket], NoReturn],
+    patience: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(arms, "START_S", 0.2)
-    monkeypatch.setattr(arms, "run_arm", hang)
+    monkeypatch.setattr(arms, patience, 0.2)
+    monkeypatch.setattr(arms, "run_arm", worker)
 
     async def story() -> None:
         away: list[str] = []
@@ -90,10 +118,41 @@ def test_a_worker_that_never_reports_and_does_not_end_is_killed_and_another_one_
         await until(lambda: arm.pid is not None)
         first = arm.pid
         await until(lambda: arm.pid not in (None, first))
-        assert away[0] == "its worker has ended without a word"
+        assert away == [words]
         await arm.close("the test ends")
 
     run(story)
+
+
+def test_a_worker_that_needs_long_is_waited_for_and_called_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others do not wait for it for as long."""
+    monkeypatch.setattr(arms, "START_S", 0.3)
+    monkeypatch.setattr(arms, "TURN_S", 0.05)
+    monkeypatch.setattr(arms, "run_arm", come_up_slowly)
+
+    async def story() -> None:
+        away: list[str] = []
+        arm, seen = process_of(tmp_path, away), set[str]()
+        turn = arm._turn
+        arm.start()
+
+        def up() -> bool:
+            seen.add(arm.away)
+            return not arm.away
+
+        await until(up)
+        assert not turn.locked()
+        assert {"starting: its worker comes up", "starting for 2 s"} <= seen
+        assert away == []
+        await arm.close("the test ends")
+
+    run(story)
+
+
+def test_pauses_after_starts_that_hung_grow_to_ten_minutes() -> None:
+    assert HUNG_AGAIN_S == (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 
 def test_a_worker_that_hangs_does_not_keep_the_server_from_ending(

@@ -26,7 +26,18 @@ from hil.runtime.journal import Completeness, read_journal, verify, wrong_link
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.replay import replay
 from hil.runtime.wiring import load_rig
-from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, ToWorker, decode_to_server, frame
+from hil.service.arm_channel import (
+    ArmReport,
+    Ask,
+    Beat,
+    Ended,
+    Frames,
+    Leave,
+    Starting,
+    ToWorker,
+    decode_to_server,
+    frame,
+)
 from hil.service.arm_worker import ArmSpec, run_arm
 from hil.service.arms import BEAT_S, ArmProcess
 from hil.testing.fakes import RunningFake
@@ -83,7 +94,9 @@ class Server:
         self.send(Ask(requests=(confirmed(rig),)))
         self.until(lambda: self.mode is Mode.IDLE, beating=True)
 
-    def _take(self, message: ArmReport | Ended) -> None:
+    def _take(self, message: ArmReport | Starting | Ended) -> None:
+        if isinstance(message, Starting):
+            return
         if isinstance(message, Ended):
             self.ended = message
             return

@@ -10,7 +10,7 @@ import pytest
 from hil.bench.fake_choices import WHOLE, listing, table
 from hil.errors import ConfigError
 from sim.cr1 import Cr1Settings, Key
-from sim.profiles import SETTINGS, Confidence, as_text, choices_of, load_profile, parse_changes, profile_names
+from sim.profiles import Confidence, as_text, choices_of, load_profile, parse_changes, profile_names, settings_type
 from sim.ssc32 import BoardSettings, Firmware, FirstMove, Untouched
 from sim.uart import FRAMINGS
 
@@ -23,14 +23,14 @@ NO_CHOICES = {
 
 @pytest.mark.parametrize("controller", WHOLE)
 def test_the_first_profile_is_what_the_fake_is_without_one(controller: str) -> None:
-    usual = SETTINGS[controller]()
+    usual = settings_type(controller)()
     assert choices_of(controller, WHOLE[controller], {}).over(usual) == usual  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize("controller", WHOLE)
 def test_every_choice_stands_there_with_what_else_can_be_who_says_so_and_how_sure_that_is(controller: str) -> None:
     choices = load_profile(WHOLE[controller]).choices
-    fields = {field.name for field in msgspec.structs.fields(SETTINGS[controller])}
+    fields = {field.name for field in msgspec.structs.fields(settings_type(controller))}
     assert set(choices) == fields - NO_CHOICES[controller]
     words = {member.value for member in Confidence}
     letters = {word for word in words if len(word) == 1}
@@ -44,7 +44,7 @@ def test_every_choice_stands_there_with_what_else_can_be_who_says_so_and_how_sur
 @pytest.mark.parametrize("name", profile_names())
 def test_every_shipped_profile_makes_a_fake(name: str) -> None:
     profile = load_profile(name)
-    choices_of(profile.controller, name, {}).over(SETTINGS[profile.controller]())  # type: ignore[type-var]
+    choices_of(profile.controller, name, {}).over(settings_type(profile.controller)())  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize("controller", WHOLE)
@@ -89,7 +89,7 @@ def test_a_command_line_is_read_as_it_is_meant() -> None:
 @pytest.mark.parametrize("name", profile_names())
 def test_a_value_that_is_shown_can_be_given_again(name: str) -> None:
     profile = load_profile(name)
-    usual = SETTINGS[profile.controller]()
+    usual = settings_type(profile.controller)()
     for key, choice in profile.choices.items():
         if key == "registers":
             continue

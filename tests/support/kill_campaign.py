@@ -197,7 +197,7 @@ PLANTED: tuple[PlantedRound, ...] = (
         "last pulse|last line",
     ),
     PlantedRound(
-        "a silent owner is a stop within 0.25 s",
+        "a silent owner is a stop within 1 s",
         "an owner's silence ignored",
         "owner_silence_ignored",
         "stop owner",

@@ -62,7 +62,7 @@ JOURNAL_GONE_S = 0.12
 WITHIN_S = {"ssc32": (0.08, 1.0), "rv2aj": (1.3, 3.3)}
 """The blow comes at a random moment in that time after streaming began; an RV-2AJ needs a second to set out."""
 NOISE_S = {"ssc32": 2.5, "rv2aj": 5.0}
-PAUSE_S = {"owner": 0.6, "loop": 0.4, "recorder": 1.5, "group": 0.5}
+PAUSE_S = {"owner": 1.4, "loop": 0.4, "recorder": 1.5, "group": 0.5}
 SUPPLY_S = 0.3
 """An owner looks every 0.25 s for what was said of the servo supply; a tick, and a look of its own."""
 FULL_BYTES = "4m"
@@ -586,7 +586,7 @@ KINDS: tuple[Kind, ...] = (
         )
         for name in POLITE
     ),
-    Kind("stop owner", "a stop within limits, begun within 0.25 s", partial(_pause, "owner")),
+    Kind("stop owner", "a stop within limits, begun within 1 s", partial(_pause, "owner")),
     Kind("stop loop", "the pulses end by themselves; going on, it holds", partial(_pause, "loop")),
     Kind("stop recorder", "a stop within limits, begun within 0.5 s", partial(_pause, "recorder")),
     Kind(

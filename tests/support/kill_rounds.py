@@ -22,12 +22,13 @@ from pathlib import Path
 
 from calibrations import calibrate_as_it_is
 from soak_oracles import FRAME_S, RigFacts, read_rig
+from soak_promises import OWNER_SILENT_S
 
 from hil.model.files import find
 from hil.runtime import wiring
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import Completeness, Verdict, read_journal, verify
-from hil.runtime.pacing import JOURNAL_BEHIND_S, OWNER_SILENT_S
+from hil.runtime.pacing import JOURNAL_BEHIND_S
 from hil.runtime.recorder import DRAIN_S
 from hil.runtime.replay import replay
 from hil.runtime.ring import default_folder

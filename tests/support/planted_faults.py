@@ -547,7 +547,7 @@ PLANTED: tuple[Planted, ...] = (
         )
     ),
     Planted(
-        "a silent owner is a stop within 0.25 s",
+        "a silent owner is a stop within 1 s",
         "an owner's silence ignored",
         "NoticeJudge",
         "owner silent: still streaming",

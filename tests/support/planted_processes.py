@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from hil.runtime import host, wiring
-from sim import serving
+from hil.runtime import host
+from sim import fake_cr1, serving
 
 PARKED_DEG = (0.0, -20.0, 110.0, 80.0, 0.0)
 
@@ -26,12 +26,12 @@ PARKED_DEG = (0.0, -20.0, 110.0, 80.0, 0.0)
 
 def parked_cr1() -> None:
     """The arm of the next fake CR1 stands in the park pose of its rig."""
-    original = wiring.run_fake_cr1
+    original = fake_cr1.run_fake_cr1
 
     def run(options: Any, *rest: Any, **named: Any) -> None:
         original(msgspec.structs.replace(options, joints_deg=PARKED_DEG), *rest, **named)
 
-    wiring.run_fake_cr1 = run
+    fake_cr1.run_fake_cr1 = run
 
 
 def restartable_ssc32() -> None:

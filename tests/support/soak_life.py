@@ -51,6 +51,7 @@ from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
 from hil.robot import Robot
 from hil.runtime import wiring
+from hil.runtime.attendance import Attendance
 from hil.runtime.journal import Completeness, JournalWriter, verify
 from hil.runtime.mailbox import MailboxReader, MailboxWriter
 from hil.runtime.pacing import Watch, run_paced
@@ -601,12 +602,14 @@ class _Session:
         self._mailbox = MailboxReader(folder / "mailbox")
         self._opened = (self._mailbox, self._outbox, reader, writer)
         self._owner_dead = self._recorder_dead = False
+        self._owner = Attendance(life._rig, self._mailbox.age_s, lambda: self._bridge.by_hand)
         self._watch = Watch(
             lambda: self._owner_dead,
             lambda: self._recorder_dead,
-            self._mailbox.age_s,
+            self._owner.silent_s,
             lambda: self._ring.unkept * self._life._rig.period_s,
             lambda: self._ring.trouble,
+            lambda: self._owner.allowed_s,
         )
         self._encode = msgspec.msgpack.Encoder().encode
         self._wire, self._samples = self._world.wire_judge(), SampleJudge(facts)
@@ -665,7 +668,7 @@ class _Session:
         """Owner and recorder are processes of their own, and can be held up as well."""
         rng = self._rng
         if rng.random() < 0.0002 and now_s > self._owner_away_s:
-            self._owner_away_s = now_s + rng.uniform(0.1, 1.0)
+            self._owner_away_s = now_s + rng.uniform(0.1, 2.0)
             self._tally.counts["owner held up"] += 1
         if rng.random() < 0.0004 and now_s > self._recorder_away_s:
             self._recorder_away_s = now_s + rng.uniform(0.2, 2.5)
@@ -695,6 +698,7 @@ class _Session:
 
     def _publish(self, record: TickRecord) -> None:
         self._ring.append(self._encode(record))
+        self._owner.begin(record.t_s)
         self._world.advance(record.t_s)
         self._wire_bytes.append(len(record.written))
         self._tally.ticks += 1

@@ -35,7 +35,7 @@ REPORT_AGE_S, REPORT_AGE_PERIODS = 0.2, 5
 CR1_ROUND_S = 0.63
 """A target, a look and the state, asked and answered at 9600 baud."""
 """How old a report may be when it is adopted; whichever is longer."""
-OWNER_SILENT_S, RECORDER_SILENT_S = 0.25, 0.5
+OWNER_SILENT_S, RECORDER_SILENT_S = 1.0, 0.5
 NOTICE_S = 0.05
 """What noticing may take beyond that: two ticks and their lateness."""
 SILENCES_S = {"owner silent": OWNER_SILENT_S + NOTICE_S, "recorder silent": RECORDER_SILENT_S + NOTICE_S}

@@ -35,7 +35,9 @@ HERE = Path(__file__).parents[1] / "processes"
 LOOK_S = 0.3
 """Until whoever was told begins to stop the arm, on a machine with other work."""
 MOVING_FRAMES = 5
-SUSPENDED_S = 1.2
+SUSPENDED_S = 2.0
+"""Longer than an owner may be silent, and a stop."""
+OWNER_SILENT_S = 1.0
 RESUMED_S = 5.0
 """Whoever goes on for so long after it was suspended is sound."""
 RIGS = {"ssc32": str(HERE / "quick-rig.toml"), "cr1": "rv2aj"}
@@ -631,7 +633,9 @@ def _judge_trace(outcome: Outcome, event: Event, here: Place, event_s: float) ->
         elif step > STILL:
             last_s, fastest_after = time_s, max(fastest_after, step)
     outcome.stopped_s = last_s - event_s
-    allowed_s = LOOK_S + here.stop_time_s + (0.25 if event.stands_s else 0.0) + (0.5 if here.kind == "cr1" else 0.0)
+    allowed_s = (
+        LOOK_S + here.stop_time_s + (OWNER_SILENT_S if event.stands_s else 0.0) + (0.5 if here.kind == "cr1" else 0.0)
+    )
     outcome.hold(outcome.stopped_s <= allowed_s, f"it moved for {outcome.stopped_s:.2f} s, allowed {allowed_s:.2f} s")
     if here.kind == "cr1":  # it may have been told before it had begun to move
         fastest = max(fastest, CYCLE_S * max(axis.speed for axis in here.rig.axes) / DEG)
