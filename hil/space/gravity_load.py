@@ -104,7 +104,7 @@ def _load(axis: Axis, torque_n_m: float) -> Load:
     return Load(axis=axis.name, torque_n_m=torque_n_m, share=None if most is None else abs(torque_n_m) / most)
 
 
-def release_order(rig: Rig, positions: Sequence[float]) -> tuple[int, ...]:
+def release_order(rig: Rig, positions: Sequence[float], load: GravityLoad | None = None) -> tuple[int, ...]:
     """In which order the axes are let go of: the gripper first, then by what they carry, the heaviest last.
 
     Of joints that carry the same the outermost comes first: what is let go of sinks no further than it has to.
@@ -112,8 +112,9 @@ def release_order(rig: Rig, positions: Sequence[float]) -> tuple[int, ...]:
     Args:
         rig: the resolved rig.
         positions: where its axes are, in rad or m.
+        load: of the same rig, where somebody has it already.
     """
-    torques = GravityLoad(rig).torques(positions)
+    torques = (load or GravityLoad(rig)).torques(positions)
     joints = sorted(range(len(torques)), key=lambda index: (round(abs(torques[index]), 3), -index))
     others = [index for index, axis in enumerate(rig.axes) if axis.kind is AxisKind.GRIPPER]
     return (*others, *joints)
