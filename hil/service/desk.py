@@ -795,11 +795,11 @@ class ArmDesk:
         channel.send(wire.Accepted(to=message.seq, now_s=monotonic_s(), speed_share=share, text=text))
         if isinstance(message, wire.ArmMotion | wire.Start):
             digest = message.digest
-        elif isinstance(message, wire.GoLimp):
-            digest = message.axis
         if not isinstance(message, wire.Watch):
             # By the digest, what somebody did is found again in the journal of the motion.
-            self._note(channel.visitor, _name(message), "done", digest)
+            # Each axis is a deed of its own: the same deed again within a second would only be counted.
+            which = f" {message.axis}" if isinstance(message, wire.GoLimp) else ""
+            self._note(channel.visitor, f"{_name(message)}{which}", "done", digest)
 
     def _refuse(
         self, channel: Channel, message: wire.ClientMessage, verdict: Verdict, preview: Preview | None = None
