@@ -85,18 +85,22 @@ class GravityLoad:
 
     def words(self, positions: Sequence[float]) -> str:
         """What the joints carry, in one line, and a warning of those that carry too much for long."""
-        loads = self.loads(positions)
-        carried = "; ".join(load.text for load in loads if abs(load.torque_n_m) >= SHOWN_N_M) or "nothing to speak of"
-        heavy = [load.axis for load in loads if load.heavy]
-        warning = (
-            f". WARNING: {', '.join(heavy)} above {100.0 * HEAVY:.0f} %: a servo that holds so much for long gets hot; "
-            "put the arm where it carries less"
-        )
-        return f"against gravity ({self.basis}): {carried}{warning if heavy else ''}"
+        return carried_words(self.loads(positions), self.basis)
 
     def loads(self, positions: Sequence[float]) -> tuple[Load, ...]:
         """The load of each joint, in chain order; positions as for `torques`."""
         return tuple(_load(axis, torque) for axis, torque in zip(self._joints, self.torques(positions), strict=True))
+
+
+def carried_words(loads: Sequence[Load], basis: str) -> str:
+    """What these joints carry, in one line, and a warning of those that carry too much for long."""
+    carried = "; ".join(load.text for load in loads if abs(load.torque_n_m) >= SHOWN_N_M) or "nothing to speak of"
+    heavy = [load.axis for load in loads if load.heavy]
+    warning = (
+        f". WARNING: {', '.join(heavy)} above {100.0 * HEAVY:.0f} %: a servo that holds so much for long gets hot; "
+        "put the arm where it carries less"
+    )
+    return f"against gravity ({basis}): {carried}{warning if heavy else ''}"
 
 
 def _load(axis: Axis, torque_n_m: float) -> Load:
