@@ -185,6 +185,27 @@ class Ssc32Driver:
         self._seq = command.seq
         return sent
 
+    def let_go(self, axis: int, now_s: float) -> bool:
+        """Switch one axis off, whoever drives it; it may be driven anew by a first move alone.
+
+        Returns:
+            Whether the board's answers show it; not where it answers for a channel without a pulse as it likes.
+
+        Raises:
+            CommandError: there is no such axis; nothing was sent.
+            ControllerError: there was trouble since `open`; nothing was sent.
+            LinkError: not connected, or the line failed.
+        """
+        line = self._ready_line()
+        try:
+            line.release(self._settings.axes[self._axis(axis)].channel, now_s)
+        except LinkClosed:
+            self.close()
+            raise
+        self._echo.released(axis)
+        self._known[axis] = False
+        return self._adoption.trusted
+
     def stop(self, now_s: float) -> None:
         """Freeze every channel where the board has it; the servos keep their power.
 
@@ -275,16 +296,20 @@ class Ssc32Driver:
         return self._line
 
     def _energise(self, line: Line, command: EnergiseCommand, now_s: float) -> EnergiseCommand:
-        axis, count = command.axis, len(self._settings.axes)
-        if not 0 <= axis < count:
-            raise CommandError(
-                f"there is no axis {axis}; allowed: 0..{count - 1}", value=axis, allowed=f"0..{count - 1}"
-            )
+        axis = self._axis(command.axis)
         pulse_us = self._settings.pulse_us(axis, command.position)
         self._send_move(line, {self._settings.axes[axis].channel: pulse_us}, None, now_s)
         self._echo.drive(axis, pulse_us, line.free_s)
         self._known[axis] = True
         return EnergiseCommand(seq=command.seq, axis=axis, position=self._settings.position(axis, pulse_us))
+
+    def _axis(self, axis: int) -> int:
+        count = len(self._settings.axes)
+        if not 0 <= axis < count:
+            raise CommandError(
+                f"there is no axis {axis}; allowed: 0..{count - 1}", value=axis, allowed=f"0..{count - 1}"
+            )
+        return axis
 
     def _move(self, line: Line, command: JointCommand, now_s: float) -> JointCommand:
         axes = self._settings.axes

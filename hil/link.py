@@ -225,6 +225,23 @@ class WaitingLink(Protocol):
 
 
 @runtime_checkable
+class ReleasingLink(Protocol):
+    """An `ArmLink` to an arm that is held by pulses, which can be switched off axis by axis."""
+
+    def let_go(self, axis: int, now_s: float) -> bool:
+        """Switch the pulses of one axis off: its servo lets go, and what it holds sinks. It counts as unknown then.
+
+        Returns:
+            Whether the reports to come show that it was done.
+
+        Raises:
+            CommandError: no such axis; nothing was sent.
+            ControllerError, LinkError: as for `ArmLink.write`.
+        """
+        ...
+
+
+@runtime_checkable
 class PartingLink(Protocol):
     """An `ArmLink` whose controller has to be told things at the end of a session, and answers them."""
 

@@ -298,6 +298,18 @@ class SupplyCut(Record, frozen=True, tag="supply_cut"):
     by: str
 
 
+class LetGo(Record, frozen=True, tag="let_go"):
+    """Switch the pulses of one axis off: it goes limp and sinks. Only by who stands beside the arm and holds it.
+
+    Attributes:
+        axis: its name.
+        by: who says so.
+    """
+
+    axis: str
+    by: str
+
+
 class Load(Record, frozen=True, tag="load"):
     """A motion and the certificate that covers it, both as their encoded bytes."""
 
@@ -431,6 +443,7 @@ def _refuse_non_finite(what: str, values: tuple[float, ...]) -> None:
 Request = (
     Confirm
     | SupplyCut
+    | LetGo
     | Load
     | Arm
     | Start
@@ -485,6 +498,7 @@ class TickRecord(Record, frozen=True, tag="tick"):
         controller: who answers, in the tick in which it was taken for the right one; else None.
         line: the account of the line at the end of a tick in which something went wrong on it, or the mode changed.
         supply: what is held of the servo supply, in a tick in which that changed; else None.
+        released: index of the axis whose pulses were switched off in this tick; else None.
     """
 
     tick: int
@@ -508,3 +522,4 @@ class TickRecord(Record, frozen=True, tag="tick"):
     controller: ControllerIdentity | None = None
     line: LineAccount | None = None
     supply: Supply | None = None
+    released: int | None = None

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from hil.bench.calibration import Question, Release, Report, Steps, Tell, ask
 from hil.link import ServoChannel
-from hil.model.rig import AxisKind, Rig
+from hil.model.rig import Rig
 from hil.piecewise import PiecewiseLinear
-from hil.space.gravity_load import SINKS_N_M, GravityLoad, Load, release_order
+from hil.space.gravity_load import GravityLoad, release_order
+from hil.space.letting_go import what_sinks
 
 
 def release(rig: Rig, channels: Sequence[ServoChannel]) -> Steps[tuple[str, ...]]:
@@ -41,7 +42,7 @@ def release(rig: Rig, channels: Sequence[ServoChannel]) -> Steps[tuple[str, ...]
         channel = by_axis[name].channel
         question = Question(
             kind="release",
-            text=_what_happens(rig, name, loads.get(name)),
+            text=what_sinks(rig, name, loads.get(name)),
             answers="go, stop",
             axis=name,
             channel=channel,
@@ -63,15 +64,3 @@ def _positions(rig: Rig, by_axis: Mapping[str, ServoChannel], report: Mapping[in
         return PiecewiseLinear([point[0] for point in points], [point[1] for point in points]).inverse(pulse_us)
 
     return tuple(position(axis.name, axis.park) for axis in rig.axes)
-
-
-def _what_happens(rig: Rig, name: str, load: Load | None) -> str:
-    """What to expect, and where the hands belong."""
-    if load is None or rig.axes[rig.index(name)].kind is AxisKind.GRIPPER:
-        return f"The {name} is let go of: what it holds falls. Take that out, and keep your hand under it"
-    index = rig.index(name)
-    beyond = [axis.name for axis in rig.axes[index + 1 :]]
-    with_it = f", and with it {', '.join(beyond)}" if beyond else ""
-    if abs(load.torque_n_m) < SINKS_N_M:
-        return f"The {name} is let go of: it comes loose{with_it}, and hardly sinks"
-    return f"The {name} is let go of: it sinks{with_it}. Against gravity: {load.text}. Hold the arm now, then go"

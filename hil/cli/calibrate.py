@@ -154,7 +154,12 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
     print(f"confirmed: {file}")
 
 
-def release(rig: RigName, hardware: Hardware = False, port: Port = None, by: By = None) -> None:
+def release(
+    rig: Annotated[str, typer.Argument(metavar="RIG|URL", help="Rig's name or file; of an arm at a lab its address.")],
+    hardware: Hardware = False,
+    port: Port = None,
+    by: By = None,
+) -> None:
     """Let the arm go limp, one axis after the other, each when you say so: what carries most comes last.
 
     After each session the board goes on holding the arm, and its servos get hot; this ends it. Where the arm is nobody
@@ -162,10 +167,17 @@ def release(rig: RigName, hardware: Hardware = False, port: Port = None, by: By 
     """
     from hil.bench.calibration import carry_out
     from hil.bench.releasing import release as steps
+    from hil.cli._far_release import release_far
     from hil.errors import InterlockError
     from hil.model._controller_file import read_controller
     from hil.runtime.wiring import channels_of, check_arm, is_calibrated_by_hand, load_rig
 
+    if "://" in rig:
+        if hardware or port is not None:
+            raise typer.BadParameter(f"{rig} is an arm of a lab, which knows its port: leave --hardware and --port out")
+        person = _Person()
+        release_far(rig, by or "", person.answer, person.tell)
+        return
     set_up = load_rig(rig)
     if not is_calibrated_by_hand(set_up):
         raise InterlockError(

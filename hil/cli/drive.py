@@ -26,6 +26,7 @@ from hil.cli._jogging import (
     say,
     settings_line,
 )
+from hil.cli._power import far_power_line
 from hil.clock import monotonic_s
 
 if TYPE_CHECKING:
@@ -357,6 +358,7 @@ class _Driving:
             Text(settings_line(self.pad, self.mode), style="bold"),
             axes_table(self.pad, columns),
             Text("   ".join(each for each in (_tool(self.arm), _stop_words(self.arm), self._picture()) if each)),
+            Text(far_power_line(channel.holding)),
             Text(self.words()),
             Text(""),
             keys_table(_help(self.pad)),

@@ -21,6 +21,7 @@ from hil.cli._jogging import (
     say,
     settings_line,
 )
+from hil.cli._power import Power
 from hil.cli.moving import ConfirmedBy, Hardware, Journal, Port, RigName
 from hil.cli.output import complain
 
@@ -61,13 +62,18 @@ def jog(
         raise typer.BadParameter("above 0 to 100 % of the rig's speeds", param_hint="--speed")
     set_up = load_rig(rig)
     url = moving.announce(set_up, hardware, port)
-    pose = _Pose(set_up)
+    pose, power = _Pose(set_up), Power(set_up)
+
+    def take(record: TickRecord) -> None:
+        pose.take(record)
+        power.take(record)
+
     robot = _ready(set_up)
     file = moving.journal_file(set_up, journal)
-    with Host(set_up, url=url, journal=file, command=moving.command_line(), on_record=pose.take, say=complain) as host:
+    with Host(set_up, url=url, journal=file, command=moving.command_line(), on_record=take, say=complain) as host:
         host.connect(moving.voucher(set_up, url, confirmed_by, host.events))
         moving.pass_on_remarks(host)
-        jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, robot, task)
+        jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, robot, task, power)
         lead(jogging)
     held = "the arm is limp where its servos have no power" if host.supply_cut else "the arm holds"
     moving.close_with(host, held, done=not jogging.failed)
@@ -104,8 +110,8 @@ class _Pose:
 class _Jogging:
     """What was asked for, what came of it, and what there is to say."""
 
-    def __init__(self, host: Host, pad: Pad, pose: _Pose, robot: Robot, task: Path | None) -> None:
-        self.host, self.pad, self.pose = host, pad, pose
+    def __init__(self, host: Host, pad: Pad, pose: _Pose, robot: Robot, task: Path | None, power: Power) -> None:
+        self.host, self.pad, self.pose, self.power = host, pad, pose, power
         self.task = task or Path(f"jogged-{host.rig.id}.toml")
         self.robot = robot
         self.note = ""
@@ -258,6 +264,7 @@ class _Jogging:
             Text(settings_line(pad, self.mode), style="bold"),
             axes_table(pad, columns),
             Text(self.tool()),
+            Text(self.power.line()),
             Text(self.words()),
             Text(""),
             keys_table(pad.help()),

@@ -93,6 +93,9 @@ class FarArm(Protocol):
     async def confirm(self, *, supply_on: bool) -> None:
         """Vouch that the limp arm is in its park pose, and its servo supply on."""
 
+    async def go_limp(self, axis: str) -> str:
+        """Let one axis go, which sinks by it; what the controller says of it."""
+
     async def preview(
         self, text: str, *, name: str, language: str, points: str, start: tuple[float, ...] | None
     ) -> wire.Previewed:

@@ -21,9 +21,11 @@ from hil.service.wire import (
     AxisInfo,
     Code,
     FromClient,
+    Holding,
     LeaseBrief,
     LeaseNews,
     LeasePhase,
+    NextLimp,
     Rules,
     StopBudget,
     Telemetry,
@@ -85,6 +87,7 @@ class PretendLink(Link):
         self.armed: Timeline | None = None
         self._begun_s: float | None = None
         self._gripped_s = -math.inf
+        self.holding: Holding | None = None
         self.hand = PretendArm(self)
         self._work: list[tuple[Coroutine[Any, Any, Any], Callable[[Any], None]]] = []
         self._moved_s = 0.0
@@ -96,6 +99,11 @@ class PretendLink(Link):
         rules = msgspec.structs.replace(welcome.rules, picture_needed=self.picture_needed)
         told = msgspec.structs.replace(welcome, role=self.role, on_site=self.on_site, rules=rules)
         self.joined.emit(told, self.arm)
+
+    def holding_is(self, holding: Holding) -> None:
+        """From now on this holds it; the window is told."""
+        self.holding = holding
+        self.heard.emit(holding)
 
     def supply_cut(self, reason: str) -> bool:
         """Note it, and stop."""
@@ -382,6 +390,22 @@ class PretendArm:
                 return
         del link.changes["commanded"]
         link.mode = Mode.IDLE
+
+    async def go_limp(self, axis: str) -> str:
+        """It is limp a moment later, and the next one may be."""
+        link = self._link
+        self._need_lease()
+        link.asked.append(f"let go of {axis}")
+        await _Moment()
+        holding = link.holding
+        if holding is None or holding.next is None or holding.next.axis != axis:
+            self._refuse(Code.MODE, f"{axis!r} is not the next")
+        left = holding.next.after
+        following = NextLimp(axis=left[0], text=f"The {left[0]} is let go of", after=left[1:]) if left else None
+        driven = tuple(name for name in holding.driven if name != axis)
+        link.mode = Mode.UNKNOWN_POSE
+        link.holding_is(msgspec.structs.replace(holding, driven=driven, next=following))
+        return f"the {axis} is limp"
 
     async def preview(
         self, text: str, *, name: str, language: str, points: str, start: tuple[float, ...] | None

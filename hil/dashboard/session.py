@@ -80,6 +80,7 @@ class Session(QObject):
     Attributes:
         arm: None before the service has told.
         newest: None before the first frame.
+        holding: what holds the arm, and what that carries; None before the service has told.
         ghost: None to have the commanded pose drawn.
         figure: None while no motion is looked at.
         parted: why there is no service; empty while there is one.
@@ -101,6 +102,7 @@ class Session(QObject):
         self.welcome: Welcome | None = None
         self.lease: wire.LeaseNews | None = None
         self.newest: Telemetry | None = None
+        self.holding: wire.Holding | None = None
         self.ghost: Ghost | None = None
         self.figure: Figure | None = None
         self.parted = tr("connecting")
@@ -247,15 +249,29 @@ class Session(QObject):
         if self.parted != reason:
             self.note(tr("no service: {reason}", reason=reason))
         self.parted = reason
-        self.lease = None
+        self.lease = self.holding = None
         self.linked.emit()
         if final:
             self.failed.emit(tr("The service is gone: {reason}. Start the dashboard again.", reason=reason))
+
+    def _hold_on(self, message: wire.Holding) -> None:
+        """Remind, once, of an arm that has been held for long."""
+        before, self.holding = self.holding, message
+        if message.remind and (before is None or not before.remind):
+            self.failed.emit(
+                tr(
+                    "The arm has only been held for {minutes:.0f} min, and servos that hold get hot: move it, park it, "
+                    "or let it go (view Power).",
+                    minutes=(message.held_s or 0.0) / 60.0,
+                )
+            )
 
     def _hear(self, message: wire.ServerMessage) -> None:
         match message:
             case wire.LeaseNews():
                 self.lease = message
+            case wire.Holding():
+                self._hold_on(message)
             case wire.Notice():
                 self.note(f"{tr(NOTICES[message.kind])}: {message.text}")
                 self.dead_man.hear(message)

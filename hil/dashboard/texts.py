@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication
 
 from hil.service.wire import LeasePhase, NoticeKind
-from hil.types import Mode, StateSource
+from hil.types import Mode, StateSource, Supply
 
 CONTEXT = "dashboard"
 """Context of every text in a translation file."""
@@ -46,6 +46,21 @@ LEASES = {
     LeasePhase.CHANGING: "changes hands: the arm is brought to rest first",
     LeasePhase.CLEARING: "left by its driver; park it first",
 }
+
+SUPPLIES = {
+    Supply.UNSAID: "nobody has said anything of it; whoever confirms the pose says that it is on.",
+    Supply.ON: "said to be on by whoever confirmed the pose.",
+    Supply.CUT: (
+        "CUT, somebody said. Nothing that is echoed counts. Support the arm, leave the supply off, switch the logic "
+        "off as well, put the arm into its park pose, logic on, supply on with your hands clear, reset, confirm."
+    ),
+    Supply.FORGOTTEN: (
+        "it was cut, and the board has forgotten its pulses since. Put the arm into its park pose, supply on with your "
+        "hands clear, then confirm both."
+    ),
+    Supply.FELT: "its controller knows by itself.",
+}
+"""What is held of the servo supply, and what to do next."""
 
 NOTICES = {
     NoticeKind.SLOT_ENDS: "slot ends",

@@ -27,6 +27,7 @@ from hil.dashboard.keys import StopKeys
 from hil.dashboard.live_view import LiveView
 from hil.dashboard.plots import PlotsView
 from hil.dashboard.pose import PoseView
+from hil.dashboard.power import PowerView
 from hil.dashboard.preview import PreviewView
 from hil.dashboard.session import Session
 from hil.dashboard.specification import SpecificationView
@@ -79,6 +80,7 @@ VIEWS = (
     View("robot", "Robot", lambda session, theme: SpecificationView(session), beside="status", apart=True),
     View("events", "Events", lambda session, theme: EventsView(session), beside="status"),
     View("keys", "Keys", lambda session, theme: KeysView(), beside="status", hidden=True),
+    View("power", "Power", PowerView, beside="status"),
 )
 """All docks; a new view is one line here and one file beside this one."""
 

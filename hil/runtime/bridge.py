@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkOverrun
+from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkClosed, LinkError, LinkOverrun
 from hil.identity import Acquaintance
 from hil.link import ArmLink, InputLink, WaitingLink
 from hil.model.rig import AxisKind, Rig
@@ -23,6 +23,7 @@ from hil.runtime.divergence import DivergenceMonitor, stands_elsewhere
 from hil.runtime.first_cause import FirstCause
 from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
+from hil.runtime.letting_go import LettingGo
 from hil.runtime.line_health import AccountLog, Level, LineHealth, explained
 from hil.runtime.modes import Event, follow
 from hil.runtime.opening import Opening
@@ -51,6 +52,7 @@ from hil.types import (
     JogStep,
     JointCommand,
     JointState,
+    LetGo,
     LimitHit,
     LineAccount,
     LinkPhase,
@@ -141,6 +143,7 @@ class Bridge:
         self._rig, self._link, self._shadow, self._guard, self._tap = rig, link, shadow, guard, tap
         self._acquaintance = acquaintance or Acquaintance(rig.id)
         self._met: ControllerIdentity | None = None
+        self._released: int | None = None
         self._long_silent = False
         self._epoch_offset_s, self._version = epoch_offset_s, version
         window_s = rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S
@@ -150,6 +153,7 @@ class Bridge:
         self._first_cause = FirstCause()
         self._opening, self._parting = Opening(), Parting()
         self._supply = ServoSupply([axis.name for axis in rig.axes], supply)
+        self._letting_go = LettingGo(rig)
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
@@ -238,9 +242,10 @@ class Bridge:
             controller=self._met,
             line=self._accounts.entry(self._link_state.line, self.mode),
             supply=self._supply.news_since(supply),
+            released=self._released,
         )
         self._events.clear()
-        self._met = None
+        self._met = self._released = None
         self._tick += 1
         self._last_tick_s = now_s
         return record
@@ -277,6 +282,8 @@ class Bridge:
             return
         self._events.extend(self._link_state.notices)
         self._reports.take(self._link_state.joints)
+        if words := self._letting_go.look(self._reports.agreed, now_s):
+            self._events.append(words)
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
         if self.mode is Mode.UNKNOWN_POSE and (words := self._look_at_supply()):
@@ -321,6 +328,8 @@ class Bridge:
                 self._reset(now_s, by)
             case Confirm():
                 self._attempt(lambda: self._confirm(request, now_s))
+            case LetGo():
+                self._attempt(lambda: self._let_go(request, now_s))
             case Load():
                 self._attempt(lambda: self._load(request, now_s))
             case Arm(digest=digest):
@@ -409,6 +418,22 @@ class Bridge:
         self._energise = EnergiseSource(self._guard.inside(pose), self._rig.energise_order, self._rig.energise_dwell_s)
         self._supply.vouched(request.supply_on)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
+
+    def _let_go(self, request: LetGo, now_s: float) -> None:
+        """Have one axis go limp; where the arm is has to be confirmed anew then."""
+        self._refuse_if_abandoned()
+        if not self._health.may_move:
+            raise InterlockError(f"nothing is let go of now: {self._health.words(now_s)}", ["a line that answers"])
+        try:
+            self._released, words = self._letting_go.begin(request, self._link, self.mode, now_s)
+        except LinkClosed as error:
+            self._fault(now_s, explained(error))
+            return
+        self._confirmed, self._still_s = None, now_s + self._rig.controller.settle_s
+        before = self.mode
+        self._follow(Event.LET_GO, words)
+        if self.mode is before:
+            self._events.append(words)
 
     def _load(self, request: Load, now_s: float) -> None:
         if self.mode in WRITING or self.mode is Mode.ARMED:

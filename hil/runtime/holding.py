@@ -21,12 +21,19 @@ class HoldingWatch:
     def __init__(self, rig: Rig) -> None:
         self._rig = rig
         self._since_s: float | None = None
+        self._now_s = 0.0
         self._told = 0
         self._cut = False
         self._load: GravityLoad | None = None
 
+    @property
+    def held_s(self) -> float | None:
+        """How long it has only been held, by the newest tick; None where no pulses hold it, or nobody knows."""
+        return None if self._since_s is None else self._now_s - self._since_s
+
     def take(self, tick: TickRecord) -> str:
         """One more tick; words for the user, mostly empty."""
+        self._now_s = tick.t_s
         self._follow(tick)
         if self._since_s is None:
             return ""

@@ -23,6 +23,7 @@ class Event(Enum):
     STOP = "stop"
     STOPPED = "stopped"
     ABANDONED = "abandoned"
+    LET_GO = "let_go"
     FAULT = "fault"
     ESTOP = "estop"
     RESET = "reset"
@@ -44,6 +45,8 @@ _LISTED = {
     (Mode.STREAMING, Event.DONE): Mode.IDLE,
     (Mode.STREAMING, Event.STOP): Mode.STOPPING,
     (Mode.STOPPING, Event.STOPPED): Mode.HOLDING,
+    (Mode.IDLE, Event.LET_GO): Mode.UNKNOWN_POSE,
+    (Mode.HOLDING, Event.LET_GO): Mode.UNKNOWN_POSE,
     (Mode.FAULT, Event.RESET): Mode.UNKNOWN_POSE,
     (Mode.ESTOP, Event.RESET): Mode.UNKNOWN_POSE,
     (Mode.FAULT, Event.RECONNECT): Mode.CONNECTING,

@@ -9,7 +9,7 @@ import struct
 import msgspec
 
 from hil.errors import LinkClosed, LinkError
-from hil.types import LimitHit, Mode, Record, Request, StateSource
+from hil.types import LimitHit, Mode, Record, Request, StateSource, Supply
 
 LARGEST_BYTES = 40 << 20
 """A motion of an hour and its certificate fit."""
@@ -55,6 +55,7 @@ class ArmReport(Record, frozen=True, tag="report"):
         missed: deadlines missed since the loop began.
         hits: limits that bit since the report before, one for each check and axis.
         events: words since the report before.
+        supply: what is held of the servo supply.
     """
 
     tick: int
@@ -76,6 +77,7 @@ class ArmReport(Record, frozen=True, tag="report"):
     missed: int
     hits: tuple[LimitHit, ...] = ()
     events: tuple[str, ...] = ()
+    supply: Supply = Supply.UNSAID
 
 
 class Starting(Record, frozen=True, tag="starting"):

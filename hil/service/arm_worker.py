@@ -153,6 +153,8 @@ class Reports:
                 self._commanded[:] = record.wanted.positions
             elif isinstance(record.wanted, EnergiseCommand):
                 self._commanded[record.wanted.axis] = record.wanted.position
+        if record.released is not None:
+            self._commanded[record.released] = None
         for hit in record.hits:
             self._hits[hit.check, hit.axis] = hit
         self.say(*record.events)
@@ -188,6 +190,7 @@ class Reports:
             missed=last.missed,
             hits=tuple(self._hits.values()),
             events=tuple(self.events),
+            supply=self.supply,
         )
         self._ticks, self._written, self._late_s, self._work_s = 0, 0, 0.0, 0.0
         self._hits.clear()

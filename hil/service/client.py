@@ -29,6 +29,8 @@ LONGEST_S = 1000.0
 T = TypeVar("T")
 
 _BEGIN_S = 2.0
+_LIMP_S = 4.0
+_WORD_S = 0.5
 _HOLD_EVERY_S = 0.05
 _ENDED = frozenset({Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED, Mode.UNKNOWN_POSE})
 
@@ -295,6 +297,35 @@ class AsyncArm(ClientChannel):
         """
         await self.grip()
         await self.request(wire.Confirm, positions=positions, supply_on=supply_on)
+
+    async def go_limp(self, axis: str) -> str:
+        """Let one axis go, which sinks by it; for somebody beside the arm who holds it. It has to be `holding.next`.
+
+        Returns:
+            What the controller says of it, in words.
+
+        Raises:
+            RefusedByLabError, InterlockError: the lab or the loop says no.
+            LinkClosed: the connection was lost; what was not let go of is held.
+        """
+        mark = self.mark
+        await self.request(wire.GoLimp, axis=axis)
+
+        def gone() -> bool:
+            return self.holding is not None and axis not in self.holding.driven
+
+        def said() -> str:
+            return next((each for each in reversed(self.since(mark)) if f"the {axis}" in each), "")
+
+        await self.until(lambda: gone() or not self.connected or bool(refusal_in(self.since(mark))), _LIMP_S)
+        if not self.connected:
+            raise LinkClosed(f"{self.url}: the connection was lost; what is not limp is held", port=self._access.url)
+        if words := refusal_in(self.since(mark)):
+            raise InterlockError(words)
+        if not gone():
+            raise InterlockError(said() or f"whether the {axis} is limp was not said: look at the arm", ["an answer"])
+        await self.until(lambda: "limp" in said(), _WORD_S)
+        return said()
 
     async def reset(self) -> None:
         """Leave a fault, an emergency stop or a latched stop."""

@@ -65,6 +65,7 @@ class ClientChannel:
         welcome: what the server said about arm, person and rules; None before `open`.
         telemetry: the newest; None before the first.
         lease: newest news about it; None before the first.
+        holding: what holds the arm, and what that carries, as last told; None before the first.
         connected: whether there is a channel now.
         over: why there is no channel and no further try; empty until then.
         trip_s: way there and back of the newest beat; None before the first.
@@ -94,6 +95,7 @@ class ClientChannel:
         self.welcome: wire.Welcome | None = None
         self.telemetry: wire.Telemetry | None = None
         self.lease: wire.LeaseNews | None = None
+        self.holding: wire.Holding | None = None
         self.connected = False
         self.over = ""
         self.trip_s: float | None = None
@@ -392,6 +394,8 @@ class ClientChannel:
                     self.trip_s = now_s - sent_s
             case wire.LeaseNews():
                 self._lease_news(message)
+            case wire.Holding():
+                self.holding = message
             case wire.Notice(kind=kind, text=text):
                 self._noticed(kind, text, message.now_s)
             case wire.Bye(reason=reason):

@@ -43,6 +43,10 @@ class ComingUp:
         self._mode, self._lost, self._new = None, True, True
         self._tries, self._vouched_s = 0, float("-inf")
 
+    def taken_over(self) -> None:
+        """Somebody sees to it, and lets its axes go: it may lie anywhere from now on."""
+        self._new = False
+
     @property
     def _vouches(self) -> bool:
         return self._placed and self._new and self._tries < MOST_TRIES

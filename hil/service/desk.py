@@ -27,6 +27,7 @@ from hil.service.doors import Visitor
 from hil.service.gate import HELD, Facts, Gate, GateSettings, MotionFacts, Verdict
 from hil.service.grants import WorkBox
 from hil.service.hold_watch import Sign
+from hil.service.holding import ArmHolding
 from hil.service.keepsake import Keepsake
 from hil.service.lease import READY, ArmFacts, Effects, Lease, LeaseSettings, Party
 from hil.service.live_arm import LiveArm
@@ -45,6 +46,7 @@ from hil.types import (
     JogHold,
     JogRelease,
     JogStep,
+    LetGo,
     Load,
     Mode,
     Record,
@@ -151,6 +153,7 @@ class ArmDesk:
         self.lease = Lease(arm, standing.lease, first_epoch)
         self.gate = Gate(self.lease, standing.gate)
         self.live = LiveArm(rig)
+        self.holding = ArmHolding(rig)
         self.shelf = Shelf()
         self.audience = Audience()
         self.channels: dict[int, Channel] = {}
@@ -177,6 +180,7 @@ class ArmDesk:
         self.channels[channel.number] = channel
         channel.send(self._welcome(channel.visitor, now_s))
         channel.send(self._news_for(channel, now_s, ""))
+        channel.send(self.holding.message(now_s))
         self._note(channel.visitor, "join", "done", hello.client)
 
     def leave(self, channel: Channel) -> None:
@@ -380,6 +384,8 @@ class ArmDesk:
             case wire.Go() | wire.Gripper() | wire.SelfTest():
                 self._begin_planned(channel, party, message, verdict)
                 return None
+            case wire.GoLimp(axis=axis):
+                return self._go_limp(channel.visitor, axis, now_s)
             case wire.Command():
                 self._motion(channel.visitor, party, message, verdict, now_s)
         return ""
@@ -434,6 +440,13 @@ class ArmDesk:
                 self.live.loaded(kept)
             case wire.Start(digest=digest):
                 self._send(Start(digest=digest))
+
+    def _go_limp(self, visitor: Visitor, axis: str, now_s: float) -> str:
+        """Let one axis go; by whom, and which, is in the audit."""
+        words = self.holding.begin(axis, self.mode, now_s)
+        self._send(LetGo(axis=axis, by=visitor.who))
+        self._coming_up.taken_over()
+        return words
 
     def _spare_the_journal(self, now_s: float) -> None:
         """A motion is recorded whole each time it is loaded; nobody fills ring and disk by asking again and again."""
@@ -694,6 +707,7 @@ class ArmDesk:
         """News from the worker."""
         now_s = monotonic_s()
         self.live.take(report, now_s)
+        self.holding.take(report)
         self._coming_up.begun(report.mode)
         # What the report says is from before something that the loop has still to take.
         if self.process is not None and self.process.settled:
@@ -706,6 +720,9 @@ class ArmDesk:
             settled = self.process is not None and self.process.settled
             stopped = bool(self._called_off)
             self._tested(self._self_test.take(report, now_s, self.live.trouble, settled=settled, called_off=stopped))
+        if (news := self.holding.news(now_s)) is not None:
+            for channel in self.channels.values():
+                channel.send(news)
         self.audience.show(now_s, lambda: wire.encode(self.telemetry(now_s)))
 
     def arm_lost(self, words: str) -> None:
@@ -716,6 +733,7 @@ class ArmDesk:
         self._armed_share, self._called_off = None, words
         self._coming_up.lost()
         self.live.forget()
+        self.holding.forget()
         self.tell(NoticeKind.ARM_LOST, f"{self.arm} is not there: {words}")
         self._house.note(Deed(who="", what="arm", verdict="lost", arm=self.arm, detail=words))
 
@@ -779,7 +797,9 @@ class ArmDesk:
             digest = message.digest
         if not isinstance(message, wire.Watch):
             # By the digest, what somebody did is found again in the journal of the motion.
-            self._note(channel.visitor, _name(message), "done", digest)
+            # Each axis is a deed of its own: the same deed again within a second would only be counted.
+            which = f" {message.axis}" if isinstance(message, wire.GoLimp) else ""
+            self._note(channel.visitor, f"{_name(message)}{which}", "done", digest)
 
     def _refuse(
         self, channel: Channel, message: wire.ClientMessage, verdict: Verdict, preview: Preview | None = None

@@ -17,7 +17,7 @@ from hil.service.lease import Lease, Party
 from hil.service.rights import Action, Role, may, who_may
 from hil.service.stop_budget import LEAST_BY_AGE, share_by_age
 from hil.service.wire import ClientMessage, Code
-from hil.types import Mode, Record
+from hil.types import WRITING, Mode, Record
 from hil.units import MM
 
 ACTIONS: Mapping[type[wire.FromClient], Action] = MappingProxyType(
@@ -37,6 +37,7 @@ ACTIONS: Mapping[type[wire.FromClient], Action] = MappingProxyType(
         wire.Thaw: Action.FREEZE,
         wire.Reset: Action.RESET,
         wire.Confirm: Action.CONFIRM,
+        wire.GoLimp: Action.CONFIRM,
         wire.ArmJog: Action.JOG,
         wire.JogHold: Action.JOG,
         wire.JogRelease: Action.JOG,
@@ -224,6 +225,9 @@ class Gate:
                 self._age(message, facts)
                 self._check_care(message, party, grant, facts)
                 return Verdict()
+            if isinstance(message, wire.GoLimp):
+                self._check_beside(message, party, facts)
+                return Verdict()
             return Verdict(speed_share=self._motion(message, party, grant, facts))
         except _NoError as no:
             return no.verdict
@@ -349,6 +353,20 @@ class Gate:
         raise _NoError(
             Code.PICTURE, f"picture {given}; from afar it has to be under {most_s:g} s old: look at the arm", "picture"
         )
+
+    def _check_beside(self, message: wire.GoLimp, party: Party, facts: Facts) -> None:
+        """An axis is let go of only by who stands beside the arm and holds it; a latched stop does not hinder that."""
+        if not party.on_site:
+            raise _NoError(
+                Code.ROLE, "what sinks has to be held: only somebody beside the arm lets an axis go", "on site"
+            )
+        if self._lease.frozen:
+            raise _NoError(Code.FROZEN, f"the arm is frozen by {self._lease.frozen}; wait until it is thawed", "thaw")
+        if not self._lease.alive(facts.now_s):
+            raise _NoError(Code.DEADMAN, "nothing was heard from you in time; send beats", "heartbeat")
+        self._age(message, facts)
+        if facts.mode is Mode.ARMED or facts.mode in WRITING:
+            raise _NoError(Code.MODE, f"the arm is {facts.mode.value}: stop it before an axis is let go of", "rest")
 
     def _share(self, message: wire.Command, party: Party, grant: Grant, facts: Facts, age_s: float) -> float:
         """Token, age, picture and stop budget, the least of them."""

@@ -317,6 +317,26 @@ class RemoteArm:
         """Say that the servo supply was cut, or may have been: a stop, after which no echo is believed."""
         self._call(self.channel.supply_cut(reason))
 
+    @property
+    def holding(self) -> wire.Holding:
+        """What holds the arm, what that carries, and which axis may be let go of next.
+
+        Raises:
+            LinkError: nothing was told of it.
+        """
+        self._call(self.channel.until(lambda: self.channel.holding is not None, 5.0))
+        if self.channel.holding is None:
+            raise LinkError(f"{self.channel.url}: nothing was told of what holds the arm", port=self.channel.url)
+        return self.channel.holding
+
+    def go_limp(self, axis: str) -> str:
+        """Let one axis go, which sinks by it: for somebody beside the arm who holds it. It has to be `holding.next`.
+
+        Returns:
+            What the controller says of it, in words.
+        """
+        return self._call(self.channel.go_limp(axis))
+
     def reset(self) -> None:
         """Leave a fault, an emergency stop or a latched stop."""
         self._call(self.channel.reset())

@@ -17,7 +17,7 @@ import msgspec
 
 from hil.errors import CommandError
 from hil.service.rights import Role
-from hil.types import AxisJog, Mode, Record, Refusal, StateSource, ToolJog
+from hil.types import AxisJog, Mode, Record, Refusal, StateSource, Supply, ToolJog
 
 VERSION = 1
 """Of the protocol. Raised by any change that a client of the version before could not live with."""
@@ -248,6 +248,16 @@ class Confirm(Command, frozen=True, kw_only=True, tag="confirm"):
     supply_on: bool = False
 
 
+class GoLimp(Command, frozen=True, kw_only=True, tag="go_limp"):
+    """Let one axis go, so that it sinks; only by somebody beside the arm who was told what will sink, and holds it.
+
+    Attributes:
+        axis: its name; it has to be the one that the newest `Holding` calls the next.
+    """
+
+    axis: Text
+
+
 class ArmJog(Command, frozen=True, kw_only=True, tag="arm_jog"):
     """Ask for ARMED, for jogging at a part of the rig's speeds; the token and the picture may make it less."""
 
@@ -344,6 +354,7 @@ ClientMessage = (
     | Thaw
     | Reset
     | Confirm
+    | GoLimp
     | ArmJog
     | JogHold
     | JogRelease
@@ -599,6 +610,57 @@ class Notice(FromServer, frozen=True, kw_only=True, tag="notice"):
     left_s: float | None = None
 
 
+class AxisLoad(Part, frozen=True, kw_only=True):
+    """What one joint carries against gravity while the arm stands: an estimate.
+
+    Attributes:
+        torque: N m; N of a sliding joint. The sign is that of the joint.
+        share: of what its servo can hold at all; None where the rig does not say which servo that is.
+        heavy: so much that the servo gets hot if it lasts.
+    """
+
+    axis: str
+    torque: float
+    share: float | None = None
+    heavy: bool = False
+
+
+class NextLimp(Part, frozen=True, kw_only=True):
+    """The axis that may be let go of now.
+
+    Attributes:
+        text: what sinks by it, and where the hands belong.
+        after: those that come after it, what carries most last.
+    """
+
+    axis: str
+    text: str
+    after: tuple[str, ...] = ()
+
+
+class Holding(FromServer, frozen=True, kw_only=True, tag="holding"):
+    """What holds the arm, and what it carries; sent on joining, and when that changes.
+
+    Attributes:
+        supply: what is held of the servo supply, which only people know; see `hil.types.Supply`.
+        driven: names of the axes that the controller says it drives. After a cut of the supply that means nothing.
+        held_s: how long it has only held; None for one that pulses do not hold, or of which nobody knows.
+        remind: it has held so long that its servos get hot.
+        loads: an estimate, of the joints that are driven, gripper empty; empty where nothing is known of it.
+        basis: what the estimate comes from, in words.
+        next: which axis may be let go of now; None if none is driven, and for an arm that measures.
+    """
+
+    now_s: float
+    supply: Supply
+    driven: tuple[str, ...] = ()
+    held_s: float | None = None
+    remind: bool = False
+    loads: tuple[AxisLoad, ...] = ()
+    basis: str = ""
+    next: NextLimp | None = None
+
+
 class Bye(FromServer, frozen=True, kw_only=True, tag="bye"):
     """The last message before the server closes the channel."""
 
@@ -689,7 +751,7 @@ class Telemetry(FromServer, frozen=True, kw_only=True, tag="telemetry"):
     refusal: str = ""
 
 
-ServerMessage = Welcome | Accepted | Refused | BeatSeen | LeaseNews | Notice | Bye | Telemetry
+ServerMessage = Welcome | Accepted | Refused | BeatSeen | LeaseNews | Notice | Holding | Bye | Telemetry
 
 SERVER_MESSAGES: tuple[type[FromServer], ...] = get_args(ServerMessage)
 

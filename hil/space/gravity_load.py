@@ -86,18 +86,22 @@ class GravityLoad:
 
     def words(self, positions: Sequence[float]) -> str:
         """What the joints carry, in one line, and a warning of those that carry too much for long."""
-        loads = self.loads(positions)
-        carried = "; ".join(load.text for load in loads if abs(load.torque_n_m) >= SHOWN_N_M) or "nothing to speak of"
-        heavy = [load.axis for load in loads if load.heavy]
-        warning = (
-            f". WARNING: {', '.join(heavy)} above {100.0 * HEAVY:.0f} %: a servo that holds so much for long gets hot; "
-            "put the arm where it carries less"
-        )
-        return f"against gravity ({self.basis}): {carried}{warning if heavy else ''}"
+        return carried_words(self.loads(positions), self.basis)
 
     def loads(self, positions: Sequence[float]) -> tuple[Load, ...]:
         """The load of each joint, in chain order; positions as for `torques`."""
         return tuple(_load(axis, torque) for axis, torque in zip(self._joints, self.torques(positions), strict=True))
+
+
+def carried_words(loads: Sequence[Load], basis: str) -> str:
+    """What these joints carry, in one line, and a warning of those that carry too much for long."""
+    carried = "; ".join(load.text for load in loads if abs(load.torque_n_m) >= SHOWN_N_M) or "nothing to speak of"
+    heavy = [load.axis for load in loads if load.heavy]
+    warning = (
+        f". WARNING: {', '.join(heavy)} above {100.0 * HEAVY:.0f} %: a servo that holds so much for long gets hot; "
+        "put the arm where it carries less"
+    )
+    return f"against gravity ({basis}): {carried}{warning if heavy else ''}"
 
 
 def _load(axis: Axis, torque_n_m: float) -> Load:
@@ -105,7 +109,7 @@ def _load(axis: Axis, torque_n_m: float) -> Load:
     return Load(axis=axis.name, torque_n_m=torque_n_m, share=None if most is None else abs(torque_n_m) / most)
 
 
-def release_order(rig: Rig, positions: Sequence[float]) -> tuple[int, ...]:
+def release_order(rig: Rig, positions: Sequence[float], load: GravityLoad | None = None) -> tuple[int, ...]:
     """In which order the axes are let go of: the gripper first, then by what they carry, the heaviest last.
 
     Of joints that carry the same the outermost comes first: what is let go of sinks no further than it has to.
@@ -113,8 +117,9 @@ def release_order(rig: Rig, positions: Sequence[float]) -> tuple[int, ...]:
     Args:
         rig: the resolved rig.
         positions: where its axes are, in rad or m.
+        load: of the same rig, where somebody has it already.
     """
-    torques = GravityLoad(rig).torques(positions)
+    torques = (load or GravityLoad(rig)).torques(positions)
     joints = sorted(range(len(torques)), key=lambda index: (round(abs(torques[index]), 3), -index))
     others = [index for index, axis in enumerate(rig.axes) if axis.kind is AxisKind.GRIPPER]
     return (*others, *joints)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from hil.model.rig import Rig
 from hil.testing.facts import FRAME_S, ROUNDING, AxisFacts, RigFacts
-from hil.types import WRITING, Confirm, Mode, Record, SupplyCut, TickRecord
+from hil.types import WRITING, Confirm, LetGo, Mode, Record, SupplyCut, TickRecord
 
 CANARY_US = frozenset({750, 1250, 1750, 2250})
 """No board gives a channel one of these by itself, if its registers do not say so."""
@@ -21,6 +21,7 @@ BINARY_WORDS = "not plain text: it can begin a binary command"
 _QUESTION = re.compile(rb"VER|Q|(?:QP\d{1,2})+|R\d{1,2}|SS")
 _STOP = re.compile(rb"STOP(\d{1,2})")
 _PLAIN = re.compile(rb"#(\d{1,2})P(\d{3,4})")
+_RELEASE = re.compile(rb"#(\d{1,2})P0")
 _GROUP = re.compile(rb"(?:#\d{1,2}P\d{3,4})+T(\d{1,5})")
 _FROZEN = re.compile(rb"(?:#\d{1,2}P\d{3,4})+")
 _TARGET = re.compile(rb"#(\d+)P(\d+)")
@@ -144,7 +145,7 @@ class _Session(_Judge):
             self._connect()
             self._anew = True
         self._supply(record)
-        self._asked |= any(isinstance(request, Confirm) for request in record.requests)
+        self._listen(record)
         if any("-> energising" in event for event in record.events):
             if not self._asked:
                 self._say("energising without a confirmed pose")
@@ -161,6 +162,16 @@ class _Session(_Judge):
         if record.mode in (Mode.ESTOP, Mode.FAULT):
             self._asked = self._confirmed = False
         self._before = record.mode
+
+    def _listen(self, record: TickRecord) -> None:
+        """Whether a pose counts as confirmed: not one from before an axis was let go of."""
+        self._may_let_go: str | None = None
+        released = None if record.released is None else list(self.rig.axes.values())[record.released].name
+        for request in record.requests:
+            if isinstance(request, Confirm):
+                self._asked = True
+            elif isinstance(request, LetGo) and request.axis == released:
+                self._may_let_go, self._asked, self._confirmed = request.axis, False, False
 
     def _supply(self, record: TickRecord) -> None:
         """A cut is over with a word that it is on again, in a connection that was made after it."""
@@ -179,6 +190,8 @@ class _Session(_Judge):
         if stop := _STOP.fullmatch(line):
             if int(stop[1]) not in self.rig.axes:
                 self._say(f"stops channel {int(stop[1])}, which is not the rig's")
+        elif release := _RELEASE.fullmatch(line):
+            self._release(int(release[1]))
         elif plain := _PLAIN.fullmatch(line):
             self._plain(line, int(plain[1]), int(plain[2]))
         elif group := _GROUP.fullmatch(line):
@@ -187,6 +200,16 @@ class _Session(_Judge):
             self._frozen(line)
         else:
             self._say("not a line that may leave")
+
+    def _release(self, channel: int) -> None:
+        """A servo lets go: one axis, asked for by its name, while nothing moves."""
+        axis = self.rig.axes.get(channel)
+        if axis is None or axis.name != self._may_let_go:
+            self._say("lets a servo go that nobody has asked for")
+        if self._mode in WRITING or self._mode is Mode.ARMED:
+            self._say(f"lets a servo go while the arm is {self._mode.value}")
+        self._may_let_go = None
+        self._last_us.pop(channel, None)
 
     def _plain(self, line: bytes, channel: int, pulse_us: int) -> None:
         if channel == self.rig.canary:

@@ -28,6 +28,7 @@ from hil.types import (
     Disconnect,
     EmergencyStop,
     JointCommand,
+    LetGo,
     Load,
     Mode,
     Request,
@@ -149,6 +150,7 @@ def requests(rig: Rig, motion: Motion) -> st.SearchStrategy[Request]:
     other = st.sampled_from(["", "0" * 64, motion.digest])
     return st.one_of(
         st.builds(Confirm, positions=positions(rig), by=st.just("anybody")),
+        st.builds(LetGo, axis=st.sampled_from([*(axis.name for axis in rig.axes), "tail"]), by=st.just("anybody")),
         st.builds(Load, motion=st.binary(max_size=60), certificate=st.binary(max_size=60)),
         st.just(load(motion, forged(rig, motion))),
         st.builds(Arm, digest=other),

@@ -18,6 +18,7 @@ from hil.types import (
     EmergencyStop,
     EndStream,
     JointCommand,
+    LetGo,
     Mode,
     Request,
     Reset,
@@ -32,6 +33,8 @@ BY_REQUEST: dict[tuple[Mode, str], set[Mode]] = {
     (M.HOLDING, "arm"): {M.ARMED},
     (M.ARMED, "start"): {M.STREAMING},
     (M.ENERGISING, "stop"): {M.UNKNOWN_POSE},
+    (M.IDLE, "let_go"): {M.UNKNOWN_POSE},
+    (M.HOLDING, "let_go"): {M.UNKNOWN_POSE},
     (M.ARMED, "stop"): {M.HOLDING},
     (M.STREAMING, "stop"): {M.STOPPING, M.HOLDING},
     **{(mode, "end_stream"): {M.HOLDING} for mode in (M.ARMED, M.STREAMING, M.STOPPING)},
@@ -171,6 +174,12 @@ class SessionMachine(RuleBasedStateMachine):
     def stop(self) -> None:
         self._do("stop", Stop(reason="the machine"))
         assert self.s.mode not in (M.STREAMING, M.ENERGISING)
+
+    @rule(name=st.sampled_from(["shoulder", "gripper", "tail"]))
+    def let_go_of_an_axis(self, name: str) -> None:
+        moving = self.s.mode in MOVING
+        self._do("let_go", LetGo(axis=name, by="the machine"))
+        assert self.s.last.released is None or not moving
 
     @rule()
     def software_stop(self) -> None:

@@ -18,7 +18,7 @@ from hil.service.grants import Grant, WorkBox
 from hil.service.lease import ArmFacts, Lease, LeaseSettings, Party
 from hil.service.rights import Role
 from hil.service.wire import Code
-from hil.types import AxisJog, Mode
+from hil.types import WRITING, AxisJog, Mode
 
 NOW_S, NOW_EPOCH_S = 1000.3, 1_790_000_000.0
 BOX = WorkBox(lower_m=(0.0, -0.1, 0.0), upper_m=(0.3, 0.1, 0.2))
@@ -364,6 +364,53 @@ def test_a_fault_is_reset_by_somebody_who_does_not_drive_but_a_pose_confirmed_on
     assert desk.gate.judge(reset, teacher, grant, _facts(mode=Mode.FAULT)).allowed
     confirm = desk.ask(wire.Confirm)
     assert desk.gate.judge(confirm, teacher, grant, _facts(mode=Mode.UNKNOWN_POSE)).code is Code.LEASE
+
+
+# -- letting go ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("on_site", [False, True])
+@pytest.mark.parametrize("mode", Mode)
+def test_an_axis_is_let_go_of_only_by_who_may_confirm_poses_and_stands_beside_an_arm_at_rest(
+    role: Role, on_site: bool, mode: Mode
+) -> None:
+    desk = Desk(role, on_site=on_site)
+    verdict = desk.judge(desk.ask(wire.GoLimp, axis="shoulder", picture_s=NOW_S), mode=mode, picture_s=NOW_S)
+    rests = mode is not Mode.ARMED and mode not in WRITING
+    assert verdict.allowed == (role in (Role.TEACH, Role.MAINTAIN) and on_site and rests), verdict
+    if role is Role.TEACH and not on_site:
+        assert (verdict.code, verdict.missing) == (Code.ROLE, ("on site",))
+
+
+def test_letting_go_of_an_axis_needs_lease_beats_haste_and_an_arm_that_is_not_frozen_but_no_dead_man() -> None:
+    def code(change: str = "", **fields: Any) -> Code | None:
+        desk = Desk(Role.TEACH, on_site=True)
+        other = Party(user="tom", name="Tom", role=Role.TEACH, channel=9, on_site=True)
+        now_s = NOW_S
+        if change == "let go":
+            desk.lease.beat(desk.party, desk.lease.epoch, False, NOW_S - 0.05, NOW_S - 0.05)
+        elif change == "frozen":
+            desk.lease.freeze(other, "", NOW_S)
+        elif change == "latched":
+            desk.lease.stop(other, "wait", NOW_S)
+        elif change == "silent":
+            now_s = NOW_S + 1.0
+            fields["issued_s"] = now_s
+        message = desk.ask(wire.GoLimp, axis="shoulder", **fields)
+        if change == "other":
+            return desk.gate.judge(message, other, _grant(Role.TEACH), _facts()).code
+        return desk.judge(message, now_s=now_s).code
+
+    assert code() is None
+    assert code("let go") is None
+    assert code("latched") is None
+    assert code("frozen") is Code.FROZEN
+    assert code("silent") is Code.DEADMAN
+    assert code("other") is Code.LEASE
+    assert code(epoch=1) is Code.EPOCH
+    assert code(arm="rv2aj") is Code.ARM
+    assert code(issued_s=NOW_S - 2.0) is Code.TOO_OLD
 
 
 # -- motions and boxes -----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from hil.robot import Robot
 from hil.runtime.wiring import load_rig
 from hil.service import wire
 from hil.service.skeleton import skeleton
-from hil.types import Mode, StateSource
+from hil.types import Mode, StateSource, Supply
 
 PAGE = Path(hil.service.__file__).parent / "page"
 FILES = {path.name: path.read_text(encoding="utf-8") for path in PAGE.iterdir()}
@@ -55,6 +55,7 @@ def test_fields_that_it_reads_are_those_of_the_protocol() -> None:
     read = set(re.findall(r"\b(?:seen|message)\.([a-z_]+)", FILES["page.js"]))
     known = {field for kind in wire.SERVER_MESSAGES for field in kind.__struct_fields__} | {"type"}
     assert read <= known
+    assert set(re.findall(r"\bholding\.([a-z_]+)", FILES["page.js"])) <= set(wire.Holding.__struct_fields__)
     assert set(re.findall(r"welcome\.([a-z_]+)", FILES["page.js"])) <= set(wire.Welcome.__struct_fields__)
     assert set(re.findall(r"skeleton\.([a-z_]+)", FILES["arm.js"] + FILES["page.js"])) <= set(
         wire.Skeleton.__struct_fields__
@@ -183,6 +184,7 @@ def test_every_text_that_page_and_program_ask_for_is_there_and_no_other(words: d
     asked |= {f"mode_{mode.value}" for mode in Mode}
     asked |= {f"phase_{phase.value}" for phase in wire.LeasePhase}
     asked |= {f"source_{source.value}" for source in StateSource}
+    asked |= {f"supply_{supply.value}" for supply in Supply}
     asked |= set(re.findall(r'(?:tell|say)\("([a-z_]+)"', program)) | set(
         re.findall(r'"(picture_[a-z]+)"', FILES["arm.js"])
     )

@@ -11,10 +11,11 @@ import pytest
 from lab_server import PATIENCE_S, kinds, run, served
 
 from hil.service.arms import BEAT_S
+from hil.service.audit import audit_files
 from hil.service.coming_up import AGAIN_S
 from hil.service.lease import LeaseSettings
 from hil.service.settings import Settings
-from hil.types import JogHold, Mode, Stop, SupplyCut
+from hil.types import JogHold, LetGo, Mode, Stop, SupplyCut
 
 pytestmark = pytest.mark.wall_clock
 
@@ -101,6 +102,7 @@ def test_nothing_reaches_the_arm_from_whoever_does_not_drive_it(tmp_path: Path) 
                 "go": {"to": "home", "speed_share": 1.0},
                 "gripper": {"opening_m": 0.01, "speed_share": 1.0},
                 "confirm": {},
+                "go_limp": {"axis": "gripper"},
                 "arm_motion": {"digest": "0" * 64},
                 "start": {"digest": "0" * 64},
                 "release": {},
@@ -355,6 +357,40 @@ def test_a_cut_of_the_servo_supply_goes_to_the_loop_from_anybody_and_latches(tmp
             assert lab.lab.desks["arm-1"].lease.latched
 
     run(story)
+
+
+def test_an_arm_is_let_go_of_axis_by_axis_and_the_audit_says_by_whom(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            person, worker = await lab.driver(), lab.workers["arm-1"]
+            await person.until(lambda: person.holding.get("next") is not None)
+            order.extend([person.holding["next"]["axis"], *person.holding["next"]["after"]])
+            late = await person.order("go_limp", axis=order[1])
+            assert (late["type"], late["code"]) == ("refused", "mode")
+            for axis in order:
+                answer = await person.order("go_limp", axis=axis)
+                assert answer["type"] == "accepted" and axis in answer["text"], answer
+                await person.until(lambda axis=axis: axis not in person.holding["driven"])
+            assert [request for request in worker.sent if isinstance(request, LetGo)] == [
+                LetGo(axis=axis, by="local") for axis in order
+            ]
+            assert person.holding["next"] is None
+            desk = lab.lab.desks["arm-1"]
+            assert desk.mode is Mode.UNKNOWN_POSE and not desk.parked
+            beats = worker.beats
+            async with asyncio.timeout(PATIENCE_S):
+                while worker.beats < beats + int(2.0 * AGAIN_S / BEAT_S):
+                    await asyncio.sleep(0.01)
+            assert kinds(worker.sent)[-1] == "LetGo", "no pose is vouched for of an arm that has sunk"
+
+    run(story)
+    lines = [line for file in audit_files(tmp_path / "audit") for line in file.read_text().splitlines()]
+    deeds = [json.loads(line)["entry"]["data"] for line in lines]
+    done = [deed for deed in deeds if deed.get("what", "").startswith("go limp ") and deed["verdict"] == "done"]
+    assert [deed["what"] for deed in done] == [f"go limp {axis}" for axis in order]
+    assert {deed["who"] for deed in done} == {"local"}
 
 
 def test_holds_are_stamped_here_and_slowed_to_what_is_allowed(tmp_path: Path) -> None:

@@ -202,6 +202,7 @@ class Person:
         self.answers: dict[int, dict[str, Any]] = {}
         self.notices: list[dict[str, Any]] = []
         self.frames: list[dict[str, Any]] = []
+        self.holding: dict[str, Any] = {}
         self.held = False
         self.closed = False
         self._socket, self._seq = socket, 0
@@ -294,6 +295,8 @@ class Person:
                 self.notices.append(message)
             case "telemetry":
                 self.frames.append(message)
+            case "holding":
+                self.holding = message
             case _:
                 self.answers[message["to"]] = message
 

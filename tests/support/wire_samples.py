@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hil.service import wire
 from hil.service.rights import Role
-from hil.types import AxisJog, JogFrame, Mode, Refusal, StateSource, ToolJog
+from hil.types import AxisJog, JogFrame, Mode, Refusal, StateSource, Supply, ToolJog
 
 GOLDEN = Path(__file__).parents[1] / "service" / "golden"
 DIGEST = "0123456789abcdef" * 4
@@ -78,6 +78,7 @@ CLIENT: tuple[wire.ClientMessage, ...] = (
     wire.Gripper(**_command(21), opening_m=0.02, speed_share=0.5),  # type: ignore[arg-type]
     wire.LeaveQueue(seq=22),
     wire.SelfTest(**_command(23), speed_share=0.5),  # type: ignore[arg-type]
+    wire.GoLimp(**_command(25), axis="shoulder"),  # type: ignore[arg-type]
 )
 
 SERVER: tuple[wire.ServerMessage, ...] = (
@@ -114,6 +115,19 @@ SERVER: tuple[wire.ServerMessage, ...] = (
     wire.BeatSeen(to=6, now_s=1000.3, held=True),
     wire.LeaseNews(now_s=1000.3, lease=_LEASE, yours=True, reason="Ada drives"),
     wire.Notice(now_s=1000.3, kind=wire.NoticeKind.SLOT_ENDS, text="the slot ends in 60 s", left_s=60.0),
+    wire.Holding(
+        now_s=1000.3,
+        supply=Supply.ON,
+        driven=("shoulder", "elbow"),
+        held_s=605.5,
+        remind=True,
+        loads=(
+            wire.AxisLoad(axis="shoulder", torque=-0.62, share=0.56, heavy=True),
+            wire.AxisLoad(axis="elbow", torque=0.2),
+        ),
+        basis="an estimate from the masses of robot lynx6, gripper empty",
+        next=wire.NextLimp(axis="elbow", text="The elbow is let go of: it sinks", after=("shoulder",)),
+    ),
     wire.Bye(now_s=1000.3, code=wire.Code.LEASE, reason="a teacher has taken over"),
     wire.Telemetry(
         frame=7,

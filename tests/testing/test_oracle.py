@@ -12,7 +12,7 @@ from virtual_session import Session, lynx6
 
 from hil.errors import ConfigError
 from hil.testing.oracle import UnsafeBytes
-from hil.types import JointCommand, Mode, Reset, SupplyCut, TickRecord
+from hil.types import JointCommand, LetGo, Mode, Reset, SupplyCut, TickRecord
 
 FIRST_MOVES = b"#0P1460\r#1P1520\r#2P1725\r#3P1455\r#5P1580\r#4P1760\r"
 
@@ -213,3 +213,44 @@ def test_the_way_back_after_a_cut_is_let_pass() -> None:
     session.until(Mode.UNKNOWN_POSE, Reset(by="the test"))
     session.until(Mode.IDLE, session.vouch())
     assert judged(session) == ""
+
+
+# -- axes that are let go of -------------------------------------------------------------------------------
+
+
+def let_go() -> Session:
+    session = Session().to(Mode.IDLE)
+    session.run(0.2, LetGo(axis="elbow", by="the test"))
+    return session
+
+
+def test_an_axis_that_was_let_go_of_by_name_is_let_pass() -> None:
+    assert judged(let_go()) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"requests": ()}, "lets a servo go that nobody has asked for"),
+        ({"requests": (LetGo(axis="wrist", by="the test"),)}, "lets a servo go that nobody has asked for"),
+        ({"written": b"#2P0\r#2P0\r"}, "lets a servo go that nobody has asked for"),
+        ({"written": b"#2P0\r#3P0\r"}, "lets a servo go that nobody has asked for"),
+        ({"mode": Mode.STREAMING}, "lets a servo go while the arm is streaming"),
+    ],
+)
+def test_an_axis_that_is_let_go_of_otherwise_is_found(changes: dict[str, object], words: str) -> None:
+    session = let_go()
+    index = next(i for i, record in enumerate(session.records) if record.released is not None)
+    session.records[index] = msgspec.structs.replace(session.records[index], **changes)
+    assert judged(session) == words
+
+
+def test_a_pose_from_before_an_axis_was_let_go_of_counts_no_more() -> None:
+    session = let_go()
+    session.until(Mode.ENERGISING, session.confirm())
+    last = msgspec.structs.replace(session.records[-1], requests=())
+    confirmed = next(r for r in reversed(session.records) if r.requests)
+    session.records = [
+        msgspec.structs.replace(r, requests=()) if r is confirmed else r for r in session.records[:-1]
+    ] + [last]
+    assert judged(session) == "energising without a confirmed pose"

@@ -10,7 +10,7 @@ const asked = new URLSearchParams(location.search).get("language");
 let language = chosen([asked, kept("language"), ...navigator.languages]);
 let token = sessionStorage.getItem("token") || "";
 let lab = null, arm = "", socket = null, seq = 0, tries = 0, later = 0;
-let welcome = null, seen = null, seenAt = 0, skeleton = null, trace = new Trace(SECONDS);
+let welcome = null, seen = null, holding = null, seenAt = 0, skeleton = null, trace = new Trace(SECONDS);
 let said = ["connecting"];
 let azimuth = -Math.PI / 3, elevation = 0.4, clock = null, pictureUrl = "", lookedAt = 0;
 
@@ -89,7 +89,7 @@ function choose(name) {
   at("arms").value = arm;
   history.replaceState(null, "", `#${encodeURIComponent(arm)}`);
   document.title = `${arm} – ${lab.server}`;
-  welcome = seen = skeleton = null;
+  welcome = seen = holding = skeleton = null;
   trace = new Trace(SECONDS);
   at("notices").replaceChildren();
   forgetPicture();
@@ -128,6 +128,8 @@ function take(message) {
     seenAt = performance.now();
     clock = message.now_s - seenAt / 1000;
     trace.add(message.t_s, message.commanded, message.reported);
+  } else if (message.type === "holding") {
+    holding = message;
   } else if (message.type === "notice" || message.type === "refused" || message.type === "bye") {
     note(message.text || message.reason);
   }
@@ -252,7 +254,14 @@ function words() {
     ? tell("budget", stop.total_ms.toFixed(0), stop.distance_mm.toFixed(0), (100 * seen.speed_share).toFixed(0))
     : "";
   at("timing").textContent = tell("timing", timing.late_ms.toFixed(1), timing.missed, (100 * seen.wire_share).toFixed(0));
+  at("power").textContent = holding ? powerWords() : "";
   if (welcome.camera) pictureAge();
+}
+
+function powerWords() {
+  const supply = tell(`supply_${holding.supply}`), held = holding.held_s;
+  if (held === null) return supply;
+  return `${supply}; ${tell(holding.remind ? "held_long" : "held", Math.floor(held / 60))}`;
 }
 
 function pictureAge() {
