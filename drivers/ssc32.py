@@ -39,7 +39,7 @@ from hil.errors import (
     LinkTimeout,
 )
 from hil.identity import Acquaintance
-from hil.link import ArmLink, BytePort
+from hil.link import ArmLink, BytePort, MotionBounds
 from hil.types import (
     Command,
     ControllerIdentity,
@@ -97,6 +97,7 @@ class Ssc32Driver:
             _Stage.READY: self._watch,
         }
         self._line: Line | None = None
+        self._bounds: MotionBounds | None = None
         self._acquaintance = Acquaintance(self._name)
         self._forget()
 
@@ -119,6 +120,10 @@ class Ssc32Driver:
         """Refuse every other board at the handshake, before the canary gets its pulse."""
         self._acquaintance.expect(controller, remedy)
 
+    def bound(self, bounds: MotionBounds) -> None:
+        """From the next `open` on hold what leaves against the arm's limits, too."""
+        self._bounds = bounds
+
     def open(self, now_s: float) -> None:
         """Open the line afresh and drop any half line that waits in the board; `read` does the rest.
 
@@ -128,6 +133,8 @@ class Ssc32Driver:
         self.close()
         self._forget()
         self._line = Line(self._settings, self._open_port())
+        if self._bounds is not None:
+            self._line.gate.bound(self._bounds)
         self._stage = _Stage.GREETING
         try:
             self._hello = Hello(self._line, self._name, now_s)

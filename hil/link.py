@@ -163,6 +163,28 @@ class Pace(Record, frozen=True):
     chord_s: float = 0.0
 
 
+class AxisBounds(Record, frozen=True):
+    """Limits of one axis, rad or m: where it may be sent, and how far from one sample to the next."""
+
+    lower: float
+    upper: float
+    step: float
+
+
+class MotionBounds(Record, frozen=True):
+    """What a rig allows of a streamed motion, for whoever reads back what leaves.
+
+    Attributes:
+        axes: one per axis, in the order of `rig.axes`.
+        period_s: time from one sample to the next.
+        look_ahead_s: how long before it is due each sample is sent.
+    """
+
+    axes: tuple[AxisBounds, ...]
+    period_s: float
+    look_ahead_s: float
+
+
 class ArmLink(Protocol):
     """An arm: simulated, or behind a driver. Nothing above ever asks which.
 
@@ -203,6 +225,15 @@ class ArmLink(Protocol):
 
     def close(self) -> None:
         """Let go of the line. The arm stays as it is."""
+        ...
+
+
+@runtime_checkable
+class BoundedLink(Protocol):
+    """An `ArmLink` that reads back what it has made, just before it leaves, and holds it against the rig's limits."""
+
+    def bound(self, bounds: MotionBounds) -> None:
+        """From now on nothing leaves that breaks these; before it, only what breaks the controller's own."""
         ...
 
 

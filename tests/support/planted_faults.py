@@ -22,7 +22,8 @@ import serial
 from foreign_arm import bytes_to_another_arm
 from soak_life import live
 
-from drivers import _ports, _ssc32_line, rv2aj
+from drivers import _ports, rv2aj
+from drivers._ssc32_gate import Gate
 from drivers.rv2aj import Rv2ajDriver
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.clock import RealClock
@@ -247,7 +248,7 @@ def beyond_pulse_limit() -> AbstractContextManager[object]:
 
         return pulse_us
 
-    blind = mock.patch.object(_ssc32_line, "check_bytes", lambda data, limits_us: None)
+    blind = mock.patch.object(Gate, "check", lambda self, data: None)
     return _all(_over(Ssc32Settings, "pulse_us", make), blind)
 
 
