@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from drivers._rv2aj_codec import Reply, decode, encode, split
+from drivers._rv2aj_codec import JOINTS, Reply, decode, encode, split
+from drivers._rv2aj_gate import Gate, Joint
 from drivers._rv2aj_settings import PLAIN_REPLY, Rv2ajSettings
 from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
@@ -99,6 +100,7 @@ class Line:
 
     Attributes:
         settings: of the line.
+        gate: looks at all bytes before they leave.
         free_s: when everything written so far has left.
         replied_s: when the last reply came.
         late_s: by how much the last late answer was late.
@@ -111,6 +113,8 @@ class Line:
 
     def __init__(self, settings: Rv2ajSettings, port: BytePort, now_s: float) -> None:
         self.settings: Final = settings
+        ranges = zip(JOINTS, settings.lower_deg, settings.upper_deg, strict=True)
+        self.gate: Final = Gate([Joint(*joint) for joint in ranges])
         self.free_s: float = float("-inf")
         self.replied_s: float = float("-inf")
         self.late_s = 0.0
@@ -201,7 +205,9 @@ class Line:
 
     def tell(self, text: str, now_s: float) -> None:
         """Send a line for a program that reads the line; nothing answers it."""
-        self._send(f"{text}\r".encode("ascii", "replace"), now_s)
+        data = f"{text}\r".encode("ascii", "replace")
+        self.gate.check_text(data)
+        self._write(data, now_s)
 
     def farewell(self, commands: tuple[str, ...], now_s: float) -> None:
         """Send requests whose replies nobody waits for: the last that leaves on this line."""
@@ -263,6 +269,12 @@ class Line:
             self._settled, self._doubt_s, self._looked_s = True, None, now_s
 
     def _send(self, data: bytes, now_s: float) -> None:
+        """Send requests, once they were read back."""
+        self.gate.check(data)
+        self._write(data, now_s)
+        self.gate.left()
+
+    def _write(self, data: bytes, now_s: float) -> None:
         """The only place from which bytes leave."""
         if self._torn:
             # Part of a line has left: what comes now must not become its end.

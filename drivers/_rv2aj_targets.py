@@ -30,6 +30,7 @@ class Targets:
 
     Attributes:
         wanted: the newest target; None if there is none.
+        row: the sample of a certified motion that it is; None if it is of none.
         sent: the last one that the controller took; None before the first and after a stop.
         perhaps: one whose answer is lost: whether the controller has taken it shows by where the arm comes to rest.
         telling: one that the controller is being told now: its answer says what becomes of it.
@@ -41,6 +42,7 @@ class Targets:
     def __init__(self, settings: Rv2ajSettings) -> None:
         self._settings = settings
         self.wanted: Degrees | None = None
+        self.row: int | None = None
         self.sent: Degrees | None = None
         self.perhaps: Degrees | None = None
         self.telling: Degrees | None = None
@@ -101,12 +103,15 @@ class Targets:
         self._attended_s += min(gap_s, GAP_S)
         self.held_up_s += max(gap_s - GAP_S, 0.0)
 
-    def want(self, target: Degrees, now_s: float) -> bool:
-        """Take a newer target; False, and nothing taken, if the one before has waited for too long."""
+    def want(self, target: Degrees, now_s: float, row: int | None = None) -> bool:
+        """Take a newer target, which is this sample of a certified motion or of none.
+
+        False, and nothing taken, if the one before has waited for too long.
+        """
         self._wanted_at_s, self._renewed_s = self._attended_s, now_s
         if self.behind:
             return False
-        self.wanted = target
+        self.wanted, self.row = target, row
         if not self.unsent:
             self._waiting_s = None
         elif self._waiting_s is None:

@@ -185,6 +185,11 @@ class Echo:
         channel.drive(pulse_us, at_s)
         channel.trim_us = None if self.learns else 0
 
+    def move(self, pulses_us: Sequence[int], at_s: float, duration_s: float) -> None:
+        """A timed move of all axes has left."""
+        for channel, pulse_us in zip(self.channels, pulses_us, strict=True):
+            channel.move(pulse_us, at_s, duration_s)
+
     def released(self, axis: int) -> None:
         """Its pulses were switched off: from now on nothing is expected of it."""
         channel = self.channels[axis]

@@ -1,4 +1,4 @@
-"""The last gate before an SSC-32's port: reads finished bytes back by the manual's grammar and trusts nothing before it.
+"""The last gate before an SSC-32's port: reads finished bytes back by the manual and trusts nothing before it.
 
 It shares no code with whoever makes the bytes: own patterns, own arithmetic between positions and pulses, own memory of
 where every channel was sent. What it does not know does not leave.
@@ -41,7 +41,7 @@ class Wire(NamedTuple):
     def exact_us(self, positions: FloatArray) -> FloatArray:
         """The pulses that positions stand for, before any rounding; straight on beyond the outer points."""
         places, pulses = np.array(self.points, dtype=np.float64).T
-        found = np.interp(positions, places, pulses)
+        found: FloatArray = np.interp(positions, places, pulses)
         for at, end, slope in (
             (positions < places[0], 0, (pulses[1] - pulses[0]) / (places[1] - places[0])),
             (positions > places[-1], -1, (pulses[-1] - pulses[-2]) / (places[-1] - places[-2])),
@@ -51,7 +51,9 @@ class Wire(NamedTuple):
 
     def steepness(self) -> tuple[float, float]:
         """The least and the most pulses in us that one rad or m makes."""
-        slopes = [abs((b_us - a_us) / (b - a)) for (a, a_us), (b, b_us) in zip(self.points, self.points[1:], strict=False)]
+        slopes = [
+            abs((b_us - a_us) / (b - a)) for (a, a_us), (b, b_us) in zip(self.points, self.points[1:], strict=False)
+        ]
         return min(slopes), max(slopes)
 
 
@@ -138,7 +140,9 @@ class Gate:
             raise CommandError(f"{data!r} holds bytes that are not plain text", value=data)
         *lines, rest = data.split(b"\r")
         if rest:
-            raise CommandError(f"{data!r} does not end with CR; the board would put the next line behind it", value=data)
+            raise CommandError(
+                f"{data!r} does not end with CR; the board would put the next line behind it", value=data
+            )
         for line in lines:
             if stopped := _STOP.fullmatch(line):
                 # Where on its way it stops nobody knows: it has to be driven anew before it goes in a group.
@@ -227,8 +231,8 @@ class Gate:
 
     # -- a certified motion --------------------------------------------------------------------------------
 
-    def check_row(self, line: bytes, index: int) -> None:
-        """Look at the line of one sample of the certified motion.
+    def check_row(self, line: bytes, index: int) -> Sequence[int]:
+        """Look at the line of one sample of the certified motion; gives the pulses that stand in it, per axis.
 
         Raises:
             CommandError: it is not the group move that this sample stands for, or not this sample's turn; nothing may
@@ -264,3 +268,4 @@ class Gate:
                 )
         self._found = dict(zip(self._channels, pulses_us, strict=True))
         self._row_found = index
+        return pulses_us

@@ -126,7 +126,7 @@ class Line:
         return self._account
 
     def send(self, data: bytes, now_s: float) -> None:
-        """Write whole lines; the only place, beside `release`, from which bytes leave.
+        """Write whole lines; the only place, beside `send_row` and `release`, from which bytes leave.
 
         Raises:
             CommandError: the bytes hold something that may not leave; nothing was sent.
@@ -139,6 +139,13 @@ class Line:
         self.gate.check(data)
         self._write(data, now_s)
         self.gate.left()
+
+    def send_row(self, data: bytes, row: int, now_s: float) -> Sequence[int]:
+        """As `send`, for the line of one sample of a certified motion; gives the pulses that were read back."""
+        pulses_us = self.gate.check_row(data, row)
+        self._write(data, now_s)
+        self.gate.left()
+        return pulses_us
 
     def release(self, channel: int, now_s: float) -> None:
         """Switch one channel off, if it is one of the settings' axes; otherwise as `send`."""

@@ -8,7 +8,8 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from hil.types import Command, ControllerIdentity, LinkState, Record
+from hil.types import Command, ControllerIdentity, JointCommand, LinkState, Record
+from hil.wire_table import WireTable
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -204,6 +205,7 @@ class ArmLink(Protocol):
         """Drain the line and return the newest known state; also moves a pending handshake or query along.
 
         Raises:
+            CommandError: what was to leave may not; it did not.
             LinkError: the line failed, or the handshake ended in one of its diagnoses.
             ControllerError: the controller answered nonsense, or forgot what it was told (a reset).
         """
@@ -234,6 +236,44 @@ class BoundedLink(Protocol):
 
     def bound(self, bounds: MotionBounds) -> None:
         """From now on nothing leaves that breaks these; before it, only what breaks the controller's own."""
+        ...
+
+
+@runtime_checkable
+class TableLink(BoundedLink, Protocol):
+    """One that sends a certified motion by the table that was certified with it, and reads every row back."""
+
+    def carry(self, table: WireTable, samples: FloatArray) -> None:
+        """Take the table of the motion that is loaded, and its samples, (N, n) in rad or m, to hold the rows against.
+
+        Sends nothing. Counts until the next one, through every `open`.
+        """
+        ...
+
+    def begin_rows(self) -> None:
+        """The motion begins: the next row is its first."""
+        ...
+
+    def write_row(self, row: int, command: JointCommand, now_s: float) -> JointCommand:
+        """As `write`, for the command that is the sample of this number.
+
+        Raises:
+            CommandError: besides, the row is not what this sample stands for, or has not its turn; nothing was sent.
+            LinkOverrun, LinkError: as `write`.
+        """
+        ...
+
+
+@runtime_checkable
+class TabledSettings(Protocol):
+    """`ControllerSettings` of a kind of controller whose link is a `TableLink`."""
+
+    def wire_table(self, samples: FloatArray, look_ahead_s: float) -> WireTable:
+        """What the wire carries for each sample of a motion, (N, n) in rad or m.
+
+        Raises:
+            CommandError: a sample is outside what the wire may carry.
+        """
         ...
 
 

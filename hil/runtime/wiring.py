@@ -28,7 +28,6 @@ from hil.identity import Acquaintance
 from hil.link import (
     Answer,
     ArmLink,
-    BoundedLink,
     BytePort,
     ChannelLink,
     Condition,
@@ -54,7 +53,6 @@ from hil.runtime.processes import death_of
 from hil.runtime.rtprio import go_before_others, leave_the_loops_core
 from hil.runtime.tap import PortTap
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner, start_unheard
-from hil.safety.bounds import motion_bounds
 from hil.safety.guard import Guard
 from hil.space.gravity_load import sinking_joints
 from hil.types import ControllerIdentity, Supply
@@ -581,8 +579,6 @@ def _bridge(
     supply: Supply = Supply.UNSAID,
 ) -> Bridge:
     link, tap, acquaintance = _link(rig, url, open_port, expected, real)
-    if isinstance(link, BoundedLink):
-        link.bound(motion_bounds(rig))
     guard = Guard(rig, Robot(rig.robot))
     shadow = simulated_arm(rig, start, now_s)
     return Bridge(

@@ -27,7 +27,9 @@ ROWS = (b"#0P1500#3P1500T40\r", b"#0P1508#3P1509T40\r", b"#0P1516#3P1518T40\r")
 
 
 def gate(limits_us: dict[int, tuple[int, int]]) -> Gate:
-    return Gate([Wire(f"channel {n}", n, low, high, ((0.0, 500.0), (1.0, 2500.0))) for n, (low, high) in limits_us.items()])
+    return Gate(
+        [Wire(f"channel {n}", n, low, high, ((0.0, 500.0), (1.0, 2500.0))) for n, (low, high) in limits_us.items()]
+    )
 
 
 def bound(*sent: bytes) -> Gate:

@@ -22,8 +22,7 @@ import serial
 from foreign_arm import bytes_to_another_arm
 from soak_life import live
 
-from drivers import _ports, rv2aj
-from drivers._ssc32_gate import Gate
+from drivers import _ports, _rv2aj_gate, _ssc32_gate, rv2aj
 from drivers.rv2aj import Rv2ajDriver
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.clock import RealClock
@@ -248,7 +247,7 @@ def beyond_pulse_limit() -> AbstractContextManager[object]:
 
         return pulse_us
 
-    blind = mock.patch.object(Gate, "check", lambda self, data: None)
+    blind = mock.patch.object(_ssc32_gate.Gate, "check", lambda self, data: None)
     return _all(_over(Ssc32Settings, "pulse_us", make), blind)
 
 
@@ -259,7 +258,8 @@ def _beyond_joint_limit() -> AbstractContextManager[object]:
 
         return encode
 
-    return _all(*(_over(rv2aj, name, make) for name in ("joint_constant", "hot_target", "line_target")))
+    blind = mock.patch.object(_rv2aj_gate.Gate, "check", lambda self, data: None)
+    return _all(*(_over(rv2aj, name, make) for name in ("joint_constant", "line_target")), blind)
 
 
 def _skipped_sample() -> AbstractContextManager[object]:
