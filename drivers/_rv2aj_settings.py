@@ -99,7 +99,7 @@ class Rv2ajSettings(Record, frozen=True, dict=True):
         """A look at the joints, when a target and a look at the status come in between."""
         return self.line_time_s() + self.latency_s
 
-    @property
+    @cached_property
     def pace(self) -> Pace:
         """One target a send period; more than `LATE` of them never go by without one."""
         ceiling = self.ceiling

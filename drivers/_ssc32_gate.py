@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
@@ -81,11 +82,12 @@ class Gate:
         self._channels = tuple(wire.channel for wire in self._wires)
         self._bounds: tuple[_Span, ...] | None = None
         self._times_ms = (1, LONGEST_MS)
-        self._last: dict[int, int | None] = {}
-        self._found: dict[int, int | None] = {}
+        self._last: tuple[int | None, ...] = (None,) * len(self._wires)
+        self._found: tuple[int | None, ...] = self._last
         group = b"".join(rb"#%dP([1-9]\d{2,3})" % channel for channel in self._channels)
         self._group = re.compile(group + rb"T([1-9]\d{0,4})\r")
-        self._certified = memoryview(b"").cast("d")
+        self._sample = Struct(f"<{len(self._wires)}d")
+        self._certified = b""
         self._rows = 0
         self._row = self._row_found = -1
 
@@ -117,7 +119,7 @@ class Gate:
     def certify(self, samples: FloatArray) -> None:
         """Take the samples of a certified motion, (N, n) in rad or m: `check_row` holds its lines against them."""
         columns = [wire.exact_us(samples[:, i]) for i, wire in enumerate(self._wires)]
-        self._certified = memoryview(np.stack(columns, axis=1).tobytes()).cast("d")
+        self._certified = np.stack(columns, axis=1).astype("<f8").tobytes()
         self._rows = len(samples)
         self.begin()
 
@@ -134,8 +136,7 @@ class Gate:
             CommandError: anything that is no known line, or a pulse where none may be sent; nothing may leave. Among
                 them 0, which is no pulse, and leaves by `check_release` alone.
         """
-        self._found = {}
-        self._row_found = self._row
+        self._found, self._row_found = self._last, self._row
         if not _PLAIN.fullmatch(data):
             raise CommandError(f"{data!r} holds bytes that are not plain text", value=data)
         *lines, rest = data.split(b"\r")
@@ -146,14 +147,13 @@ class Gate:
         for line in lines:
             if stopped := _STOP.fullmatch(line):
                 # Where on its way it stops nobody knows: it has to be driven anew before it goes in a group.
-                self._found[int(stopped[1])] = None
+                self._note({int(stopped[1]): None})
             elif not _ASKS.fullmatch(line):
                 self._check_move(line)
 
     def left(self) -> None:
         """What was looked at last has left."""
-        self._last.update(self._found)
-        self._row = self._row_found
+        self._last, self._row = self._found, self._row_found
 
     def check_release(self, data: bytes) -> None:
         """Look at a release: the finished bytes are one line, of one axis' channel, and no more.
@@ -165,8 +165,8 @@ class Gate:
         if match is None or int(match[1]) not in self._channels:
             allowed = ", ".join(f"#{channel}P0 and CR" for channel in sorted(self._channels))
             raise CommandError(f"{data!r} given as a release; allowed: {allowed}", value=data, allowed=allowed)
-        self._found = {}
-        self._last.pop(int(match[1]), None)
+        self._found, self._row_found = self._last, self._row
+        self._note({int(match[1]): None})
 
     def _check_move(self, line: bytes) -> None:
         match = _MOVE.fullmatch(line)
@@ -180,7 +180,13 @@ class Gate:
             raise CommandError(f"{line!r} names a channel twice", value=line)
         if match[2] is not None:
             self._check_group(line, pulses_us, int(match[2]))
-        self._found.update(pulses_us)
+        self._note(pulses_us)
+
+    def _note(self, pulses_us: Mapping[int, int | None]) -> None:
+        """Where these channels were sent once this has left; None where nobody knows."""
+        self._found = tuple(
+            [pulses_us.get(channel, before) for channel, before in zip(self._channels, self._found, strict=True)]
+        )
 
     def _check_pulse(self, channel: int, pulse_us: int) -> None:
         if not pulse_us:
@@ -205,8 +211,7 @@ class Gate:
         if self._bounds is None:
             return
         self._check_whole(line, pulses_us)
-        for wire, span in zip(self._wires, self._bounds, strict=True):
-            last_us = self._last.get(wire.channel)
+        for wire, span, last_us in zip(self._wires, self._bounds, self._last, strict=True):
             if last_us is None:
                 raise CommandError(
                     f"{wire.name}: a group move, and channel {wire.channel} was not driven before; it would jump",
@@ -246,26 +251,34 @@ class Gate:
             raise CommandError(f"sample {index} of the motion; its turn has {allowed}", value=index, allowed=allowed)
         *pulses_us, time_ms = map(int, match.groups())
         least_ms, most_ms = self._times_ms
-        if not least_ms <= time_ms <= most_ms:
-            self._check_move(line[:-1])
-        width = len(pulses_us)
-        exact_us = self._certified[index * width : (index + 1) * width]
-        for wire, pulse_us, exact, span in zip(self._wires, pulses_us, exact_us, bounds, strict=True):
-            low_us, high_us, step_us = span
-            last_us = self._last.get(wire.channel)
+        exact_us = self._sample.unpack_from(self._certified, index * self._sample.size)
+        for pulse_us, exact, last_us, (low_us, high_us, step_us) in zip(
+            pulses_us, exact_us, self._last, bounds, strict=True
+        ):
             if not (
                 low_us <= pulse_us <= high_us
                 and last_us is not None
                 and -step_us <= pulse_us - last_us <= step_us
                 and -HALF_STEP_US <= pulse_us - exact <= HALF_STEP_US
             ):
-                self._check_move(line[:-1])
-                raise CommandError(
-                    f"{wire.name}, sample {index}: a pulse of {pulse_us} us, and the certified one is {exact:.1f} us",
-                    axis=wire.name,
-                    value=pulse_us,
-                    allowed=f"{exact:.1f} us, rounded",
-                )
-        self._found = dict(zip(self._channels, pulses_us, strict=True))
-        self._row_found = index
+                raise self._wrong_row(line, index, pulses_us, exact_us)
+        if not least_ms <= time_ms <= most_ms:
+            raise self._wrong_row(line, index, pulses_us, exact_us)
+        self._found, self._row_found = tuple(pulses_us), index
         return pulses_us
+
+    def _wrong_row(self, line: bytes, index: int, pulses_us: Sequence[int], exact_us: Sequence[float]) -> CommandError:
+        """What is wrong with a sample's line: as with any other, or that it is not this sample's."""
+        try:
+            self._check_move(line.removesuffix(b"\r"))
+        except CommandError as error:
+            return error
+        wire, pulse_us, exact = max(
+            zip(self._wires, pulses_us, exact_us, strict=True), key=lambda each: abs(each[1] - each[2])
+        )
+        return CommandError(
+            f"{wire.name}, sample {index}: a pulse of {pulse_us} us, and the certified one is {exact:.1f} us",
+            axis=wire.name,
+            value=pulse_us,
+            allowed=f"{exact:.1f} us, rounded",
+        )

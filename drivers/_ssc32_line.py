@@ -152,6 +152,7 @@ class Line:
         data = encode_release(channel)
         self.gate.check_release(data)
         self._write(data, now_s)
+        self.gate.left()
 
     def _write(self, data: bytes, now_s: float) -> None:
         if self._torn or self._sync is not None:

@@ -21,7 +21,6 @@ from drivers._ssc32_echo import Echo
 from drivers._ssc32_hello import Hello, ask
 from drivers._ssc32_identity import (
     FIRST_OFFSET,
-    BoardIdentity,
     IdentityReader,
     adds_offsets,
     power_up_notices,
@@ -72,9 +71,6 @@ class _Stage(Enum):
     READY = "ready"
 
 
-_ASKING = frozenset({_Stage.ADOPTING, _Stage.READY})
-
-
 class Ssc32Driver:
     """The `ArmLink` of one SSC-32.
 
@@ -117,7 +113,7 @@ class Ssc32Driver:
         self._notices: list[str] = []
         self._failure: LinkError | None = None
         self._trouble: ControllerError | None = None
-        self._board: BoardIdentity | None = None
+        self._controller: ControllerIdentity | None = None
 
     def expect(self, controller: ControllerIdentity | None, remedy: str) -> None:
         """Refuse every other board at the handshake, before the canary gets its pulse."""
@@ -163,7 +159,8 @@ class Ssc32Driver:
         if self._line is not None:
             try:
                 self._steps[self._stage](self._line, self._line.receive(now_s), now_s)
-                self._ask_on(now_s)
+                if self._stage is _Stage.READY or self._stage is _Stage.ADOPTING:
+                    self._ask_on(self._line, now_s)
             except LinkClosed:
                 self.close()
                 raise
@@ -291,7 +288,7 @@ class Ssc32Driver:
             known=tuple(self._known),
             notices=notices,
             identity=self._firmware.text if phase is LinkPhase.READY and self._firmware is not None else "",
-            controller=self._board.facts if phase is LinkPhase.READY and self._board is not None else None,
+            controller=self._controller if phase is LinkPhase.READY else None,
             line=self._account(),
             drives_unseen=phase is LinkPhase.READY and self._adoption.kept and not self._adoption.trusted,
         )
@@ -415,7 +412,7 @@ class Ssc32Driver:
         except ControllerError as error:
             raise self._fail(error) from None
         self._notices += power_up_notices(board, self._firmware)
-        self._board = board
+        self._controller = board.facts
         # Whether a board repeats a pulse with the offset that it adds is said to differ by firmware.
         if adds_offsets(board):
             offsets = (board.register(FIRST_OFFSET + axis.channel) or 0 for axis in self._settings.axes)
@@ -463,10 +460,9 @@ class Ssc32Driver:
         assert self._firmware is not None
         return line.poll(data, now_s, self._firmware.raw)
 
-    def _ask_on(self, now_s: float) -> None:
-        """Nothing is asked any more once there is trouble."""
-        line = self._line
-        if line is not None and self._stage in _ASKING and self._trouble is None:
+    def _ask_on(self, line: Line, now_s: float) -> None:
+        """Nothing is asked any more once there is trouble, or the line was let go of."""
+        if self._line is line and self._trouble is None:
             assert self._firmware is not None
             if line.counted is not None and self._stage is _Stage.READY:
                 line.counted = self._counted(now_s)

@@ -172,8 +172,9 @@ class SimulatedArm:
                 reached = goal if share >= 1.0 else start + (goal - start) * share
                 servo.ramp(reached, arrival_s)
                 self._setpoint[axis] = reached
-        for servo in self._servos:
-            servo.advance(now_s)
+        if arrival_s < now_s:
+            for servo in self._servos:
+                servo.advance(now_s)
 
     def _advance_frames(self, now_s: float) -> None:
         first = math.floor((self._begin_s - self._origin_s) / self._frame_s + 1e-9)

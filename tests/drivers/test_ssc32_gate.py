@@ -173,7 +173,9 @@ def test_what_was_not_driven_or_was_stopped_does_not_go_in_a_group():
     made = bound(b"STOP0\rSTOP3\r")
     with pytest.raises(CommandError, match="was not driven before"):
         made.check(ROWS[0])
+    made = bound()
     made.check_release(b"#3P0\r")
+    made.left()
     with pytest.raises(CommandError, match="was not driven before"):
         made.check(ROWS[0])
 
@@ -210,7 +212,7 @@ def test_a_sample_whose_turn_it_is_not_is_found(index):
 
 
 def test_the_line_of_another_sample_is_found():
-    with pytest.raises(CommandError, match=r"base, sample 1: a pulse of 1516 us, and the certified one is 1508\.0 us"):
+    with pytest.raises(CommandError, match=r"elbow, sample 1: a pulse of 1518 us, and the certified one is 1509\.0 us"):
         certified(rows=1).check_row(ROWS[2], 1)
 
 
