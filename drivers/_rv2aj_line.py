@@ -132,6 +132,8 @@ class Line:
         self._noise, self._noise_s = "", float("-inf")
         self._began_s = self._looked_s = self._byte_s = self._line_s = now_s
         self._questions = self._late = self._lost = self._noise_bytes = 0
+        self._counted: tuple[float | None, ...] = ()
+        self._account = LineAccount()
 
     @property
     def idle(self) -> bool:
@@ -167,15 +169,24 @@ class Line:
         return rubbish or (bool(self._due) and self._noise_s >= self._due[0].arrived_s)
 
     def account(self, believed_s: float | None) -> LineAccount:
-        """What was counted so far; `believed_s` is when the newest report was asked for that was believed."""
-        return LineAccount(
-            believed_s=believed_s,
-            overdue_s=self._overdue_s(),
-            questions=self._questions,
-            late=self._late,
-            lost=self._lost,
-            noise_bytes=self._noise_bytes,
-        )
+        """What was counted so far, the same record while nothing is new.
+
+        Args:
+            believed_s: when the newest report was asked for that was believed.
+        """
+        overdue_s = self._overdue_s()
+        counted = (believed_s, overdue_s, self._questions, self._late, self._lost, self._noise_bytes)
+        if counted != self._counted:
+            self._counted = counted
+            self._account = LineAccount(
+                believed_s=believed_s,
+                overdue_s=overdue_s,
+                questions=self._questions,
+                late=self._late,
+                lost=self._lost,
+                noise_bytes=self._noise_bytes,
+            )
+        return self._account
 
     def silent_s(self, now_s: float) -> float:
         """For how long an answer is overdue now; 0 while none is."""
@@ -242,15 +253,15 @@ class Line:
 
     def _receive(self, now_s: float) -> list[str]:
         data = self._port.read(now_s)
+        lines: list[str] = []
         if data:
             self._line_s = now_s if not self._data else self._line_s
             self._byte_s = now_s
             self._data += data
-        try:
-            lines = split(self._data)
-        except ControllerError:
-            lines = []
-            self._line_s = float("-inf")
+            try:
+                lines = split(self._data)
+            except ControllerError:
+                self._line_s = float("-inf")
         if lines:
             self._line_s = now_s
         if self._data and now_s - self._line_s > STALE_S:
@@ -297,8 +308,13 @@ class Line:
 
     def _overdue_s(self) -> float | None:
         """When the oldest answer was due that was missing at the last look."""
-        times = [due.due_s for due in (*list(self._due)[:1], self._printed_due) if due is not None]
-        return min((due_s for due_s in times if due_s < self._looked_s), default=None)
+        oldest_s: float | None = None
+        if self._due and self._due[0].due_s < self._looked_s:
+            oldest_s = self._due[0].due_s
+        printed = self._printed_due
+        if printed is not None and printed.due_s < (self._looked_s if oldest_s is None else oldest_s):
+            oldest_s = printed.due_s
+        return oldest_s
 
     def _expected(self, ask: Ask, marker: str = "") -> _Due:
         settings = self.settings

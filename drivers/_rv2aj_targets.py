@@ -37,10 +37,13 @@ class Targets:
         sent_s: when `sent` left.
         busy_since_s: since when the controller has refused to begin it because it is busy.
         held_up_s: for how long the loop was held up, all in all.
+        late_s: for so long a target may wait.
     """
 
     def __init__(self, settings: Rv2ajSettings) -> None:
         self._settings = settings
+        self._speeds = settings.pace.speeds
+        self.late_s = LATE * settings.send_period_s
         self.wanted: Degrees | None = None
         self.row: int | None = None
         self.sent: Degrees | None = None
@@ -56,11 +59,6 @@ class Targets:
         self._perhaps_s = float("-inf")
         self._waiting_s: float | None = None
         self._gaps_s: list[float] = []
-
-    @property
-    def late_s(self) -> float:
-        """For so long a target may wait."""
-        return LATE * self._settings.send_period_s
 
     @property
     def unsent(self) -> bool:
@@ -217,5 +215,4 @@ class Targets:
         self._rests_by_s = now_s + self._between_s(here, target) + self._settings.ramp_s
 
     def _between_s(self, here: Degrees, there: Degrees) -> float:
-        speeds = self._settings.pace.speeds
-        return max(abs(b - a) * DEG / speed for a, b, speed in zip(here, there, speeds, strict=True))
+        return max([abs(b - a) * DEG / speed for a, b, speed in zip(here, there, self._speeds, strict=True)])

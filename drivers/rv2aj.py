@@ -349,7 +349,7 @@ class Rv2ajDriver:
         return LinkState(
             phase=phase,
             joints=self._believed.joints,
-            known=tuple(energised and self._servo for energised in self._energised),
+            known=tuple([energised and self._servo for energised in self._energised]),
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
             controller=self._controller if phase is LinkPhase.READY else None,

@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import sys
+from pathlib import Path
 
 BENCHES = ("loop", "preview", "tick", "kinematics", "inverse", "peers", "dashboard", "lateness")
 
@@ -17,15 +18,20 @@ def main() -> int:
     parser.add_argument("bench", choices=(*BENCHES, "all"))
     parser.add_argument("--quick", action="store_true", help="shorter runs, for a look; criteria count as in long ones")
     parser.add_argument("--minutes", type=float, help="of lateness: length of each run")
+    parser.add_argument("--beside", type=Path, help="of tick and preview: root of another checkout, measured in turns")
     wanted = parser.parse_args()
-    only_lateness = {} if wanted.minutes is None else {"minutes": wanted.minutes}
-    if only_lateness and wanted.bench != "lateness":
+    more = {} if wanted.minutes is None else {"minutes": wanted.minutes}
+    if more and wanted.bench != "lateness":
         parser.error("--minutes is for lateness")
+    if wanted.beside is not None:
+        if wanted.bench not in ("tick", "preview"):
+            parser.error("--beside is for tick and preview")
+        more = {"beside": wanted.beside}
     print(_machine())
     met = True
     for name in BENCHES if wanted.bench == "all" else (wanted.bench,):
         # Imported here: the loop's process imports this file again, and shall not carry the other benches along.
-        met = importlib.import_module(f"_bench_{name}").run(quick=wanted.quick, **only_lateness) and met
+        met = importlib.import_module(f"_bench_{name}").run(quick=wanted.quick, **more) and met
         print(f"load of the machine after it: {_load()}\n")
     return 0 if met else 1
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
+from _bench_beside import judged
 from _bench_common import interleaved, long_motion, percentiles, show, verdict, virtual_session
 
 from hil.robot import Robot
@@ -18,8 +20,15 @@ ROUNDS, QUICK_ROUNDS = 5, 3
 ALLOWED_S = 1.5
 
 
-def run(quick: bool) -> bool:
-    """True if a preview is cheap enough."""
+BESIDE_RIGS = ("lynx6", "rv2aj")
+
+
+def run(quick: bool, beside: Path | None = None) -> bool:
+    """True if a preview is cheap enough; beside another checkout, if it is no slower."""
+    if beside is not None:
+        rounds = QUICK_ROUNDS if quick else ROUNDS
+        met = [judged(beside, name, MOTION_S, "preview", rounds, 1.0) for name in BESIDE_RIGS]
+        return all(met)
     rig = wiring.load_rig("lynx6")
     motion = long_motion(rig, MOTION_S)
     certificate = preview(rig, motion).certificate

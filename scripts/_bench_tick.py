@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from _bench_beside import judged
 from _bench_common import Numbers, percentiles, show, verdict, virtual_session
 from _bench_loop import Prepared, prepare, stream
 
@@ -21,8 +22,17 @@ ROUNDS, QUICK_ROUNDS = 3, 1
 ALLOWED_S = 300e-6
 
 
-def run(quick: bool) -> bool:
-    """True if the tick fits its budget at the median, at either rate."""
+BESIDE_S = {"lynx6": (60.0, 20.0), "lynx6-bench": (20.0, 6.0), "rv2aj": (60.0, 20.0)}
+BESIDE_ROUNDS, QUICK_BESIDE_ROUNDS = 9, 5
+
+
+def run(quick: bool, beside: Path | None = None) -> bool:
+    """True if the tick fits its budget at the median, at either rate; beside another checkout, if it is no slower."""
+    if beside is not None:
+        rounds = QUICK_BESIDE_ROUNDS if quick else BESIDE_ROUNDS
+        hot = [judged(beside, name, seconds[quick], "hot", rounds, 1.0) for name, seconds in BESIDE_S.items()]
+        real = [judged(beside, name, seconds[quick], "loop", 1, 1.0) for name, seconds in BESIDE_S.items()]
+        return all(hot + real)
     met = [_rig(name, seconds[quick], QUICK_ROUNDS if quick else ROUNDS) for name, seconds in RIGS_S.items()]
     return all(met)
 

@@ -92,6 +92,10 @@ def start_tolerances(rig: Rig) -> tuple[float, ...]:
 class Shadow(ArmLink, Protocol):
     """The simulated arm that always runs beside the real one."""
 
+    def look(self, now_s: float) -> JointState:
+        """Where its servos are."""
+        ...
+
     @property
     def setpoint(self) -> tuple[float, ...]:
         """Positions that the interpolation has reached."""
@@ -202,8 +206,7 @@ class Bridge:
         elif self._opening.pending and self.mode is Mode.CONNECTING:
             self._connect(now_s)
         self._read(now_s)
-        simulated = self._shadow.read(now_s).joints
-        assert simulated is not None
+        simulated = self._shadow.look(now_s)
         setpoint = self._shadow.setpoint
         for request in requests:
             self._take(request, now_s)
@@ -275,6 +278,8 @@ class Bridge:
             return
         self._events.extend(self._link_state.notices)
         self._reports.take(self._link_state.joints)
+        if self.mode is Mode.STREAMING:
+            return
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
         if self.mode is Mode.UNKNOWN_POSE and (words := self._look_at_supply()):
