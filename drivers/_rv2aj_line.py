@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from drivers._rv2aj_codec import Reply, decode, encode, split
+from drivers._rv2aj_codec import JOINTS, Reply, decode, encode, split
+from drivers._rv2aj_gate import Gate, Joint
 from drivers._rv2aj_settings import PLAIN_REPLY, Rv2ajSettings
 from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
@@ -99,6 +100,7 @@ class Line:
 
     Attributes:
         settings: of the line.
+        gate: looks at all bytes before they leave.
         free_s: when everything written so far has left.
         replied_s: when the last reply came.
         late_s: by how much the last late answer was late.
@@ -111,6 +113,8 @@ class Line:
 
     def __init__(self, settings: Rv2ajSettings, port: BytePort, now_s: float) -> None:
         self.settings: Final = settings
+        ranges = zip(JOINTS, settings.lower_deg, settings.upper_deg, strict=True)
+        self.gate: Final = Gate([Joint(*joint) for joint in ranges])
         self.free_s: float = float("-inf")
         self.replied_s: float = float("-inf")
         self.late_s = 0.0
@@ -128,6 +132,8 @@ class Line:
         self._noise, self._noise_s = "", float("-inf")
         self._began_s = self._looked_s = self._byte_s = self._line_s = now_s
         self._questions = self._late = self._lost = self._noise_bytes = 0
+        self._counted: tuple[float | None, ...] = ()
+        self._account = LineAccount()
 
     @property
     def idle(self) -> bool:
@@ -163,15 +169,24 @@ class Line:
         return rubbish or (bool(self._due) and self._noise_s >= self._due[0].arrived_s)
 
     def account(self, believed_s: float | None) -> LineAccount:
-        """What was counted so far; `believed_s` is when the newest report was asked for that was believed."""
-        return LineAccount(
-            believed_s=believed_s,
-            overdue_s=self._overdue_s(),
-            questions=self._questions,
-            late=self._late,
-            lost=self._lost,
-            noise_bytes=self._noise_bytes,
-        )
+        """What was counted so far, the same record while nothing is new.
+
+        Args:
+            believed_s: when the newest report was asked for that was believed.
+        """
+        overdue_s = self._overdue_s()
+        counted = (believed_s, overdue_s, self._questions, self._late, self._lost, self._noise_bytes)
+        if counted != self._counted:
+            self._counted = counted
+            self._account = LineAccount(
+                believed_s=believed_s,
+                overdue_s=overdue_s,
+                questions=self._questions,
+                late=self._late,
+                lost=self._lost,
+                noise_bytes=self._noise_bytes,
+            )
+        return self._account
 
     def silent_s(self, now_s: float) -> float:
         """For how long an answer is overdue now; 0 while none is."""
@@ -201,7 +216,9 @@ class Line:
 
     def tell(self, text: str, now_s: float) -> None:
         """Send a line for a program that reads the line; nothing answers it."""
-        self._send(f"{text}\r".encode("ascii", "replace"), now_s)
+        data = f"{text}\r".encode("ascii", "replace")
+        self.gate.check_text(data)
+        self._write(data, now_s)
 
     def farewell(self, commands: tuple[str, ...], now_s: float) -> None:
         """Send requests whose replies nobody waits for: the last that leaves on this line."""
@@ -236,15 +253,15 @@ class Line:
 
     def _receive(self, now_s: float) -> list[str]:
         data = self._port.read(now_s)
+        lines: list[str] = []
         if data:
             self._line_s = now_s if not self._data else self._line_s
             self._byte_s = now_s
             self._data += data
-        try:
-            lines = split(self._data)
-        except ControllerError:
-            lines = []
-            self._line_s = float("-inf")
+            try:
+                lines = split(self._data)
+            except ControllerError:
+                self._line_s = float("-inf")
         if lines:
             self._line_s = now_s
         if self._data and now_s - self._line_s > STALE_S:
@@ -263,6 +280,12 @@ class Line:
             self._settled, self._doubt_s, self._looked_s = True, None, now_s
 
     def _send(self, data: bytes, now_s: float) -> None:
+        """Send requests, once they were read back."""
+        self.gate.check(data)
+        self._write(data, now_s)
+        self.gate.left()
+
+    def _write(self, data: bytes, now_s: float) -> None:
         """The only place from which bytes leave."""
         if self._torn:
             # Part of a line has left: what comes now must not become its end.
@@ -285,8 +308,13 @@ class Line:
 
     def _overdue_s(self) -> float | None:
         """When the oldest answer was due that was missing at the last look."""
-        times = [due.due_s for due in (*list(self._due)[:1], self._printed_due) if due is not None]
-        return min((due_s for due_s in times if due_s < self._looked_s), default=None)
+        oldest_s: float | None = None
+        if self._due and self._due[0].due_s < self._looked_s:
+            oldest_s = self._due[0].due_s
+        printed = self._printed_due
+        if printed is not None and printed.due_s < (self._looked_s if oldest_s is None else oldest_s):
+            oldest_s = printed.due_s
+        return oldest_s
 
     def _expected(self, ask: Ask, marker: str = "") -> _Due:
         settings = self.settings

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivers._rv2aj_codec import State, decode_state, joint_constant
+from drivers._rv2aj_codec import State, decode_state
 from drivers._rv2aj_line import Ask
 from drivers._rv2aj_settings import Way
 from drivers._rv2aj_talk import Talk, attempt, need
@@ -65,9 +65,9 @@ def program_lines(way: Way, token: int) -> tuple[str, ...]:
     return tuple(f"{10 * number} {text.format(token=token)}" for number, text in enumerate(texts, start=1))
 
 
-def hot_target(joints_deg: Sequence[float]) -> str:
-    """The request that tells the running program where to go."""
-    return f"HOT{RESERVED[Way.HOT]};JT={joint_constant(joints_deg)}"
+def hot_target(constant: str) -> str:
+    """The request that tells the running program where to go, a joint constant."""
+    return f"HOT{RESERVED[Way.HOT]};JT={constant}"
 
 
 def line_target(joints_deg: Sequence[float], percent: float, token: int) -> str:

@@ -11,11 +11,13 @@ import numpy as np
 from msgspec import Meta
 
 from drivers._rv2aj_codec import JOINTS, encode, joint_constant
+from drivers._rv2aj_table import wire_table
 from hil.errors import CommandError, ConfigError
 from hil.link import FloatArray, Pace
 from hil.tables import convert
 from hil.types import Record
 from hil.units import DEG
+from hil.wire_table import WireTable
 
 LOWER_DEG = (-150.0, -60.0, -110.0, -90.0, -200.0)
 UPPER_DEG = (150.0, 120.0, 120.0, 90.0, 200.0)
@@ -97,7 +99,7 @@ class Rv2ajSettings(Record, frozen=True, dict=True):
         """A look at the joints, when a target and a look at the status come in between."""
         return self.line_time_s() + self.latency_s
 
-    @property
+    @cached_property
     def pace(self) -> Pace:
         """One target a send period; more than `LATE` of them never go by without one."""
         ceiling = self.ceiling
@@ -148,6 +150,14 @@ class Rv2ajSettings(Record, frozen=True, dict=True):
     def degrees(self, positions: Sequence[float]) -> tuple[float, ...]:
         """Positions in rad as the wire has them."""
         return tuple([round(position / DEG * STEPS_A_DEGREE) / STEPS_A_DEGREE for position in positions])
+
+    def wire_table(self, samples: FloatArray, look_ahead_s: float) -> WireTable:
+        """The target of each sample of a motion.
+
+        Raises:
+            CommandError: a sample lies outside the controller's joint range.
+        """
+        return wire_table(np.array(self.lower_deg), np.array(self.upper_deg), samples)
 
     def quantum(self) -> FloatArray:
         """A hundredth of a degree per axis, shape (5,)."""

@@ -30,17 +30,22 @@ class Targets:
 
     Attributes:
         wanted: the newest target; None if there is none.
+        row: the sample of a certified motion that it is; None if it is of none.
         sent: the last one that the controller took; None before the first and after a stop.
         perhaps: one whose answer is lost: whether the controller has taken it shows by where the arm comes to rest.
         telling: one that the controller is being told now: its answer says what becomes of it.
         sent_s: when `sent` left.
         busy_since_s: since when the controller has refused to begin it because it is busy.
         held_up_s: for how long the loop was held up, all in all.
+        late_s: for so long a target may wait.
     """
 
     def __init__(self, settings: Rv2ajSettings) -> None:
         self._settings = settings
+        self._speeds = settings.pace.speeds
+        self.late_s = LATE * settings.send_period_s
         self.wanted: Degrees | None = None
+        self.row: int | None = None
         self.sent: Degrees | None = None
         self.perhaps: Degrees | None = None
         self.telling: Degrees | None = None
@@ -54,11 +59,6 @@ class Targets:
         self._perhaps_s = float("-inf")
         self._waiting_s: float | None = None
         self._gaps_s: list[float] = []
-
-    @property
-    def late_s(self) -> float:
-        """For so long a target may wait."""
-        return LATE * self._settings.send_period_s
 
     @property
     def unsent(self) -> bool:
@@ -101,12 +101,15 @@ class Targets:
         self._attended_s += min(gap_s, GAP_S)
         self.held_up_s += max(gap_s - GAP_S, 0.0)
 
-    def want(self, target: Degrees, now_s: float) -> bool:
-        """Take a newer target; False, and nothing taken, if the one before has waited for too long."""
+    def want(self, target: Degrees, now_s: float, row: int | None = None) -> bool:
+        """Take a newer target, which is this sample of a certified motion or of none.
+
+        False, and nothing taken, if the one before has waited for too long.
+        """
         self._wanted_at_s, self._renewed_s = self._attended_s, now_s
         if self.behind:
             return False
-        self.wanted = target
+        self.wanted, self.row = target, row
         if not self.unsent:
             self._waiting_s = None
         elif self._waiting_s is None:
@@ -216,5 +219,4 @@ class Targets:
         self._rests_by_s = now_s + self._between_s(here, target) + self._settings.ramp_s
 
     def _between_s(self, here: Degrees, there: Degrees) -> float:
-        speeds = self._settings.pace.speeds
-        return max(abs(b - a) * DEG / speed for a, b, speed in zip(here, there, speeds, strict=True))
+        return max([abs(b - a) * DEG / speed for a, b, speed in zip(here, there, self._speeds, strict=True)])

@@ -127,7 +127,7 @@ class Adoption:
         if self._mark_us is None:
             self._mark_us = canary_us(self._board, channel, shown_us)
             self.kept = any(abs(shown_us - width) <= ECHO_US for width in CANARY_US)
-            line.limit(channel, (self._mark_us, self._mark_us))
+            line.gate.limit(channel, (self._mark_us, self._mark_us))
             line.send(encode_move({channel: self._mark_us}), now_s)
             self._marked_s = line.free_s + TAKES_EFFECT_S
             line.hold_queries(self._marked_s)

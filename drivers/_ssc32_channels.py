@@ -54,7 +54,7 @@ class Ssc32Channels(Ssc32Driver):
         super().open(now_s)
         assert self._line is not None
         for axis in self._settings.axes:
-            self._line.limit(axis.channel, None)
+            self._line.gate.limit(axis.channel, None)
 
     def write(self, command: Command, now_s: float) -> Command:
         """Refused: here nothing is known of positions.
@@ -69,7 +69,7 @@ class Ssc32Channels(Ssc32Driver):
         line, index = self._ready_line(), self._index(channel)
         if self._known[index]:
             raise CommandError(f"channel {channel} is driven already; move it by steps", value=channel)
-        line.limit(channel, (pulse_us, pulse_us))
+        line.gate.limit(channel, (pulse_us, pulse_us))
         self._send_move(line, {channel: pulse_us}, None, now_s)
         self._echo.drive(index, pulse_us, line.free_s)
         self._known[index] = True
@@ -91,7 +91,7 @@ class Ssc32Channels(Ssc32Driver):
                 allowed=f"{low_us}..{high_us} us",
             )
         time_s = max(abs(pulse_us - here_us) / SPEED_US_S, FRAME_S)
-        line.limit(channel, (low_us, high_us))
+        line.gate.limit(channel, (low_us, high_us))
         self._send_move(line, {channel: pulse_us}, math.ceil(time_s * 1000.0), now_s)
         account.move(pulse_us, line.free_s, time_s)
         return line.free_s + time_s + FRAME_S
@@ -100,7 +100,7 @@ class Ssc32Channels(Ssc32Driver):
         """Switch one channel off, whoever drives it; it may be driven anew by `drive` alone."""
         line, index = self._ready_line(), self._index(channel)
         line.release(channel, now_s)
-        line.limit(channel, None)
+        line.gate.limit(channel, None)
         self._echo.released(index)
         self._known[index] = False
 

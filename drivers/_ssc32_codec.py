@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from hil.errors import CommandError, ControllerError
 from hil.types import Record
@@ -14,9 +14,6 @@ CHANNELS = 32
 CANCEL = b"\x1b\r"
 """ESC drops a half line that a former client left, CR closes the empty one; a CR alone would execute it."""
 
-_TARGET = re.compile(rb"#(\d+)P(\d+)")
-_RELEASE = re.compile(rb"#(\d{1,2})P0\r")
-_PLAIN = re.compile(rb"[\r\x1b\x20-\x7e]+")
 _WIDTHS = re.compile(rb"[\x00\x32-\xfa]*", re.DOTALL)
 _VERSION = re.compile(r"SSC32-V?(\d+)\.")
 _MOVES_BY_ITSELF = re.compile(r"#|PL|XS", re.IGNORECASE)
@@ -71,47 +68,6 @@ def encode_release(channel: int) -> bytes:
         CommandError: not a channel.
     """
     return b"#%dP0\r" % _whole(channel, 0, CHANNELS - 1, "channel")
-
-
-def check_release(data: bytes, channels: Collection[int]) -> None:
-    """Last gate before a port for a release: the finished bytes are one line, of one channel of these, and no more.
-
-    Raises:
-        CommandError: they are anything else.
-    """
-    match = _RELEASE.fullmatch(data)
-    if match is None or int(match[1]) not in channels:
-        allowed = ", ".join(f"#{channel}P0 and CR" for channel in sorted(channels))
-        raise CommandError(f"{data!r} given as a release; allowed: {allowed}", value=data, allowed=allowed)
-
-
-def check_bytes(data: bytes, limits_us: Mapping[int, tuple[int, int]]) -> None:
-    """Last gate before a port: reads the finished bytes again and trusts nothing that was computed before.
-
-    Args:
-        data: one or more whole lines.
-        limits_us: lowest and highest pulse of each channel that may be moved at all.
-
-    Raises:
-        CommandError: a byte that could start a binary command, or a pulse outside its channel's limits; among them 0,
-            which is no pulse, and leaves by `check_release` alone.
-    """
-    if not _PLAIN.fullmatch(data):
-        raise CommandError(f"{data!r} holds bytes that are not plain text", value=data)
-    for target in _TARGET.findall(data):
-        channel, pulse_us = int(target[0]), int(target[1])
-        if not pulse_us:
-            raise CommandError(
-                f"channel {channel}: pulse 0 would let the servo go; only a release does, in a line of its own",
-                value=pulse_us,
-                allowed="a pulse",
-            )
-        limits = limits_us.get(channel)
-        if limits is None or not limits[0] <= pulse_us <= limits[1]:
-            allowed = "this channel is not used" if limits is None else f"{limits[0]}..{limits[1]} us"
-            raise CommandError(
-                f"channel {channel}: pulse {pulse_us} us; allowed: {allowed}", value=pulse_us, allowed=allowed
-            )
 
 
 class Query(Record, frozen=True):

@@ -57,10 +57,15 @@ class Channel:
 
     def move(self, pulse_us: float, now_s: float, duration_s: float) -> None:
         """A timed move, from wherever it is by then."""
-        self._start_us, self._target_us = self.width_us(now_s), pulse_us
-        self._start_s, self._end_s = now_s, now_s + duration_s
+        start_us, end_s = self._target_us, now_s + duration_s
+        if now_s < self._end_s:
+            # As `width_us` has it; once more here, since this runs for every axis in every tick.
+            before_us, since_s = self._start_us, self._start_s
+            share = (now_s - since_s) / (self._end_s - since_s) if now_s > since_s else 0.0
+            start_us = before_us + share * (start_us - before_us)
+        self._start_us, self._target_us, self._start_s, self._end_s = start_us, pulse_us, now_s, end_s
         past = self._past
-        past.append((now_s, self._end_s, self._start_us, pulse_us))
+        past.append((now_s, end_s, start_us, pulse_us))
         if len(past) > 2 * KEPT:
             del past[:KEPT]
 
@@ -184,6 +189,11 @@ class Echo:
         channel = self.channels[axis]
         channel.drive(pulse_us, at_s)
         channel.trim_us = None if self.learns else 0
+
+    def move(self, pulses_us: Sequence[int], at_s: float, duration_s: float) -> None:
+        """A timed move of all axes has left."""
+        for channel, pulse_us in zip(self.channels, pulses_us, strict=True):
+            channel.move(pulse_us, at_s, duration_s)
 
     def released(self, axis: int) -> None:
         """Its pulses were switched off: from now on nothing is expected of it."""

@@ -10,12 +10,11 @@ from drivers._ssc32_codec import (
     VERSION,
     Query,
     ReplyDecoder,
-    check_bytes,
-    check_release,
     decode_pulses,
     encode_release,
     query_pulses,
 )
+from drivers._ssc32_gate import Gate, Wire
 from drivers._ssc32_settings import Ssc32Settings
 from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
@@ -49,6 +48,7 @@ class Line:
     """An open port, with our own account of the wire's time: buffers on the way hide how late a byte will be.
 
     Attributes:
+        gate: looks at all bytes before they leave.
         rate: present speed of the port.
         free_s: when everything written so far has left.
         canary_us: what the canary channel reads, once it is set.
@@ -66,7 +66,9 @@ class Line:
         self._port = port
         self._timeout_s = settings.reply_timeout_s
         self._settings = settings
-        self._limits_us = {axis.channel: (axis.lower_us, axis.upper_us) for axis in settings.axes}
+        self.gate = Gate(
+            [Wire(axis.name, axis.channel, axis.lower_us, axis.upper_us, axis.points) for axis in settings.axes]
+        )
         self._period_s = settings.report_period_s
         self._version = b""
         self.ask_about(settings.channels, counted=None)
@@ -91,7 +93,7 @@ class Line:
             counted: places in it whose byte has to be a pulse; what another byte says is not looked at. None for all.
         """
         self._pulses, self._width = query_pulses(channels), len(channels)
-        check_bytes(self._pulses.line, {})
+        self.gate.check(self._pulses.line)
         self._pulses_s = self._settings.reply_s(self._width)
         self.counted = self._asked_counted = counted
 
@@ -124,22 +126,33 @@ class Line:
         return self._account
 
     def send(self, data: bytes, now_s: float) -> None:
-        """Write whole lines; the only place, beside `release`, from which bytes leave.
+        """Write whole lines; the only place, beside `send_row` and `release`, from which bytes leave.
 
         Raises:
             CommandError: the bytes hold something that may not leave; nothing was sent.
             LinkOverrun: the port did not take them all.
             LinkClosed: the port is gone.
         """
-        if data is not self._pulses.line:
-            check_bytes(data, self._limits_us)
+        if data is self._pulses.line:
+            self._write(data, now_s)
+            return
+        self.gate.check(data)
         self._write(data, now_s)
+        self.gate.left()
+
+    def send_row(self, data: bytes, row: int, now_s: float) -> Sequence[int]:
+        """As `send`, for the line of one sample of a certified motion; gives the pulses that were read back."""
+        pulses_us = self.gate.check_row(data, row)
+        self._write(data, now_s)
+        self.gate.left()
+        return pulses_us
 
     def release(self, channel: int, now_s: float) -> None:
         """Switch one channel off, if it is one of the settings' axes; otherwise as `send`."""
         data = encode_release(channel)
-        check_release(data, [axis.channel for axis in self._settings.axes])
+        self.gate.check_release(data)
         self._write(data, now_s)
+        self.gate.left()
 
     def _write(self, data: bytes, now_s: float) -> None:
         if self._torn or self._sync is not None:
@@ -153,13 +166,6 @@ class Line:
             raise
         self._torn = False
         self.free_s = max(now_s, self.free_s) + len(data) * 10 / self.rate
-
-    def limit(self, channel: int, limits_us: tuple[int, int] | None) -> None:
-        """From now on let only these pulses out to a channel; None: none at all."""
-        if limits_us is None:
-            self._limits_us.pop(channel, None)
-        else:
-            self._limits_us[channel] = limits_us
 
     def receive(self, now_s: float) -> bytes:
         """Everything that has arrived."""

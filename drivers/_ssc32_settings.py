@@ -10,12 +10,14 @@ import msgspec
 import numpy as np
 
 from drivers._ssc32_codec import PULSE_US, encode_move, query_pulses
+from drivers._ssc32_table import wire_table
 from hil.errors import CommandError, ConfigError
 from hil.link import FloatArray
 from hil.piecewise import PiecewiseLinear
 from hil.tables import convert
 from hil.types import Record
 from hil.units import DEG, MM
+from hil.wire_table import WireTable
 
 FRAME_S = 0.020
 """The board moves its pulses once per frame."""
@@ -172,6 +174,15 @@ class Ssc32Settings(Record, frozen=True, dict=True):
         """`quantise` for one pose of finite numbers, in plain floats."""
         pairs = zip(self.maps, positions, strict=True)
         return tuple([pulse.inverse(round(pulse(position))) for pulse, position in pairs])
+
+    def wire_table(self, samples: FloatArray, look_ahead_s: float) -> WireTable:
+        """The group move of each sample of a motion.
+
+        Raises:
+            CommandError: a sample needs a pulse outside its axis' limits.
+        """
+        channels = tuple(axis.channel for axis in self.axes)
+        return wire_table(channels, self.maps, self._limits_us, samples, look_ahead_s)
 
     def quantum(self) -> FloatArray:
         """Per axis, the largest change of position that one microsecond makes, shape (n,)."""

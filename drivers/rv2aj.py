@@ -52,6 +52,7 @@ from drivers._rv2aj_settings import (
     PLAIN_REPLY,
     SPACING_S,
     STATUS_REPLY,
+    STEPS_A_DEGREE,
     Rv2ajSettings,
     Rv2ajTable,
     Way,
@@ -62,7 +63,7 @@ from drivers._rv2aj_talk import RequestRefusedError, T, Talk, attempt, need
 from drivers._rv2aj_targets import Targets
 from hil.errors import CommandError, ControllerError, HilError, LinkClosed, LinkError, LinkOverrun
 from hil.identity import Acquaintance
-from hil.link import ArmLink, BytePort
+from hil.link import ArmLink, BytePort, FloatArray, MotionBounds
 from hil.types import (
     Command,
     ControllerIdentity,
@@ -73,6 +74,7 @@ from hil.types import (
     LinkState,
 )
 from hil.units import DEG
+from hil.wire_table import WireTable
 
 __all__ = [
     "Rv2ajDriver",
@@ -126,6 +128,8 @@ class Rv2ajDriver:
         lower, upper = settings.bounds()
         self._bounds = tuple(zip(lower.tolist(), upper.tolist(), strict=True))
         self._line: Line | None = None
+        self._arm_bounds: MotionBounds | None = None
+        self._carried: tuple[WireTable, FloatArray] | None = None
         self._ours = OurProgram(settings.way)
         self._client = ""
         self._inputs = Inputs()
@@ -164,6 +168,10 @@ class Rv2ajDriver:
         """Refuse every other controller at the handshake, before anything is changed in it."""
         self._acquaintance.expect(controller, remedy)
 
+    def bound(self, bounds: MotionBounds) -> None:
+        """From the next `open` on hold what leaves against the arm's limits, too."""
+        self._arm_bounds = bounds
+
     def open(self, now_s: float) -> None:
         """Open the line afresh; `read` does the rest.
 
@@ -173,6 +181,9 @@ class Rv2ajDriver:
         self.close()
         self._forget()
         self._line = Line(self._settings, self._open_port(), now_s)
+        if self._arm_bounds is not None:
+            self._line.gate.bound(self._arm_bounds, 2.0 * self._settings.pace.longest_s)
+        self._certify()
         self._talk = self._session(self._line)
 
     def read(self, now_s: float) -> LinkState:
@@ -219,18 +230,41 @@ class Rv2ajDriver:
             LinkError: not connected.
         """
         self._require_ready()
-        if self._seq is not None and command.seq <= self._seq:
-            raise CommandError(
-                f"command {command.seq} comes after command {self._seq}; numbers must rise",
-                value=command.seq,
-                allowed=f"more than {self._seq}",
-            )
+        self._require_risen(command)
         if isinstance(command, EnergiseCommand):
             sent: Command = self._energise(command)
         else:
             sent = self._aim(command, now_s)
         self._seq = command.seq
         return sent
+
+    def carry(self, table: WireTable, samples: FloatArray) -> None:
+        """Take what the wire carries for the motion that is loaded; nothing is sent."""
+        self._carried = table, samples
+        self._certify()
+
+    def begin_rows(self) -> None:
+        """The motion begins: the next row is its first."""
+        if self._line is not None:
+            self._line.gate.begin()
+
+    def write_row(self, row: int, command: JointCommand, now_s: float) -> JointCommand:
+        """The sample of this number is the newest target; errors as for `write`."""
+        self._require_ready()
+        self._require_risen(command)
+        if self._carried is None:
+            raise CommandError(f"sample {row} of a motion of which no table is there", value=row)
+        self._require_servos()
+        table = self._carried[0]
+        target = tuple([hundredths / STEPS_A_DEGREE for hundredths in table.native(row)])
+        due_s = self._want(target, row, command.due_s, now_s)
+        self._seq = command.seq
+        return JointCommand(seq=command.seq, due_s=due_s, positions=table.positions(row))
+
+    def _certify(self) -> None:
+        """Every connection has a gate of its own."""
+        if self._line is not None and self._carried is not None:
+            self._line.gate.certify(self._carried[1])
 
     def watch_inputs(self, signals: Sequence[int]) -> None:
         """Read these inputs from now on, sixteen at a time, between the looks at the joints."""
@@ -315,7 +349,7 @@ class Rv2ajDriver:
         return LinkState(
             phase=phase,
             joints=self._believed.joints,
-            known=tuple(energised and self._servo for energised in self._energised),
+            known=tuple([energised and self._servo for energised in self._energised]),
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
             controller=self._controller if phase is LinkPhase.READY else None,
@@ -358,6 +392,19 @@ class Rv2ajDriver:
         if not self._ready:
             raise LinkError(f"{self._name}: still connecting", self._name)
 
+    def _require_risen(self, command: Command) -> None:
+        if self._seq is not None and command.seq <= self._seq:
+            raise CommandError(
+                f"command {command.seq} comes after command {self._seq}; numbers must rise",
+                value=command.seq,
+                allowed=f"more than {self._seq}",
+            )
+
+    def _require_servos(self) -> None:
+        if not (self._servo and all(self._energised)):
+            limp = ", ".join(name for name, on in zip(JOINTS, self._energised, strict=True) if not (on and self._servo))
+            raise CommandError(f"not energised: {limp}; the servos are not on for it", axis=limp)
+
     # -- commands ----------------------------------------------------------------------------------------
 
     def _energise(self, command: EnergiseCommand) -> EnergiseCommand:
@@ -386,13 +433,15 @@ class Rv2ajDriver:
                 value=command.positions,
                 allowed=f"{len(JOINTS)} positions",
             )
-        if not (self._servo and all(self._energised)):
-            limp = ", ".join(name for name, on in zip(JOINTS, self._energised, strict=True) if not (on and self._servo))
-            raise CommandError(f"not energised: {limp}; the servos are not on for it", axis=limp)
+        self._require_servos()
         positions = tuple([self._checked(axis, position) for axis, position in enumerate(command.positions)])
-        target = self._settings.degrees(positions)
+        due_s = self._want(self._settings.degrees(positions), None, command.due_s, now_s)
+        return JointCommand(seq=command.seq, due_s=due_s, positions=positions)
+
+    def _want(self, target: tuple[float, ...], row: int | None, due_s: float, now_s: float) -> float:
+        """Take a newer target, of a certified motion or of none; when the arm can be there at the earliest."""
         waited = self._targets.waits
-        if not self._targets.want(target, now_s):
+        if not self._targets.want(target, now_s, row):
             raise LinkOverrun(
                 f"{self._name}: a target could not be sent for {self._targets.late_s:g} s; nothing is skipped, the "
                 f"motion waits: {self._why()}",
@@ -400,8 +449,7 @@ class Rv2ajDriver:
             )
         if not waited:
             self._since.begin(self._account(), self._targets.held_up_s)
-        way_s = self._targets.way_s(target, self._believed.degrees)
-        return JointCommand(seq=command.seq, due_s=min(command.due_s, now_s + way_s), positions=positions)
+        return min(due_s, now_s + self._targets.way_s(target, self._believed.degrees))
 
     def _checked(self, axis: int, position: float) -> float:
         """A position in whole hundredths of a degree, inside the controller's range."""
@@ -589,6 +637,8 @@ class Rv2ajDriver:
             yield from self._start_program()
         self._notices += filter(None, done)
         self._servo, self._switching = True, False
+        if self._line is not None:
+            self._line.gate.stands(self._believed.degrees)
 
     def _start_program(self) -> Talk[None]:
         """Put our loop program there with a token of this start, and run it; it moves nothing by itself."""
@@ -631,8 +681,9 @@ class Rv2ajDriver:
 
     def _send_target(self) -> Talk[None]:
         target, targets = self._targets.wanted, self._targets
-        assert target is not None
+        assert target is not None and self._line is not None
         way = self._settings.way
+        self._line.gate.expect(targets.row)
         if way is not Way.SEGMENTS and not self._program_runs:
             # That takes its time, and there is a newer target after it.
             yield from self._looking(self._start_program())
@@ -640,7 +691,7 @@ class Rv2ajDriver:
         if way is Way.SEGMENTS:
             told = yield from self._tell_segment(target)
         elif way is Way.HOT:
-            told = yield from self._tell(target, Ask(hot_target(target), length=PLAIN_REPLY))
+            told = yield from self._tell(target, Ask(hot_target(self._constant(target)), length=PLAIN_REPLY))
         else:
             told = yield from self._tell_line(target)
         if not told:
@@ -650,6 +701,13 @@ class Rv2ajDriver:
             return
         targets.told(target, self._began_s, self._now_s, self._believed.degrees)
         self._since.begin(self._account(), targets.held_up_s)
+
+    def _constant(self, target: tuple[float, ...]) -> str:
+        """A target as the controller reads it: of a certified motion as it was certified."""
+        row = self._targets.row
+        if row is None or self._carried is None:
+            return joint_constant(target)
+        return self._carried[0].line(row).decode("ascii")
 
     def _tell_rate(self) -> None:
         """Once the arm rests where the last target was: how often it got one."""
@@ -682,7 +740,7 @@ class Rv2ajDriver:
 
     def _tell_segment(self, target: tuple[float, ...]) -> Talk[bool]:
         """The target, then the move; nothing goes anywhere by the first alone."""
-        named = yield Ask(f"EXECJT={joint_constant(target)}", length=PLAIN_REPLY, spaced=False)
+        named = yield Ask(f"EXECJT={self._constant(target)}", length=PLAIN_REPLY, spaced=False)
         self._began_s = self._left_s
         if named is None or named.reply is None:
             return False
@@ -805,6 +863,8 @@ class Rv2ajDriver:
         yield from attempt(_STOP)
         yield from self._reset_slots()
         self._halting = self._program_runs = False
+        if self._line is not None:
+            self._line.gate.stands(self._believed.degrees)
         self._believed.moved = True
         self._targets.halt()
         self._corridor.forget()

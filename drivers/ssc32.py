@@ -21,7 +21,6 @@ from drivers._ssc32_echo import Echo
 from drivers._ssc32_hello import Hello, ask
 from drivers._ssc32_identity import (
     FIRST_OFFSET,
-    BoardIdentity,
     IdentityReader,
     adds_offsets,
     power_up_notices,
@@ -29,6 +28,7 @@ from drivers._ssc32_identity import (
 )
 from drivers._ssc32_line import Line, Reading
 from drivers._ssc32_settings import FRAME_S, ControllerTable, Ssc32Axis, Ssc32Settings, settings_from_table
+from drivers._ssc32_table import time_of
 from hil.errors import (
     CommandError,
     ControllerError,
@@ -39,7 +39,7 @@ from hil.errors import (
     LinkTimeout,
 )
 from hil.identity import Acquaintance
-from hil.link import ArmLink, BytePort
+from hil.link import ArmLink, BytePort, FloatArray, MotionBounds
 from hil.types import (
     Command,
     ControllerIdentity,
@@ -51,6 +51,7 @@ from hil.types import (
     LinkState,
     StateSource,
 )
+from hil.wire_table import WireTable
 
 __all__ = ["ControllerTable", "Ssc32Axis", "Ssc32Driver", "Ssc32Settings", "ask", "build", "settings_from_table"]
 
@@ -68,9 +69,6 @@ class _Stage(Enum):
     IDENTIFYING = "reading its registers"
     ADOPTING = "reading what is driven"
     READY = "ready"
-
-
-_ASKING = frozenset({_Stage.ADOPTING, _Stage.READY})
 
 
 class Ssc32Driver:
@@ -97,6 +95,8 @@ class Ssc32Driver:
             _Stage.READY: self._watch,
         }
         self._line: Line | None = None
+        self._bounds: MotionBounds | None = None
+        self._carried: tuple[WireTable, FloatArray] | None = None
         self._acquaintance = Acquaintance(self._name)
         self._forget()
 
@@ -113,11 +113,15 @@ class Ssc32Driver:
         self._notices: list[str] = []
         self._failure: LinkError | None = None
         self._trouble: ControllerError | None = None
-        self._board: BoardIdentity | None = None
+        self._controller: ControllerIdentity | None = None
 
     def expect(self, controller: ControllerIdentity | None, remedy: str) -> None:
         """Refuse every other board at the handshake, before the canary gets its pulse."""
         self._acquaintance.expect(controller, remedy)
+
+    def bound(self, bounds: MotionBounds) -> None:
+        """From the next `open` on hold what leaves against the arm's limits, too."""
+        self._bounds = bounds
 
     def open(self, now_s: float) -> None:
         """Open the line afresh and drop any half line that waits in the board; `read` does the rest.
@@ -128,6 +132,9 @@ class Ssc32Driver:
         self.close()
         self._forget()
         self._line = Line(self._settings, self._open_port())
+        if self._bounds is not None:
+            self._line.gate.bound(self._bounds)
+        self._certify()
         self._stage = _Stage.GREETING
         try:
             self._hello = Hello(self._line, self._name, now_s)
@@ -152,7 +159,8 @@ class Ssc32Driver:
         if self._line is not None:
             try:
                 self._steps[self._stage](self._line, self._line.receive(now_s), now_s)
-                self._ask_on(now_s)
+                if self._stage is _Stage.READY or self._stage is _Stage.ADOPTING:
+                    self._ask_on(self._line, now_s)
             except LinkClosed:
                 self.close()
                 raise
@@ -168,12 +176,7 @@ class Ssc32Driver:
             LinkError: not connected, or the line failed.
         """
         line = self._ready_line()
-        if self._seq is not None and command.seq <= self._seq:
-            raise CommandError(
-                f"command {command.seq} comes after command {self._seq}; numbers must rise",
-                value=command.seq,
-                allowed=f"more than {self._seq}",
-            )
+        self._need_risen(command)
         try:
             if isinstance(command, EnergiseCommand):
                 sent: Command = self._energise(line, command, now_s)
@@ -205,6 +208,44 @@ class Ssc32Driver:
         self._echo.released(axis)
         self._known[axis] = False
         return self._adoption.trusted
+
+    def carry(self, table: WireTable, samples: FloatArray) -> None:
+        """Take what the wire carries for the motion that is loaded; nothing is sent."""
+        self._carried = table, samples
+        self._certify()
+
+    def begin_rows(self) -> None:
+        """The motion begins: the next row is its first."""
+        if self._line is not None:
+            self._line.gate.begin()
+
+    def write_row(self, row: int, command: JointCommand, now_s: float) -> JointCommand:
+        """Send the line of one sample as it was certified; errors as for `write`."""
+        line = self._ready_line()
+        self._need_risen(command)
+        if self._carried is None:
+            raise CommandError(f"sample {row} of a motion of which no table is there", value=row)
+        table, time_ms = self._carried[0], time_of(command.due_s - now_s)
+        self._need_driven()
+        self._need_room(line, now_s)
+        data = table.line(row)
+        if time_ms != table.time_ms:
+            # A look-ahead of half a millisecond is rounded now this way, now that.
+            channels = (axis.channel for axis in self._settings.axes)
+            data = encode_move(dict(zip(channels, table.native(row), strict=True)), time_ms)
+        try:
+            pulses_us = line.send_row(data, row, now_s)
+        except LinkClosed:
+            self.close()
+            raise
+        self._echo.move(pulses_us, line.free_s, time_ms / 1000.0)
+        self._seq = command.seq
+        return JointCommand(seq=command.seq, due_s=command.due_s, positions=table.positions(row))
+
+    def _certify(self) -> None:
+        """Every connection has a gate of its own."""
+        if self._line is not None and self._carried is not None:
+            self._line.gate.certify(self._carried[1])
 
     def stop(self, now_s: float) -> None:
         """Freeze every channel where the board has it; the servos keep their power.
@@ -268,7 +309,7 @@ class Ssc32Driver:
             known=tuple(self._known),
             notices=notices,
             identity=self._firmware.text if phase is LinkPhase.READY and self._firmware is not None else "",
-            controller=self._board.facts if phase is LinkPhase.READY and self._board is not None else None,
+            controller=self._controller if phase is LinkPhase.READY else None,
             line=self._account(),
             drives_unseen=phase is LinkPhase.READY and self._adoption.kept and not self._adoption.trusted,
         )
@@ -295,6 +336,29 @@ class Ssc32Driver:
             raise LinkError(f"{self._name}: still connecting ({self._stage.value})", self._name)
         return self._line
 
+    def _need_risen(self, command: Command) -> None:
+        if self._seq is not None and command.seq <= self._seq:
+            raise CommandError(
+                f"command {command.seq} comes after command {self._seq}; numbers must rise",
+                value=command.seq,
+                allowed=f"more than {self._seq}",
+            )
+
+    def _need_driven(self) -> None:
+        if not all(self._known):
+            axes = self._settings.axes
+            limp = ", ".join(axis.name for axis, known in zip(axes, self._known, strict=True) if not known)
+            raise CommandError(f"not energised: {limp}; a timed move would jump there at full speed", axis=limp)
+
+    def _need_room(self, line: Line, now_s: float) -> None:
+        busy_s = line.free_s - now_s
+        if busy_s > self._move_s:
+            raise LinkOverrun(
+                f"{self._name}: the line needs another {busy_s * 1000:.1f} ms for what was sent before; "
+                f"allowed: one move in flight, {self._move_s * 1000:.1f} ms at {line.rate} baud",
+                self._name,
+            )
+
     def _energise(self, line: Line, command: EnergiseCommand, now_s: float) -> EnergiseCommand:
         axis = self._axis(command.axis)
         pulse_us = self._settings.pulse_us(axis, command.position)
@@ -319,28 +383,19 @@ class Ssc32Driver:
                 value=command.positions,
                 allowed=f"{len(axes)} positions",
             )
-        if not all(self._known):
-            limp = ", ".join(axis.name for axis, known in zip(axes, self._known, strict=True) if not known)
-            raise CommandError(f"not energised: {limp}; a timed move would jump there at full speed", axis=limp)
+        self._need_driven()
         pulses = self._settings.pulses_us(command.positions)
-        time_ms = min(max(round((command.due_s - now_s) * 1000.0), 1), 65535)
+        time_ms = time_of(command.due_s - now_s)
         targets = {axis.channel: pulse_us for axis, pulse_us in zip(axes, pulses, strict=True)}
         self._send_move(line, targets, time_ms, now_s)
-        for channel, pulse_us in zip(self._echo.channels, pulses, strict=True):
-            channel.move(pulse_us, line.free_s, time_ms / 1000.0)
+        self._echo.move(pulses, line.free_s, time_ms / 1000.0)
         pairs = zip(self._settings.maps, pulses, strict=True)
         positions = tuple([each.inverse(pulse_us) for each, pulse_us in pairs])
         return JointCommand(seq=command.seq, due_s=command.due_s, positions=positions)
 
     def _send_move(self, line: Line, pulses_us: dict[int, int], time_ms: int | None, now_s: float) -> None:
         data = encode_move(pulses_us, time_ms)
-        busy_s = line.free_s - now_s
-        if busy_s > self._move_s:
-            raise LinkOverrun(
-                f"{self._name}: the line needs another {busy_s * 1000:.1f} ms for what was sent before; "
-                f"allowed: one move in flight, {self._move_s * 1000:.1f} ms at {line.rate} baud",
-                self._name,
-            )
+        self._need_room(line, now_s)
         line.send(data, now_s)
 
     def _freeze(self, frozen_us: list[int], at_s: float) -> bytes:
@@ -382,7 +437,7 @@ class Ssc32Driver:
         except ControllerError as error:
             raise self._fail(error) from None
         self._notices += power_up_notices(board, self._firmware)
-        self._board = board
+        self._controller = board.facts
         # Whether a board repeats a pulse with the offset that it adds is said to differ by firmware.
         if adds_offsets(board):
             offsets = (board.register(FIRST_OFFSET + axis.channel) or 0 for axis in self._settings.axes)
@@ -430,10 +485,9 @@ class Ssc32Driver:
         assert self._firmware is not None
         return line.poll(data, now_s, self._firmware.raw)
 
-    def _ask_on(self, now_s: float) -> None:
-        """Nothing is asked any more once there is trouble."""
-        line = self._line
-        if line is not None and self._stage in _ASKING and self._trouble is None:
+    def _ask_on(self, line: Line, now_s: float) -> None:
+        """Nothing is asked any more once there is trouble, or the line was let go of."""
+        if self._line is line and self._trouble is None:
             assert self._firmware is not None
             if line.counted is not None and self._stage is _Stage.READY:
                 line.counted = self._counted(now_s)

@@ -8,7 +8,8 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from hil.types import Command, ControllerIdentity, LinkState, Record
+from hil.types import Command, ControllerIdentity, JointCommand, LinkState, Record
+from hil.wire_table import WireTable
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -163,6 +164,28 @@ class Pace(Record, frozen=True):
     chord_s: float = 0.0
 
 
+class AxisBounds(Record, frozen=True):
+    """Limits of one axis, rad or m: where it may be sent, and how far from one sample to the next."""
+
+    lower: float
+    upper: float
+    step: float
+
+
+class MotionBounds(Record, frozen=True):
+    """What a rig allows of a streamed motion, for whoever reads back what leaves.
+
+    Attributes:
+        axes: one per axis, in the order of `rig.axes`.
+        period_s: time from one sample to the next.
+        look_ahead_s: how long before it is due each sample is sent.
+    """
+
+    axes: tuple[AxisBounds, ...]
+    period_s: float
+    look_ahead_s: float
+
+
 class ArmLink(Protocol):
     """An arm: simulated, or behind a driver. Nothing above ever asks which.
 
@@ -182,6 +205,7 @@ class ArmLink(Protocol):
         """Drain the line and return the newest known state; also moves a pending handshake or query along.
 
         Raises:
+            CommandError: what was to leave may not; it did not.
             LinkError: the line failed, or the handshake ended in one of its diagnoses.
             ControllerError: the controller answered nonsense, or forgot what it was told (a reset).
         """
@@ -203,6 +227,53 @@ class ArmLink(Protocol):
 
     def close(self) -> None:
         """Let go of the line. The arm stays as it is."""
+        ...
+
+
+@runtime_checkable
+class BoundedLink(Protocol):
+    """An `ArmLink` that reads back what it has made, just before it leaves, and holds it against the rig's limits."""
+
+    def bound(self, bounds: MotionBounds) -> None:
+        """From now on nothing leaves that breaks these; before it, only what breaks the controller's own."""
+        ...
+
+
+@runtime_checkable
+class TableLink(BoundedLink, Protocol):
+    """One that sends a certified motion by the table that was certified with it, and reads every row back."""
+
+    def carry(self, table: WireTable, samples: FloatArray) -> None:
+        """Take the table of the motion that is loaded, and its samples, (N, n) in rad or m, to hold the rows against.
+
+        Sends nothing. Counts until the next one, through every `open`.
+        """
+        ...
+
+    def begin_rows(self) -> None:
+        """The motion begins: the next row is its first."""
+        ...
+
+    def write_row(self, row: int, command: JointCommand, now_s: float) -> JointCommand:
+        """As `write`, for the command that is the sample of this number.
+
+        Raises:
+            CommandError: besides, the row is not what this sample stands for, or has not its turn; nothing was sent.
+            LinkOverrun, LinkError: as `write`.
+        """
+        ...
+
+
+@runtime_checkable
+class TabledSettings(Protocol):
+    """`ControllerSettings` of a kind of controller whose link is a `TableLink`."""
+
+    def wire_table(self, samples: FloatArray, look_ahead_s: float) -> WireTable:
+        """What the wire carries for each sample of a motion, (N, n) in rad or m.
+
+        Raises:
+            CommandError: a sample is outside what the wire may carry.
+        """
         ...
 
 

@@ -76,6 +76,8 @@ class JointCommand(Record, frozen=True, tag="joints"):
     def __post_init__(self) -> None:
         if not self.positions:
             raise CommandError("a joint command needs at least one position", value=self.positions)
+        if math.isfinite(self.due_s) and all(map(math.isfinite, self.positions)):
+            return
         for index, value in enumerate(self.positions):
             if not math.isfinite(value):
                 raise CommandError(

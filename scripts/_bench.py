@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import sys
+from pathlib import Path
 
 from _bench_common import Effort
 
@@ -20,16 +21,21 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="shorter runs, for a look; criteria count as in long ones")
     parser.add_argument("--once", action="store_true", help="only whether it runs: no criterion counts")
     parser.add_argument("--minutes", type=float, help="of lateness: length of each run")
+    parser.add_argument("--beside", type=Path, help="of tick and preview: root of another checkout, measured in turns")
     wanted = parser.parse_args()
-    only_lateness = {} if wanted.minutes is None else {"minutes": wanted.minutes}
-    if only_lateness and wanted.bench != "lateness":
+    more = {} if wanted.minutes is None else {"minutes": wanted.minutes}
+    if more and wanted.bench != "lateness":
         parser.error("--minutes is for lateness")
     effort = Effort.ONCE if wanted.once else Effort.QUICK if wanted.quick else Effort.LONG
+    if wanted.beside is not None:
+        if wanted.bench not in ("tick", "preview"):
+            parser.error("--beside is for tick and preview")
+        more = {"beside": wanted.beside}
     print(_machine())
     met = True
     for name in BENCHES if wanted.bench == "all" else (wanted.bench,):
         # Imported here: the loop's process imports this file again, and shall not carry the other benches along.
-        met = importlib.import_module(f"_bench_{name}").run(effort, **only_lateness) and met
+        met = importlib.import_module(f"_bench_{name}").run(effort, **more) and met
         print(f"load of the machine after it: {_load()}\n")
     if wanted.once:
         print("it runs; from so little, no number says anything")

@@ -52,11 +52,22 @@ do = "move"
 joints_deg = {{ base = 0, shoulder = 90, elbow = -80, wrist = 0, wrist_rotate = -40 }}
 speed_percent = 60
 """
+_RV2AJ_SWEEP = """
+[[step]]
+do = "move"
+joints_deg = {{ J1 = {base}, J2 = 10, J3 = 80, J5 = 60, J6 = {base} }}
+[[step]]
+do = "move"
+joints_deg = {{ J1 = 0, J2 = 0, J3 = 90, J5 = 40, J6 = 0 }}
+"""
 
 
 def long_motion(rig: Rig, seconds: float) -> Motion:
-    """A motion of all axes for a Lynx6 that lasts at least `seconds`, from the park pose, by way of a task file."""
-    sweeps = [_SWEEP.format(base=60, opening=25), _SWEEP.format(base=-60, opening=10)]
+    """A motion of all axes of a Lynx6 or RV-2AJ that lasts at least `seconds`, from park, by way of a task file."""
+    if rig.robot.id == "rv2aj":
+        sweeps = [_RV2AJ_SWEEP.format(base=30), _RV2AJ_SWEEP.format(base=-30)]
+    else:
+        sweeps = [_SWEEP.format(base=60, opening=25), _SWEEP.format(base=-60, opening=10)]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "benchmark.toml"
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
+from _bench_beside import judged
 from _bench_common import Effort, interleaved, long_motion, percentiles, show, verdict, virtual_session
 
 from hil.robot import Robot
@@ -19,8 +21,15 @@ ROUNDS = (5, 3, 1)
 ALLOWED_S = 1.5
 
 
-def run(effort: Effort) -> bool:
-    """True if a preview is cheap enough."""
+BESIDE_RIGS = ("lynx6", "rv2aj")
+
+
+def run(effort: Effort, beside: Path | None = None) -> bool:
+    """True if a preview is cheap enough; beside another checkout, if it is no slower."""
+    if beside is not None:
+        rounds = effort.of(*ROUNDS)
+        met = [judged(beside, name, effort.of(*MOTION_S), "preview", rounds, 1.0) for name in BESIDE_RIGS]
+        return all(met)
     rig = wiring.load_rig("lynx6")
     motion = long_motion(rig, effort.of(*MOTION_S))
     certificate = preview(rig, motion).certificate

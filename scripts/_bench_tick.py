@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from _bench_beside import judged
 from _bench_common import Effort, Numbers, percentiles, show, verdict, virtual_session
 from _bench_loop import Prepared, prepare, stream
 
@@ -22,8 +23,17 @@ ROUNDS = (3, 1, 1)
 ALLOWED_S = 300e-6
 
 
-def run(effort: Effort) -> bool:
-    """True if the tick fits its budget at the median, at either rate."""
+BESIDE_S = {"lynx6": (60.0, 20.0, 2.0), "lynx6-bench": (20.0, 6.0, 1.0), "rv2aj": (60.0, 20.0, 2.0)}
+BESIDE_ROUNDS = (9, 5, 1)
+
+
+def run(effort: Effort, beside: Path | None = None) -> bool:
+    """True if the tick fits its budget at the median, at either rate; beside another checkout, if it is no slower."""
+    if beside is not None:
+        rounds = effort.of(*BESIDE_ROUNDS)
+        hot = [judged(beside, name, effort.of(*each), "hot", rounds, 1.0) for name, each in BESIDE_S.items()]
+        real = [judged(beside, name, effort.of(*each), "loop", 1, 1.0) for name, each in BESIDE_S.items()]
+        return all(hot + real)
     met = [
         _rig(name, effort.of(*seconds), effort.of(*ROUNDS)) for name, seconds in RIGS_S.items() if effort.of(*seconds)
     ]

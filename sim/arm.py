@@ -86,17 +86,18 @@ class SimulatedArm:
         """Where the servos are; SIMULATED, since no real servo tells."""
         if not self._opened:
             return LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._servos))
-        self._advance(now_s)
         return LinkState(
             phase=LinkPhase.READY,
-            joints=JointState(
-                t_s=now_s,
-                positions=tuple([servo.position for servo in self._servos]),
-                source=StateSource.SIMULATED,
-            ),
+            joints=self.look(now_s),
             known=tuple(self._known),
             identity=IDENTITY,
         )
+
+    def look(self, now_s: float) -> JointState:
+        """Where the servos are, and nothing else of `read`; open or not."""
+        self._advance(now_s)
+        positions = tuple([servo.position for servo in self._servos])
+        return JointState(t_s=now_s, positions=positions, source=StateSource.SIMULATED)
 
     def write(self, command: Command, now_s: float) -> Command:
         """Take a command as it is: to the target in a straight line until its due time.
@@ -167,13 +168,14 @@ class SimulatedArm:
         arrival_s = min(self._end_s, now_s)
         if arrival_s > self._now_s:
             share = (arrival_s - self._begin_s) / (self._end_s - self._begin_s)
-            for axis, servo in enumerate(self._servos):
-                start, goal = self._from[axis], self._goal[axis]
-                reached = goal if share >= 1.0 else start + (goal - start) * share
-                servo.ramp(reached, arrival_s)
-                self._setpoint[axis] = reached
-        for servo in self._servos:
-            servo.advance(now_s)
+            ways = zip(self._from, self._goal, strict=True)
+            reached = self._goal[:] if share >= 1.0 else [start + (goal - start) * share for start, goal in ways]
+            for servo, at in zip(self._servos, reached, strict=True):
+                servo.ramp(at, arrival_s)
+            self._setpoint = reached
+        if arrival_s < now_s:
+            for servo in self._servos:
+                servo.advance(now_s)
 
     def _advance_frames(self, now_s: float) -> None:
         first = math.floor((self._begin_s - self._origin_s) / self._frame_s + 1e-9)

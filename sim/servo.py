@@ -142,6 +142,13 @@ class Servo:
         if step_s > 0.0:
             self.time_s = until_s
             if self.powered and not self.stalled:
-                self.position = follow(self.position, self.target, end, step_s, self.lag_s, self.speed)
+                position, start, lag_s, speed = self.position, self.target, self.lag_s, self.speed
+                rate, error = (end - start) / step_s, start - position
+                if abs(error) <= speed * lag_s and abs(rate) <= speed and lag_s > 0.0:
+                    # As `follow` has it within the band, where a servo is nearly always: this runs in every tick.
+                    rest = rate * lag_s
+                    self.position = end - (rest + (error - rest) * math.exp(-step_s / lag_s))
+                else:
+                    self.position = follow(position, start, end, step_s, lag_s, speed)
         self.target = end
         return self.position

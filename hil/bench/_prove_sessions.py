@@ -12,8 +12,10 @@ import hil
 from hil.bench._proof import FoundError, Search
 from hil.bench._prove_parts import breaks
 from hil.errors import HilError, RefusedError
+from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
+from hil.runtime.certified_rows import wire_table
 from hil.runtime.preview import preview
 from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
@@ -120,7 +122,7 @@ class Stack:
                     continue
                 findings = check_motion(rig, self.search.robot, motion)
                 if not findings.refusals:
-                    return index, motion, issue(rig, motion, findings, EPOCH_S, version=hil.__version__)
+                    return index, motion, _certified(rig, motion, findings)
         return None
 
     def _frame_step_us(self, index: int, motion: Motion) -> float:
@@ -198,7 +200,7 @@ class Stack:
             findings = check_motion(self.rig, self.search.robot, motion)
             if not findings.refusals:
                 words = ", ".join(axis.say(x) for axis, x in zip(self.search.axes, goal, strict=True))
-                certificate = issue(self.rig, motion, findings, EPOCH_S, version=hil.__version__)
+                certificate = _certified(self.rig, motion, findings)
                 self.ways.append(_Way(f"a move to {words}", motion, certificate))
         return rng.choice(self.ways)
 
@@ -336,6 +338,12 @@ class Stack:
                     f"the board drives {axis.name} at {axis.say(setpoint)}, limits {axis.say(low)} to {axis.say(high)}",
                     steps,
                 )
+
+
+def _certified(rig: Rig, motion: Motion, findings: Findings) -> Certificate:
+    """As a preview certifies: with what the wire will carry, which the gate behind it holds every line against."""
+    table = wire_table(rig, motion)
+    return issue(rig, motion, findings, EPOCH_S, version=hil.__version__, table=table)
 
 
 class _Step(NamedTuple):

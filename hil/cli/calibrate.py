@@ -175,7 +175,7 @@ def release(
     if "://" in rig:
         if hardware or port is not None:
             raise typer.BadParameter(f"{rig} is an arm of a lab, which knows its port: leave --hardware and --port out")
-        person = _Person()
+        person = Person()
         release_far(rig, by or "", person.answer, person.tell)
         return
     set_up = load_rig(rig)

@@ -14,11 +14,12 @@ import numpy as np
 
 from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkClosed, LinkError, LinkOverrun
 from hil.identity import Acquaintance
-from hil.link import ArmLink, InputLink, WaitingLink
+from hil.link import ArmLink, BoundedLink, InputLink, WaitingLink
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.refusals import say, say_range
 from hil.motion.stopping import stop_ramp, stop_time_s
+from hil.runtime.certified_rows import CertifiedRows
 from hil.runtime.divergence import DivergenceMonitor, stands_elsewhere
 from hil.runtime.first_cause import FirstCause
 from hil.runtime.input_watch import InputWatch, watched_signals
@@ -34,6 +35,7 @@ from hil.runtime.sources import EnergiseSource, MotionSource, Positions, StopSou
 from hil.runtime.starving import NO_TICK
 from hil.runtime.supply import ServoSupply
 from hil.runtime.tap import PortTap
+from hil.safety.bounds import motion_bounds
 from hil.safety.certificate import Certificate, verify
 from hil.safety.guard import Guard
 from hil.types import (
@@ -92,6 +94,10 @@ def start_tolerances(rig: Rig) -> tuple[float, ...]:
 
 class Shadow(ArmLink, Protocol):
     """The simulated arm that always runs beside the real one."""
+
+    def look(self, now_s: float) -> JointState:
+        """Where its servos are."""
+        ...
 
     @property
     def setpoint(self) -> tuple[float, ...]:
@@ -168,6 +174,9 @@ class Bridge:
         self._motion: Motion | None = None
         self._inputs = InputWatch(())
         self._certificate: Certificate | None = None
+        if isinstance(link, BoundedLink):
+            link.bound(motion_bounds(rig))
+        self._rows = CertifiedRows(rig, link, guard)
         self._armed_at_s = 0.0
         self._jog_share: float | None = None
         self._jog_seq = 0
@@ -208,8 +217,7 @@ class Bridge:
         elif self._opening.pending and self.mode is Mode.CONNECTING:
             self._connect(now_s)
         self._read(now_s)
-        simulated = self._shadow.read(now_s).joints
-        assert simulated is not None
+        simulated = self._shadow.look(now_s)
         setpoint = self._shadow.setpoint
         for request in requests:
             self._take(request, now_s)
@@ -276,7 +284,7 @@ class Bridge:
             self._link_state = self._link.read(now_s)
             if self._link_state.phase is LinkPhase.READY and not was_ready:
                 self._meet(self._link_state)
-        except (LinkError, ControllerError) as error:
+        except (CommandError, LinkError, ControllerError) as error:
             self._link_state = self._nothing_known(self._link_state.line)
             self._fault(now_s, explained(error))
             return
@@ -284,6 +292,8 @@ class Bridge:
         self._reports.take(self._link_state.joints)
         if words := self._letting_go.look(self._reports.agreed, now_s):
             self._events.append(words)
+        if self.mode is Mode.STREAMING:
+            return
         if self.mode is Mode.CONNECTING and self._link_state.phase is LinkPhase.READY:
             self._follow(Event.READY, f"{self._link_state.identity} answers; where the arm stands is not known yet")
         if self.mode is Mode.UNKNOWN_POSE and (words := self._look_at_supply()):
@@ -446,7 +456,9 @@ class Bridge:
                 f"allowed: axes {', '.join(names)} with a period of {self._rig.period_s * 1e3:g} ms, those of this rig"
             )
         verify(certificate, self._rig, motion, now_s + self._epoch_offset_s, version=self._version)
+        table = self._rows.made(motion, certificate)
         self._watch_inputs(motion)
+        self._rows.take(motion, table)
         self._motion, self._certificate = motion, certificate
         self._events.append(f"motion {motion.digest[:12]} loaded, {motion.duration_s:.2f} s")
 
@@ -476,6 +488,7 @@ class Bridge:
         # The arm stands within the start tolerance; from here on the motion's own first sample is the reference.
         self._recent = [self._motion.start]
         self._guard.reset(self._motion.start)
+        self._rows.begin()
         self._source = MotionSource(self._motion)
         self._inputs = InputWatch(self._motion.expected)
         self._begun_s = now_s
@@ -679,9 +692,10 @@ class Bridge:
         due_s = now_s + self._rig.look_ahead_s
         wanted = JointCommand(seq=self._next_seq(), due_s=due_s, positions=source.wanted)
         tick.wanted, tick.sample = wanted, source.sample if isinstance(source, MotionSource) else None
-        if not self._passes(tick, wanted):
+        row = tick.sample if self._rows.active else None
+        if not self._passes(tick, wanted, row):
             return
-        if self._send(tick, wanted) is None:
+        if self._send(tick, wanted, row) is None:
             self._guard.retract()
             return
         self._recent = [*self._recent[-2:], wanted.positions]
@@ -698,29 +712,30 @@ class Bridge:
         if self.mode is Mode.STOPPING:
             self._rest(words)
 
-    def _passes(self, tick: _Tick, wanted: JointCommand) -> bool:
+    def _passes(self, tick: _Tick, wanted: JointCommand, row: int | None) -> bool:
         """Ask the guard; a hit on certified motion begins a stop, a hit on the stop itself freezes the arm."""
         try:
-            verdict = self._guard.check(wanted)
+            verdict = self._guard.check(wanted) if row is None else self._rows.note(row, wanted)
         except CommandError as error:
             self._fault(tick.now_s, f"the guard refused a command: {error}")
             return False
         tick.hits = verdict.hits
         if not verdict.hits:
             return True
-        words = ", ".join(
-            f"{hit.axis} [{hit.check}] {hit.requested:.4g}, allowed {hit.allowed:.4g}" for hit in verdict.hits
-        )
+        words = verdict.words
         if self.mode is Mode.STOPPING:
             self._fault(tick.now_s, f"the guard refused the stop ramp: {words}")
         else:
             self._stop(tick.now_s, f"the guard refused a sample: {words}")
         return False
 
-    def _send(self, tick: _Tick, command: Command) -> Command | None:
-        """The one gate to the arm."""
+    def _send(self, tick: _Tick, command: Command, row: int | None = None) -> Command | None:
+        """The one gate to the arm; a row of the certified table is read back behind it."""
         try:
-            sent = self._link.write(command, tick.now_s)
+            if row is None or not isinstance(command, JointCommand):
+                sent = self._link.write(command, tick.now_s)
+            else:
+                sent = self._rows.write(row, command, tick.now_s)
         except LinkOverrun as error:
             if not self._overruns:
                 self._events.append(str(error))

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hil.link import ArmLink
+from hil.errors import CommandError
+from hil.link import ArmLink, FloatArray, MotionBounds, TableLink
 from hil.motion.motion import ExpectedInput
-from hil.types import Command, InputState, LinkState
+from hil.types import Command, InputState, JointCommand, LinkState
+from hil.wire_table import WireTable
 
 OLDEST_S = 2.5
 """Age at which a reading of the inputs says nothing any more; a line that also carries targets reads them slowly."""
@@ -66,6 +68,28 @@ class AssumedInputs(ArmLink):
 
     def watch_inputs(self, signals: Sequence[int]) -> None:
         """They are known already."""
+
+    @property
+    def _tabled(self) -> TableLink:
+        if not isinstance(self._link, TableLink):
+            raise CommandError("the link behind takes no table")
+        return self._link
+
+    def bound(self, bounds: MotionBounds) -> None:
+        """As the other."""
+        self._tabled.bound(bounds)
+
+    def carry(self, table: WireTable, samples: FloatArray) -> None:
+        """As the other."""
+        self._tabled.carry(table, samples)
+
+    def begin_rows(self) -> None:
+        """As the other."""
+        self._tabled.begin_rows()
+
+    def write_row(self, row: int, command: JointCommand, now_s: float) -> JointCommand:
+        """As the other."""
+        return self._tabled.write_row(row, command, now_s)
 
     def open(self, now_s: float) -> None:
         """As the other."""

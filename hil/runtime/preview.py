@@ -22,17 +22,20 @@ from hil.motion.planning import plan_joint_move
 from hil.motion.refusals import in_unit, say, unit_of
 from hil.robot import Robot
 from hil.runtime import wiring
+from hil.runtime.certified_rows import wire_table
 from hil.runtime.first_cause import first_fault
 from hil.runtime.input_watch import AssumedInputs
 from hil.runtime.report import Tracking, tracking
 from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
 from hil.safety.findings import without_echoes
+from hil.safety.guard import Guard
 from hil.safety.over_time import OverTime
 from hil.space.body import LiveBody
 from hil.types import (
     Arm,
     Confirm,
+    JointCommand,
     Load,
     Margin,
     Mode,
@@ -91,10 +94,12 @@ def preview(
     records: list[TickRecord] = []
     first_move: tuple[float, ...] = ()
     if not refusals:
-        certificate = issue(rig, motion, findings, now_epoch_s, version=hil.__version__)
-        first_move, refusals = _check_first_move(rig, now_epoch_s)
+        refusals = _second_look(rig, motion)
+        table = wire_table(rig, motion)
+        certificate = issue(rig, motion, findings, now_epoch_s, version=hil.__version__, table=table)
+        first_move, jumps = _check_first_move(rig, now_epoch_s)
         records, interruptions = _rehearse(rig, motion, certificate, now_epoch_s)
-        refusals = (*refusals, *interruptions)
+        refusals = (*refusals, *jumps, *interruptions)
     return PreviewReport(
         refusals=refusals,
         certificate=None if refusals else certificate,
@@ -135,6 +140,18 @@ def _leads_to(rig: Rig, robot: Robot, motion: Motion, pose: Sequence[float]) -> 
     except RefusedError:
         return False
     return not check_motion(rig, robot, planned).refusals
+
+
+def _second_look(rig: Rig, motion: Motion) -> tuple[Refusal, ...]:
+    """What the loop's guard says of every sample: of a certified motion it is not asked again when that streams."""
+    guard = Guard(rig, Robot(rig.robot))
+    guard.reset(motion.start)
+    for sample, row in enumerate(motion.samples.tolist()):
+        verdict = guard.check(JointCommand(seq=sample, due_s=sample * rig.period_s, positions=tuple(row)))
+        if verdict.hits:
+            words = f"the guard refused sample {sample}: {verdict.words}"
+            return (_interrupted(rig, "the rehearsal", words),)
+    return ()
 
 
 class _Rehearsal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import Struct
 
 from hil.link import FloatArray
 from hil.motion.motion import Motion
@@ -15,14 +16,15 @@ class MotionSource:
 
     def __init__(self, motion: Motion) -> None:
         self.motion = motion
-        self._samples: list[Positions] = [tuple(row) for row in motion.samples.tolist()]
-        self._last = len(self._samples) - 1
+        self._row = Struct(f"<{len(motion.axes)}d")
+        self._samples = motion.samples.data.cast("B")
+        self._last = len(motion) - 1
         self.sample = 0
 
     @property
     def wanted(self) -> Positions:
         """The sample to send now; the last one for ever after the end."""
-        return self._samples[self.sample]
+        return self._row.unpack_from(self._samples, self.sample * self._row.size)
 
     @property
     def at_end(self) -> bool:

@@ -13,6 +13,7 @@ from hil.motion.motion import Motion
 from hil.motion.refusals import say
 from hil.safety.findings import Findings
 from hil.types import Margin, Record, Refusal
+from hil.wire_table import WireTable
 
 VALID_S = 8 * 3600.0
 """A working day: calibration and surroundings are looked at again after that."""
@@ -21,7 +22,7 @@ CHECK = "E-15"
 AGAIN = "Preview again and use the new certificate."
 
 
-class Certificate(Record, frozen=True):
+class Certificate(Record, frozen=True, omit_defaults=True):
     """Binds one motion to one rig as it was when both were checked.
 
     The digest finds changes and accidents. It is not a signature: whoever can write the file can make one.
@@ -34,6 +35,8 @@ class Certificate(Record, frozen=True):
         made_epoch_s, expires_epoch_s: seconds since 1970-01-01 UTC.
         margins: the tightest place of each check.
         digest: SHA-256 over all the other fields.
+        wire_digest: of what the wire carries for each sample (`hil.wire_table`). Empty in certificates of a time before
+            it, whose bytes and digest do not know of it: their motions are judged and encoded sample by sample.
     """
 
     rig_digest: str
@@ -46,6 +49,7 @@ class Certificate(Record, frozen=True):
     expires_epoch_s: float
     margins: tuple[Margin, ...]
     digest: str
+    wire_digest: str = ""
 
     def to_bytes(self) -> bytes:
         """Canonical JSON."""
@@ -76,6 +80,7 @@ def issue(
     *,
     version: str,
     valid_s: float = VALID_S,
+    table: WireTable | None = None,
 ) -> Certificate:
     """Certify a motion that the checker passed.
 
@@ -86,6 +91,7 @@ def issue(
         now_epoch_s: seconds since 1970-01-01 UTC.
         version: of this software.
         valid_s: how long the certificate holds.
+        table: what the wire will carry; None where every sample is to be judged and encoded anew when it is sent.
 
     Raises:
         RefusedError: the findings hold refusals.
@@ -103,6 +109,7 @@ def issue(
         expires_epoch_s=float(now_epoch_s + valid_s),
         margins=findings.margins,
         digest="",
+        wire_digest="" if table is None else table.digest,
     )
     return msgspec.structs.replace(blank, digest=_digest(blank))
 
@@ -158,6 +165,22 @@ def verify(certificate: Certificate, rig: Rig, motion: Motion, now_epoch_s: floa
         )
     if refusals:
         raise RefusedError(refusals, "certificate refused")
+
+
+def verify_table(certificate: Certificate, table: WireTable) -> None:
+    """Make sure that a table is the one that was certified, as it is now.
+
+    Raises:
+        RefusedError: it is another, or was changed.
+    """
+    found = table.worked_out_digest()
+    if found != certificate.wire_digest:
+        held = _short(certificate.wire_digest, ())
+        why = "What the wire would carry is not what was previewed."
+        raise RefusedError(
+            [_refusal("wire table", f"certified {held}, found {_short(found, ())}", held, f"{why} {AGAIN}")],
+            "certificate refused",
+        )
 
 
 def _digest(certificate: Certificate) -> str:

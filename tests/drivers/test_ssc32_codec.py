@@ -66,24 +66,6 @@ def test_an_empty_move_or_query_is_refused():
             refused()
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"#0P1500\n", b"#0P1500\xff\r", "\ufeff#0P1500\r".encode(), b"", b"#0P9999\r", b"#0P499\r", b"#1P1500\r"],
-)
-def test_the_last_gate_reads_the_bytes_and_not_what_was_meant(data):
-    with pytest.raises(CommandError):
-        codec.check_bytes(data, {0: (500, 2500)})
-
-
-@given(st.binary(max_size=40))
-def test_no_byte_that_could_start_a_binary_command_passes_the_last_gate(data):
-    try:
-        codec.check_bytes(data, {0: (600, 2400)})
-    except CommandError:
-        return
-    assert all(byte in (0x0D, 0x1B) or 0x20 <= byte <= 0x7E for byte in data)
-
-
 REPLIES = {
     codec.VERSION: b"SSC32-V2.04GP \r",
     codec.STATUS: b"+",
@@ -171,27 +153,6 @@ def test_the_startup_string_loses_its_quotes_and_tells_whether_it_moves():
     assert not codec.startup_moves("")
     with pytest.raises(ControllerError):
         codec.decode_startup(b"#0P1500;\r")
-
-
-@given(st.integers(0, 31), st.lists(st.integers(0, 31), max_size=6))
-def test_a_release_is_one_line_of_one_channel_and_passes_its_own_gate_alone(channel, allowed):
-    data = codec.encode_release(channel)
-    assert data == b"#%dP0\r" % channel
-    if channel in allowed:
-        codec.check_release(data, allowed)
-    else:
-        with pytest.raises(CommandError):
-            codec.check_release(data, allowed)
-    with pytest.raises(CommandError, match="pulse 0 would let the servo go; only a release does"):
-        codec.check_bytes(data, dict.fromkeys(range(32), (0, 2500)))
-
-
-@pytest.mark.parametrize(
-    "data", [b"#0P0\r#1P0\r", b"#0P0#1P0\r", b"#0P0T20\r", b"#0P0", b"#0P1500\r", b"\x1b\r#0P0\r", b"#99P0\r", b""]
-)
-def test_nothing_else_leaves_as_a_release(data):
-    with pytest.raises(CommandError):
-        codec.check_release(data, range(32))
 
 
 @given(st.dictionaries(st.integers(0, 31), st.integers(-10, 3000), min_size=1), st.integers(1, 65535))

@@ -22,7 +22,7 @@ import serial
 from foreign_arm import bytes_to_another_arm
 from soak_life import live
 
-from drivers import _ports, _ssc32_line, rv2aj
+from drivers import _ports, _rv2aj_gate, _ssc32_gate, rv2aj
 from drivers.rv2aj import Rv2ajDriver
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.clock import RealClock
@@ -140,13 +140,26 @@ def _before_tick(act: Callable[[Bridge, float], None]) -> Plant:
     return lambda: _over(Bridge, "tick", make)
 
 
+def _blind_gate() -> AbstractContextManager[object]:
+    """Nobody reads back what leaves."""
+
+    def pulses(self: Any, line: bytes, index: int) -> list[int]:
+        return [int(pulse_us) for pulse_us in re.findall(rb"P(\d+)", line)]
+
+    return _all(
+        mock.patch.object(_ssc32_gate.Gate, "check", lambda self, data: None),
+        mock.patch.object(_ssc32_gate.Gate, "check_row", pulses),
+        mock.patch.object(_rv2aj_gate.Gate, "check", lambda self, data: None),
+    )
+
+
 def _blind_guard() -> AbstractContextManager[object]:
-    """The last check in the loop sees nothing: what the judges have to find alone."""
+    """The last checks in the loop and behind it see nothing: what the judges have to find alone."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         return lambda self, wanted: msgspec.structs.replace(original(self, wanted), hits=())
 
-    return _over(Guard, "check", make)
+    return _all(_over(Guard, "check", make), _blind_gate())
 
 
 def _quiet(driver: type[Any], *errors: type[Exception], well: bool = False) -> Plant:
@@ -235,7 +248,7 @@ def doubled_look_ahead() -> AbstractContextManager[object]:
 
         return write
 
-    return _over(Bridge, "_write_sample", make)
+    return _all(_over(Bridge, "_write_sample", make), _blind_gate())
 
 
 def beyond_pulse_limit() -> AbstractContextManager[object]:
@@ -247,8 +260,7 @@ def beyond_pulse_limit() -> AbstractContextManager[object]:
 
         return pulse_us
 
-    blind = mock.patch.object(_ssc32_line, "check_bytes", lambda data, limits_us: None)
-    return _all(_over(Ssc32Settings, "pulse_us", make), blind)
+    return _all(_over(Ssc32Settings, "pulse_us", make), _blind_gate())
 
 
 def _beyond_joint_limit() -> AbstractContextManager[object]:
@@ -258,7 +270,7 @@ def _beyond_joint_limit() -> AbstractContextManager[object]:
 
         return encode
 
-    return _all(*(_over(rv2aj, name, make) for name in ("joint_constant", "hot_target", "line_target")))
+    return _all(*(_over(rv2aj, name, make) for name in ("joint_constant", "line_target")), _blind_gate())
 
 
 def _skipped_sample() -> AbstractContextManager[object]:

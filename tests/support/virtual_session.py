@@ -20,6 +20,7 @@ from hil.motion.planning import plan_joint_move
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.bridge import Bridge
+from hil.runtime.certified_rows import wire_table
 from hil.runtime.journal import SessionRecord, Wiring
 from hil.runtime.tap import PortTap
 from hil.safety.certificate import Certificate, issue
@@ -61,6 +62,7 @@ def certified(rig: Rig, motion: Motion, now_epoch_s: float = EPOCH_S, **changes:
     """What a preview would issue."""
     findings = check_motion(rig, Robot(rig.robot), motion)
     assert not findings.refusals, findings.refusals[0].text
+    changes.setdefault("table", wire_table(rig, motion))
     return issue(rig, motion, findings, now_epoch_s, version=hil.__version__, **changes)
 
 
