@@ -126,7 +126,8 @@ def main() -> None:
     report = preview(rig, motion)
     if report.certificate is None:
         raise SystemExit(f"bench: the motion was refused: {report.refusals[0].text}")
-    session, records = virtual_session(rig, motion, report.certificate)
+    certificate = report.certificate
+    session, records = virtual_session(rig, motion, certificate)
     wire = hashlib.sha256(b"".join(record.written for record in records)).hexdigest()
     _say(wire=wire, samples=len(motion.samples))
 
@@ -136,7 +137,7 @@ def main() -> None:
     def looped() -> Numbers:
         from _bench_loop import Prepared, stream
 
-        return stream(Prepared(rig, motion, report.certificate)).work_s
+        return stream(Prepared(rig, motion, certificate)).work_s
 
     def previewed() -> Numbers:
         before = time.process_time()

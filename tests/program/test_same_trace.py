@@ -24,6 +24,7 @@ from hil.program.trace import TraceRow, first_difference
 from hil.types import Record
 from hil.units import DEG
 from sim.cr1 import Cr1, SlotState
+from sim.cr1.language import SlotProgram
 from sim.uart import EIGHT_E_TWO
 
 FILES = sorted((Path(__file__).parents[2] / "configs" / "programs").glob("*.mb4"))
@@ -66,7 +67,9 @@ def on_the_fake(program: Program, library: dict[str, Program], inputs: Inputs) -
     cr1.receive(f"1;1;RUN{stored_name(program)};1\r".encode(), cr1.now_s, cr1.byte_s, EIGHT_E_TWO)
     while cr1.machine.slots[1].task is None:
         cr1.advance(cr1.now_s + 0.001)
-    machine = cr1.machine.slots[1].task.machine
+    task = cr1.machine.slots[1].task
+    assert isinstance(task, SlotProgram)
+    machine = task.machine
     assert machine.ticks == 0
     changes, lines = list(inputs.changes), list(inputs.texts)
     shown = [look(cr1, machine, 0.0)]

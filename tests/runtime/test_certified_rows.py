@@ -301,7 +301,7 @@ def targets(records: Sequence[TickRecord], only_of: Sequence[TickRecord]) -> Non
     assert len(found) < len(known)
 
 
-def later_rows(change: Callable[[bytes], bytes]) -> Callable[..., WireTable]:
+def later_rows(change: Callable[[bytes], bytes]) -> Callable[[Callable[..., WireTable]], Callable[..., WireTable]]:
     """An encoder that goes wrong from some sample on."""
 
     def faulty(original: Callable[..., WireTable]) -> Callable[..., WireTable]:
