@@ -14,7 +14,7 @@ from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.model.rig import Rig
 from hil.runtime.bridge import START_TOLERANCE
-from hil.service import lease as leases
+from hil.service import lease_facts as leases
 from hil.service import wire
 from hil.service.arm_channel import ArmReport
 from hil.service.arms import Arm as Worker
@@ -29,7 +29,9 @@ from hil.service.grants import WorkBox
 from hil.service.hold_watch import Sign
 from hil.service.holding import ArmHolding
 from hil.service.keepsake import Keepsake
-from hil.service.lease import READY, ArmFacts, Effects, Lease, LeaseSettings, Party
+from hil.service.lease import Lease
+from hil.service.lease_facts import READY, ArmFacts, Effects, Party
+from hil.service.lease_settings import LeaseSettings
 from hil.service.live_arm import LiveArm
 from hil.service.self_test import SLOWEST_PERCENT, Ending, Outcome, RunningTest, self_test_task
 from hil.service.stop_budget import slowed

@@ -13,7 +13,8 @@ from types import MappingProxyType
 from hil.errors import ConfigError
 from hil.service import wire
 from hil.service.grants import Grant, Point, WorkBox
-from hil.service.lease import Lease, Party
+from hil.service.lease import Lease
+from hil.service.lease_facts import Party
 from hil.service.rights import Action, Role, may, who_may
 from hil.service.stop_budget import LEAST_BY_AGE, share_by_age
 from hil.service.wire import ClientMessage, Code

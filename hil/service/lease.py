@@ -8,190 +8,32 @@ from __future__ import annotations
 
 import math
 
-from hil.errors import ConfigError, InterlockError
-from hil.service.hold_watch import NO_SIGN, PLANNED_UNCHANGED_S, UNCHANGED_S, HoldWatch, Sign
+from hil.errors import InterlockError
+from hil.service.dead_man import DeadMan
+from hil.service.driving_time import DrivingTime, earliest
+from hil.service.hold_watch import NO_SIGN, Sign
 from hil.service.keepsake import Holder, Keepsake
-from hil.service.rights import Action, Role, may, who_may
+from hil.service.lease_facts import (
+    NOBODY,
+    READY,
+    ArmFacts,
+    Changed,
+    Cut,
+    Effects,
+    EndBooking,
+    Freeze,
+    Hold,
+    Park,
+    Party,
+    Tell,
+)
+from hil.service.lease_queue import LeaseQueue
+from hil.service.lease_settings import LeaseSettings
+from hil.service.rights import Action, may, who_may
 from hil.service.wire import LeaseBrief, LeasePhase, NoticeKind
-from hil.types import WRITING, Mode, Record
-
-READY = frozenset({Mode.IDLE, Mode.HOLDING})
-"""Modes in which a known arm stands and can be armed."""
-
-BOUNDS = {
-    "stop_after_s": (0.1, 1.0),
-    "suspend_after_s": (0.5, 10.0),
-    "grace_s": (0.0, 600.0),
-    "command_age_s": (0.1, 1.0),
-    "slot_s": (30.0, 14_400.0),
-    "unchanged_s": (3.0, 60.0),
-    "planned_unchanged_s": (10.0, 900.0),
-}
-MOST_WAITING = 64
 
 EPOCHS_UNWRITTEN = 1000
 """An epoch is written down in the same moment; a server that is killed just then has lost a few of them at most."""
-
-NOBODY = 0
-"""Channel of somebody who has none: channels count from 1."""
-
-
-class LeaseSettings(Record, frozen=True):
-    """The lab's choices.
-
-    Attributes:
-        stop_after_s: silence of the driver after which the arm stops.
-        suspend_after_s: silence after which the lease is suspended.
-        grace_s: how long a suspended lease is kept for its holder.
-        command_age_s: age up to which the dead-man in a beat counts.
-        slot_s: length of a slot that nobody booked.
-        warnings_s: how long before its end a slot's end is announced.
-        unattended_park: the server may park an arm that was left, with nobody holding a dead-man.
-        unchanged_s: a dead-man at which nothing has changed for so long has to be pressed anew.
-        planned_unchanged_s: the same for a planned motion.
-
-    Raises:
-        ConfigError: a number is outside its range.
-    """
-
-    stop_after_s: float = 0.25
-    suspend_after_s: float = 2.0
-    grace_s: float = 60.0
-    command_age_s: float = 0.5
-    slot_s: float = 1800.0
-    warnings_s: tuple[float, ...] = (60.0, 10.0)
-    unattended_park: bool = False
-    unchanged_s: float = UNCHANGED_S
-    planned_unchanged_s: float = PLANNED_UNCHANGED_S
-
-    def __post_init__(self) -> None:
-        for name, (least, most) in BOUNDS.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise ConfigError("settings", f"lease.{name}", value, f"{least:g} to {most:g} seconds")
-        if self.suspend_after_s <= self.stop_after_s:
-            allowed = f"more than stop_after_s, {self.stop_after_s:g}"
-            raise ConfigError("settings", "lease.suspend_after_s", self.suspend_after_s, allowed)
-        if self.planned_unchanged_s < self.unchanged_s:
-            allowed = f"at least unchanged_s, {self.unchanged_s:g}"
-            raise ConfigError("settings", "lease.planned_unchanged_s", self.planned_unchanged_s, allowed)
-        if not all(0.0 < warning <= 3600.0 for warning in self.warnings_s):
-            raise ConfigError("settings", "lease.warnings_s", self.warnings_s, "each above 0 to 3600 seconds")
-
-
-class Party(Record, frozen=True):
-    """Somebody on a channel.
-
-    Attributes:
-        user: who it is, the same after a reconnect.
-        name: for display; may be empty.
-        channel: of this connection alone.
-        on_site: stands beside the arm.
-        until_s: when the token ends, by the clock of all times here; None for no end.
-    """
-
-    user: str
-    name: str
-    role: Role
-    channel: int
-    on_site: bool = False
-    until_s: float | None = None
-
-    @property
-    def shown(self) -> str:
-        """What others read."""
-        return self.name or "someone"
-
-
-class ArmFacts(Record, frozen=True):
-    """What is true of the arm, and of its calendar, right now.
-
-    Attributes:
-        mode: of the loop; DISCONNECTED where there is no loop.
-        parked: the arm is in its park pose.
-        settled: the loop has taken all requests that were ever sent to it, and `mode` is from after that.
-        clean: what the lab wants done between two users is done.
-        reserved_for: the user who has booked this moment; empty for nobody.
-        until_s: when the free time, or the booked slot, ends; None for no end in sight.
-        coming: the arm is coming up by itself, and needs nothing but a moment.
-    """
-
-    mode: Mode
-    parked: bool
-    settled: bool = True
-    clean: bool = True
-    reserved_for: str = ""
-    until_s: float | None = None
-    coming: bool = False
-
-    @property
-    def standing(self) -> bool:
-        """Nothing moves, nothing is armed, and nothing on its way could change that."""
-        return self.settled and self.mode not in WRITING and self.mode is not Mode.ARMED
-
-    @property
-    def fit(self) -> bool:
-        """A new user may have it."""
-        return self.settled and self.mode in READY and self.parked and self.clean
-
-
-class Hold(Record, frozen=True):
-    """Stop the arm now: slow down within limits and hold."""
-
-    reason: str
-
-
-class LetGo(Record, frozen=True):
-    """The dead-man was released: stop what moves, or is about to. What stands may stay armed."""
-
-    reason: str
-
-
-class Freeze(Record, frozen=True):
-    """Freeze the controller now, and latch."""
-
-    reason: str
-
-
-class Cut(Record, frozen=True):
-    """Say goodbye on a channel and close it."""
-
-    channel: int
-    reason: str
-
-
-class Tell(Record, frozen=True):
-    """Send a notice.
-
-    Attributes:
-        channel: None for all channels of the arm.
-        left_s: until what is announced.
-    """
-
-    channel: int | None
-    kind: NoticeKind
-    text: str
-    left_s: float | None = None
-
-
-class Changed(Record, frozen=True):
-    """The lease is not what it was: send everybody what concerns them."""
-
-    reason: str
-
-
-class Park(Record, frozen=True):
-    """Park the arm through the checked path, with nobody there; the settings allow it."""
-
-
-class EndBooking(Record, frozen=True):
-    """The present booking of this user is over."""
-
-    user: str
-
-
-Effect = Hold | LetGo | Freeze | Cut | Tell | Changed | Park | EndBooking
-Effects = tuple[Effect, ...]
 
 
 class Lease:
@@ -213,15 +55,11 @@ class Lease:
         self.must_park = False
         self.frozen = ""
         self.latched = ""
-        self._slot_s: float | None = None
         self._now_s = -math.inf
-        self._heard_s = -math.inf
-        self._held = self._silent = self._pressed = False
-        self._let_go_first = True
-        self._watch = HoldWatch(settings.unchanged_s, settings.planned_unchanged_s)
+        self._dead_man = DeadMan(settings)
+        self._time = DrivingTime(settings.warnings_s)
+        self._queue = LeaseQueue()
         self._since_s = self._suspended_s = 0.0
-        self._warned: set[float] = set()
-        self._queue: list[Party] = []
         self._last_user = ""
         self._park_asked = False
         self._newcomer = False
@@ -234,37 +72,28 @@ class Lease:
 
     def alive(self, now_s: float) -> bool:
         """The driver was heard from in time."""
-        return self.phase is LeasePhase.HELD and self._later(now_s) - self._heard_s <= self.settings.stop_after_s
+        return self.phase is LeasePhase.HELD and self._dead_man.alive(self._later(now_s))
 
     @property
     def slot_end_s(self) -> float | None:
         """When the driver's time ends, with the slot or with the token; None for no end in sight."""
-        return _earliest(self._slot_s, self._token_s)
-
-    @property
-    def _token_s(self) -> float | None:
-        return None if self.driver is None else self.driver.until_s
-
-    @property
-    def _by_token(self) -> bool:
-        return self._token_s is not None and self.slot_end_s == self._token_s
+        return self._time.end_s
 
     def held(self, now_s: float) -> bool:
         """The driver holds the dead-man, as far as that is known."""
-        return self._held and self.alive(now_s)
+        return self._dead_man.held and self.alive(now_s)
 
     def place(self, channel: int) -> int:
         """Place in the queue from 1; 0 for not in it."""
-        return next((i for i, party in enumerate(self._queue, 1) if party.channel == channel), 0)
+        return self._queue.place(channel)
 
     def brief(self, now_s: float) -> LeaseBrief:
         """The lease as everybody sees it."""
-        left_s = None if self.slot_end_s is None else max(0.0, self.slot_end_s - self._later(now_s))
         return LeaseBrief(
             phase=self.phase,
             epoch=self.epoch,
             holder=self.driver.shown if self.driver is not None else "",
-            slot_left_s=left_s,
+            slot_left_s=self._time.left_s(self._later(now_s)),
             waiting=len(self._queue),
             frozen=bool(self.frozen),
             latched=self.latched,
@@ -291,7 +120,7 @@ class Lease:
                 role=driver.role,
                 had_s=now_s - self._since_s,
                 waits_s=self._kept_s(now_s),
-                slot_left_s=None if self._slot_s is None else max(0.0, self._slot_s - now_s),
+                slot_left_s=None if self._time.slot_s is None else max(0.0, self._time.slot_s - now_s),
                 token_left_s=None if driver.until_s is None else max(0.0, driver.until_s - now_s),
                 must_park=self.must_park,
             )
@@ -346,7 +175,7 @@ class Lease:
             return self._clear(text)
         if not self.place(party.channel):
             return ()
-        self._leave_queue(party)
+        self._queue.leave(party.user)
         return (Changed(reason=text),)
 
     def beat(
@@ -359,24 +188,11 @@ class Lease:
         """
         now_s = self._pass(now_s)
         self._driver_only(party, epoch)
-        self._heard_s, self._silent = now_s, False
-        fresh = now_s - min(issued_s, now_s) <= self.settings.command_age_s
-        if not held:
-            self._let_go_first, self._pressed = False, False
-        before, self._held = self._held, held and fresh and not self._let_go_first
-        if self._held and not self._pressed:
-            self._pressed = True
-            self._watch.begin(now_s)
-        if self._held:
-            self._watch.see(sign, now_s)
-        if before and not self._held:
-            text = "the dead-man was released"
-            return (LetGo(reason=text), Tell(channel=party.channel, kind=NoticeKind.DEADMAN_RELEASED, text=text))
-        return ()
+        return self._dead_man.beat(party.channel, held, issued_s, now_s, sign)
 
     def asked(self, what: object, now_s: float, *, planned: bool) -> None:
         """The driver was let through with a motion that goes on while the dead-man is held: `what` tells them apart."""
-        self._watch.ask(what, self._pass(now_s), planned=planned)
+        self._dead_man.asked(what, self._pass(now_s), planned=planned)
 
     def renew(self, party: Party, epoch: int, minutes: float, now_s: float, facts: ArmFacts) -> Effects:
         """The driver asks for more time after the slot's end; without a booking, a slot's length from now at most.
@@ -390,7 +206,7 @@ class Lease:
         if before_s is None:
             return ()
         longest_s = None if facts.reserved_for == party.user else now_s + self.settings.slot_s
-        end_s = _earliest(before_s + 60.0 * minutes, longest_s, facts.until_s, self._token_s)
+        end_s = earliest(before_s + 60.0 * minutes, longest_s, facts.until_s, self._time.token_s)
         assert end_s is not None
         if end_s <= before_s:
             raise InterlockError(f"{self.arm}: the slot cannot be made longer; book another", ["a free calendar"])
@@ -443,7 +259,7 @@ class Lease:
         self.phase, self.driver, self._newcomer, self._since_s = LeasePhase.CHANGING, party, False, now_s
         self.must_park = False
         self._set_end(None)
-        self._leave_queue(party)
+        self._queue.leave(party.user)
         over = () if keep_booking or former.user == party.user else (EndBooking(user=former.user),)
         return (
             Hold(reason=text),
@@ -505,7 +321,7 @@ class Lease:
     def closed(self, channel: int, now_s: float) -> Effects:
         """A channel is gone."""
         now_s = self._pass(now_s)
-        self._queue = [party for party in self._queue if party.channel != channel]
+        self._queue.closed(channel)
         if self.driver is None or self.driver.channel != channel:
             return ()
         if self.phase is LeasePhase.HELD:
@@ -522,7 +338,7 @@ class Lease:
         if self.phase is LeasePhase.HELD:
             return self._watch_driver(facts, now_s)
         if self.phase is LeasePhase.SUSPENDED:
-            if self._slot_over(now_s):
+            if self._time.over(now_s):
                 return self._close_slot()
             if now_s - self._suspended_s >= self.settings.grace_s:
                 return self._clear("the driver did not come back in time")
@@ -535,49 +351,19 @@ class Lease:
 
     def _watch_driver(self, facts: ArmFacts, now_s: float) -> Effects:
         assert self.driver is not None
-        channel, silence_s = self.driver.channel, now_s - self._heard_s
-        if self._slot_over(now_s):
+        channel, silence_s = self.driver.channel, self._dead_man.silence_s(now_s)
+        if self._time.over(now_s):
             return self._close_slot()
         if silence_s >= self.settings.suspend_after_s:
             return self._suspend(now_s, f"nothing heard from the driver for {silence_s:.1f} s")
-        done: list[Effect] = []
-        if silence_s > self.settings.stop_after_s and not self._silent:
-            self._silent, self._let_go_first, self._held = True, True, False
-            text = f"nothing heard from the driver for {silence_s * 1e3:.0f} ms"
-            done += [Hold(reason=text), Tell(channel=channel, kind=NoticeKind.HEARTBEAT_LOST, text=text)]
-        done += self._watch_hold(channel, now_s)
+        done = [*self._dead_man.watch(channel, now_s)]
         if self.must_park and facts.parked and facts.standing:
             self.must_park = False
             done.append(Changed(reason="the arm is parked: it may be driven"))
-        return (*done, *self._announce(channel, now_s))
-
-    def _watch_hold(self, channel: int, now_s: float) -> Effects:
-        """A hold without a hand counts no more, until it was let go of; shortly before, its driver is told."""
-        if not self._held:
-            return ()
-        if text := self._watch.over(now_s):
-            self._held, self._let_go_first = False, True
-            return (LetGo(reason=text), Tell(channel=channel, kind=NoticeKind.PRESS_AGAIN, text=text))
-        if (warning := self._watch.warning(now_s)) is None:
-            return ()
-        text, left_s = warning
-        return (Tell(channel=channel, kind=NoticeKind.HOLD_ENDS, text=text, left_s=left_s),)
-
-    def _announce(self, channel: int, now_s: float) -> Effects:
-        """The end of the slot, or of the token before it; of several warnings due at once, one is enough."""
-        if self.slot_end_s is None:
-            return ()
-        left_s = self.slot_end_s - now_s
-        due = {warning for warning in self.settings.warnings_s if left_s <= warning} - self._warned
-        if not due:
-            return ()
-        self._warned |= due
-        what, kind = ("token", NoticeKind.TOKEN_ENDS) if self._by_token else ("slot", NoticeKind.SLOT_ENDS)
-        text = f"the {what} ends in {left_s:.0f} s; the arm will hold then: park it before"
-        return (Tell(channel=channel, kind=kind, text=text, left_s=left_s),)
+        return (*done, *self._time.announce(channel, now_s))
 
     def _close_slot(self) -> Effects:
-        if self._by_token:
+        if self._time.by_token:
             return self._clear("the token has ended", NoticeKind.TOKEN_ENDS)
         return self._clear("the slot is over", NoticeKind.SLOT_OVER)
 
@@ -590,7 +376,7 @@ class Lease:
         if why_not:
             return self._clear(f"{self.driver.shown} has not got it: {why_not}")
         self.phase, self._last_user = LeasePhase.HELD, self.driver.user
-        self._heard_s, self._silent = now_s, False
+        self._dead_man.heard(now_s)
         return (Changed(reason=f"{self.driver.shown} drives"),)
 
     def _tidy(self, facts: ArmFacts) -> Effects:
@@ -654,14 +440,12 @@ class Lease:
 
     def _wait(self, party: Party, wait: bool, why_not: str) -> Effects:
         place = self.place(party.channel)
-        if not wait or (not place and len(self._queue) >= MOST_WAITING):
-            advice = "wait in the queue, or book a slot" if len(self._queue) < MOST_WAITING else "book a slot"
+        if not wait or (not place and self._queue.full):
+            advice = "book a slot" if self._queue.full else "wait in the queue, or book a slot"
             raise InterlockError(f"{self.arm}: {why_not}; {advice}", ["lease"])
         if place:
             return ()
-        # One place for each user, so that nobody fills the queue alone.
-        self._leave_queue(party)
-        self._queue.append(party)
+        self._queue.join(party)
         return (Changed(reason=f"{self.arm}: {why_not}; place {len(self._queue)} in the queue"),)
 
     def _begin(self, party: Party, now_s: float, facts: ArmFacts, reason: str) -> Effects:
@@ -669,12 +453,12 @@ class Lease:
         self._void()
         self.phase, self.driver, self._newcomer, self._since_s = LeasePhase.CHANGING, party, True, now_s
         self.must_park = self._privilege(party, facts) == "park" and not facts.parked
-        self._leave_queue(party)
+        self._queue.leave(party.user)
         booked = facts.reserved_for == party.user
         unlimited = booked or may(party.role, Action.CONFIRM)
         slot_s = None if unlimited else now_s + self.settings.slot_s
         calendar_s = facts.until_s if booked or not unlimited else None
-        self._set_end(_earliest(slot_s, calendar_s))
+        self._set_end(earliest(slot_s, calendar_s))
         # Held, an arm that comes up would not come up.
         held = () if facts.standing or facts.coming else (Hold(reason=reason),)
         return (*held, Changed(reason=f"{reason}, once the arm has come up" if facts.coming else reason))
@@ -685,7 +469,7 @@ class Lease:
         assert former is not None
         self._void()
         # It may be another token of theirs, and whoever comes back may have missed a warning.
-        self._warned.clear()
+        self._set_end(self._time.slot_s)
         # Who comes back while the lease was still on its way has no more right to it than before.
         self._newcomer = self._newcomer and self.phase is LeasePhase.CHANGING
         self.phase = LeasePhase.CHANGING
@@ -727,10 +511,7 @@ class Lease:
     def _void(self) -> None:
         """Whatever was asked for up to now counts no more."""
         self.epoch += 1
-        self._held, self._let_go_first = False, True
-
-    def _leave_queue(self, party: Party) -> None:
-        self._queue = [waiting for waiting in self._queue if waiting.user != party.user]
+        self._dead_man.void()
 
     # -- small things ----------------------------------------------------------------------------------------
 
@@ -746,12 +527,8 @@ class Lease:
                 f"{self.arm}: {what} needs the role {who_may(Action.FREEZE)}; it is {party.role.value}", ["role"]
             )
 
-    def _slot_over(self, now_s: float) -> bool:
-        return self.slot_end_s is not None and now_s >= self.slot_end_s
-
-    def _set_end(self, end_s: float | None) -> None:
-        self._slot_s = end_s
-        self._warned.clear()
+    def _set_end(self, slot_s: float | None) -> None:
+        self._time.give(slot_s, None if self.driver is None else self.driver.until_s)
 
     def _later(self, now_s: float) -> float:
         return max(self._now_s, now_s)
@@ -762,7 +539,3 @@ class Lease:
             raise InterlockError(f"{self.arm}: the time {now_s!r} is not a finite number", ["a clock"])
         self._now_s = self._later(now_s)
         return self._now_s
-
-
-def _earliest(*times_s: float | None) -> float | None:
-    return min((time_s for time_s in times_s if time_s is not None), default=None)

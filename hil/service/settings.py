@@ -17,7 +17,7 @@ from hil.errors import ConfigError
 from hil.model.files import read_toml
 from hil.service import wire
 from hil.service.bookings import BookingRules
-from hil.service.lease import LeaseSettings
+from hil.service.lease_settings import LeaseSettings
 from hil.tables import convert
 from hil.types import Record
 

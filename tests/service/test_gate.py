@@ -15,7 +15,9 @@ from hil.errors import CommandError, ConfigError
 from hil.service import wire
 from hil.service.gate import RATES, Allowance, Facts, Gate, GateSettings, MotionFacts, Verdict, outside_m
 from hil.service.grants import Grant, WorkBox
-from hil.service.lease import ArmFacts, Lease, LeaseSettings, Party
+from hil.service.lease import Lease
+from hil.service.lease_facts import ArmFacts, Party
+from hil.service.lease_settings import LeaseSettings
 from hil.service.rights import Role
 from hil.service.wire import Code
 from hil.types import WRITING, AxisJog, Mode

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.service.hold_watch import INPUT_SILENT_S, PLANNED_UNCHANGED_S, UNCHANGED_S, HoldWatch, Sign
-from hil.service.lease import ArmFacts, Effects, Lease, LeaseSettings, LetGo, Party, Tell
+from hil.service.lease import Lease
+from hil.service.lease_facts import ArmFacts, Effects, LetGo, Party, Tell
+from hil.service.lease_settings import LeaseSettings
 from hil.service.program_hand import ProgramHand
 from hil.service.rights import Role
 from hil.service.wire import NoticeKind

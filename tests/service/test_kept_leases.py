@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from hil.errors import InterlockError
 from hil.service.keepsake import Keepsake
 from hil.service.kept_leases import KeptLeases
-from hil.service.lease import ArmFacts, Changed, Hold, Lease, LeaseSettings, Party
+from hil.service.lease import Lease
+from hil.service.lease_facts import ArmFacts, Changed, Hold, Party
+from hil.service.lease_settings import LeaseSettings
 from hil.service.rights import Role
 from hil.service.wire import LeasePhase
 from hil.types import Mode

@@ -9,21 +9,9 @@ import msgspec
 import pytest
 
 from hil.errors import ConfigError, InterlockError
-from hil.service.lease import (
-    ArmFacts,
-    Changed,
-    Cut,
-    Effect,
-    EndBooking,
-    Freeze,
-    Hold,
-    Lease,
-    LeaseSettings,
-    LetGo,
-    Park,
-    Party,
-    Tell,
-)
+from hil.service.lease import Lease
+from hil.service.lease_facts import ArmFacts, Changed, Cut, Effect, EndBooking, Freeze, Hold, LetGo, Park, Party, Tell
+from hil.service.lease_settings import LeaseSettings
 from hil.service.rights import Role
 from hil.service.wire import LeasePhase, NoticeKind
 from hil.types import WRITING, Mode

@@ -9,7 +9,9 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hil.errors import InterlockError
-from hil.service.lease import NOBODY, ArmFacts, Cut, Effects, Freeze, Hold, Lease, LeaseSettings, LetGo, Park, Party
+from hil.service.lease import Lease
+from hil.service.lease_facts import NOBODY, ArmFacts, Cut, Effects, Freeze, Hold, LetGo, Park, Party
+from hil.service.lease_settings import LeaseSettings
 from hil.service.rights import Action, Role, may
 from hil.service.wire import LeasePhase
 from hil.types import Mode

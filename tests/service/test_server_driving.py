@@ -13,7 +13,7 @@ from lab_server import PATIENCE_S, kinds, run, served
 from hil.service.arms import BEAT_S
 from hil.service.audit import audit_files
 from hil.service.coming_up import AGAIN_S
-from hil.service.lease import LeaseSettings
+from hil.service.lease_settings import LeaseSettings
 from hil.service.settings import Settings
 from hil.types import JogHold, LetGo, Mode, Stop, SupplyCut
 

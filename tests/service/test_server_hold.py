@@ -15,7 +15,7 @@ from hil.service import wire
 from hil.service.asking import Access
 from hil.service.client import AsyncArm
 from hil.service.hold_watch import Sign
-from hil.service.lease import LeaseSettings
+from hil.service.lease_settings import LeaseSettings
 from hil.service.settings import Settings
 from hil.types import AxisJog, JogHold, Mode, Stop
 

@@ -18,7 +18,7 @@ from lab_server import Served, kinds, run, said, served
 from hil.errors import HilError
 from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
-from hil.service.lease import LeaseSettings
+from hil.service.lease_settings import LeaseSettings
 from hil.service.reaching import list_arms
 from hil.service.remote import RemoteArm
 from hil.service.settings import Settings

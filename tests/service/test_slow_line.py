@@ -23,7 +23,8 @@ from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
 from hil.service.gate import Facts, Verdict
 from hil.service.grants import Grant
-from hil.service.lease import LeaseSettings, Party
+from hil.service.lease_facts import Party
+from hil.service.lease_settings import LeaseSettings
 from hil.service.settings import Settings
 from hil.service.stop_budget import SMOOTH_AGE_S, USABLE_AGE_S, share_by_age
 from hil.service.wire import ClientMessage, Code

@@ -25,7 +25,7 @@ from hil.service.bookings import IN_MEMORY, Bookings
 from hil.service.demo import demo_arms
 from hil.service.doors import Door
 from hil.service.keys import SigningKey
-from hil.service.lease import LeaseSettings
+from hil.service.lease_settings import LeaseSettings
 from hil.service.revocation import HEADING, Revocations
 from hil.service.running import ArmPlan, MakeArm, RunningLab
 from hil.service.settings import Settings
