@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from hil.runtime.wiring import has_pseudo_terminals
+from hil.runtime.kinds.served import has_pseudo_terminals
 
 
 def _has_qt() -> bool:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from hil.cli.calibrate import Person
     from hil.model.rig import Rig
     from hil.motion.motion import Motion
+    from hil.runtime.fake_process import FakeProcess
     from hil.runtime.host import Host
-    from hil.runtime.wiring import FakeChoices, FakeProcess
+    from hil.runtime.kinds.kind import FakeChoices
     from hil.safety.certificate import Certificate
     from hil.types import JointState, Mode
 
@@ -221,13 +222,13 @@ class Stage:
 
     def _start(self, rig: Rig, folder: Path, meanwhile: Callable[[], None], loop_core: int | None) -> FakeProcess:
         """The fake of this hour; it holds what it was sent from one run to the next, as a real board does."""
-        from hil.runtime import wiring
+        from hil.runtime import fake_process
 
         if self._fake is None:
             own = self._stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="hil-accept-", ignore_cleanup_errors=True)
             )
-            self._fake = wiring.start_fake(rig, Path(own), meanwhile, loop_core, self._chosen)
+            self._fake = fake_process.start_fake(rig, Path(own), meanwhile, loop_core, self._chosen)
             self._stack.callback(self._fake.stop)
         return self._fake.lent()
 

@@ -59,7 +59,8 @@ def accept(
         raise typer.BadParameter("name a rig, or an archive with --from")
     from hil.bench.acceptance_talk import Talk
     from hil.cli._accept_runs import Stage
-    from hil.runtime.wiring import fake_choices, load_rig, raw_line
+    from hil.runtime.port_wiring import raw_line
+    from hil.runtime.wiring import fake_choices, load_rig
 
     set_up = load_rig(rig)
     person = _Person(None if answers is None else _read_answers(answers, hardware=hardware))
@@ -183,7 +184,8 @@ class _Hour:
 
         import hil
         from hil.bench.acceptance_archive import Archive, read
-        from hil.runtime.wiring import channels_of, is_calibrated_by_hand
+        from hil.runtime.channel_wiring import channels_of
+        from hil.runtime.port_wiring import is_calibrated_by_hand
 
         rig = self._rig
         if self._path.exists():
@@ -210,7 +212,7 @@ class _Hour:
         if self._url is None:
             return ()
         from hil.bench.doctor import examine, this_system
-        from hil.runtime.wiring import serial_adapters
+        from hil.runtime.port_wiring import serial_adapters
 
         system = this_system(serial_adapters(), {self._rig.id: self._rig.period_s})
         return tuple(f"{each.severity.value}: {each.text}" for each in examine(system))

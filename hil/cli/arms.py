@@ -303,7 +303,7 @@ def check(
 
 def _show_loads(rig: Rig) -> None:
     """Where the park pose comes from, and what the servos carry there and at home, for arms that are held by pulses."""
-    from hil.runtime.wiring import is_calibrated_by_hand
+    from hil.runtime.port_wiring import is_calibrated_by_hand
     from hil.space.gravity_load import GravityLoad
 
     if not is_calibrated_by_hand(rig):

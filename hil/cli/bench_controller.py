@@ -24,7 +24,8 @@ def status(rig: RigName, hardware: Hardware = False, port: Port = None, as_json:
 
     Moves nothing. A CR1 is asked for the operation right for a moment, to see whether it is free.
     """
-    from hil.runtime.wiring import load_rig, look_over
+    from hil.runtime.port_wiring import look_over
+    from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
     url = port_of(set_up, hardware, port) if as_json else say_which(set_up, hardware, port)
@@ -49,7 +50,8 @@ def backup(
 ) -> None:
     """Save what people have stored in a controller: its programs with their positions, and its parameters."""
     from hil.errors import ConfigError
-    from hil.runtime.wiring import back_up, load_rig
+    from hil.runtime.port_wiring import back_up
+    from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
     url = say_which(set_up, hardware, port)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hil.bench.channel_line import ChannelLine
     from hil.model._calibration_file import AxisCalibration
     from hil.model.rig import Rig
-    from hil.runtime.wiring import ChannelArm
+    from hil.runtime.channel_wiring import ChannelArm
     from hil.types import ControllerIdentity
 
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who does it; asked if not given.")]
@@ -72,7 +72,8 @@ def calibrate_with(
     from hil.bench import calibration
     from hil.bench.drafts import drop_draft, write_calibration
     from hil.model._controller_file import read_controller, write_controller
-    from hil.runtime.wiring import check_arm, load_rig
+    from hil.runtime.port_wiring import check_arm
+    from hil.runtime.wiring import load_rig
 
     if joint is not None and (centre or channels is not None):
         raise typer.BadParameter("--joint goes with neither --centre nor --channels")
@@ -118,7 +119,8 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
     from hil.errors import InterlockError
     from hil.model._calibration_file import forget_confirmation, read_confirmation
     from hil.model._controller_file import write_controller
-    from hil.runtime.wiring import is_calibrated_by_hand, load_rig
+    from hil.runtime.port_wiring import is_calibrated_by_hand
+    from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
     if not is_calibrated_by_hand(set_up):
@@ -170,7 +172,9 @@ def release(
     from hil.cli._far_release import release_far
     from hil.errors import InterlockError
     from hil.model._controller_file import read_controller
-    from hil.runtime.wiring import channels_of, check_arm, is_calibrated_by_hand, load_rig
+    from hil.runtime.channel_wiring import channels_of
+    from hil.runtime.port_wiring import check_arm, is_calibrated_by_hand
+    from hil.runtime.wiring import load_rig
 
     if "://" in rig:
         if hardware or port is not None:
@@ -227,7 +231,7 @@ def _identify_by_name(rig: Rig, hardware: bool, port: str | None, by: str | None
     from hil.model._controller_file import calibration_of, write_controller
     from hil.model.files import state_dir
     from hil.runtime.lock import RigLock
-    from hil.runtime.wiring import look_over, who_answers
+    from hil.runtime.port_wiring import look_over, who_answers
 
     url = say_which(rig, hardware, port)
     if url is None:
@@ -367,7 +371,8 @@ class _Stand:
         held: bool = False,
     ) -> None:
         from hil.bench.calibration import plan_calibration
-        from hil.runtime.wiring import channels_of, check_adapter
+        from hil.runtime.channel_wiring import channels_of
+        from hil.runtime.port_wiring import check_adapter
 
         self.rig = rig
         self.options = "" if not hardware else f" --hardware{'' if port is None else f' --port {port}'}"
@@ -424,7 +429,8 @@ class _Stand:
 
     def _arm(self, horns_off: bool) -> ChannelArm:
         from hil.bench.calibration import middle_pose
-        from hil.runtime.wiring import channels_of, crooked_arm, fake_channels, load_rig, real_channels
+        from hil.runtime.channel_wiring import channels_of, crooked_arm, fake_channels, real_channels
+        from hil.runtime.wiring import load_rig
 
         if self.url is not None and self.adapter is not None:
             return real_channels(self.rig, self.url, self.plan.channels, self.adapter, self.expected)

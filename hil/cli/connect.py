@@ -44,7 +44,8 @@ def ports(
     """List the serial ports: adapter, serial number, USB place, who has it open, whose rig it is, who answers."""
     from hil.bench.ports import ask_ports, named_ports, open_ports, report_ports, rigs_by_adapter
     from hil.clock import RealClock
-    from hil.runtime.wiring import ask_port, load_rig, serial_adapters
+    from hil.runtime.port_wiring import ask_port, serial_adapters
+    from hil.runtime.wiring import load_rig
 
     adapters = serial_adapters()
     shown = named_ports(names, adapters) if names else adapters
@@ -107,7 +108,8 @@ def doctor(
     from hil.bench.doctor import CONVERTERS, Severity, examine, serial_group, this_system
     from hil.bench.ports import periods_of_rigs
     from hil.bench.udev import udev_rules
-    from hil.runtime.wiring import load_rig, serial_adapters
+    from hil.runtime.port_wiring import serial_adapters
+    from hil.runtime.wiring import load_rig
 
     if udev:
         print(udev_rules(_stable_names(rig, adapter_serial, usb_place), CONVERTERS, serial_group()), end="")

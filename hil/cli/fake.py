@@ -67,11 +67,12 @@ def ssc32(
 ) -> None:
     """A fake SSC-32. Without options: a 2.x board at 115200 baud, powered, never commanded. Ends with Ctrl-C."""
     from hil.runtime import wiring
+    from hil.runtime.kinds import ssc32_fake
 
     def ready(url: str) -> None:
         print(f"FAKE ssc32 ready at {url}", flush=True)
 
-    wiring.serve_fake_ssc32(
+    ssc32_fake.serve(
         ready,
         rig=None if rig is None else wiring.load_rig(rig),
         link=link,
@@ -111,12 +112,13 @@ def cr1(
     trace: Annotated[Path | None, typer.Option(help="Write where the arm is, a JSON line a cycle.")] = None,
 ) -> None:
     """A fake CR1 with an RV-2AJ. Without options: 9600 8E2, CR, automatic mode, servo off. Ends with Ctrl-C."""
-    from hil.runtime import wiring
 
     def ready(url: str) -> None:
         print(f"FAKE cr1 ready at {url}", flush=True)
 
-    wiring.serve_fake_cr1(
+    from hil.runtime.kinds import rv2aj_fake
+
+    rv2aj_fake.serve(
         ready,
         link=link,
         tcp_port=tcp,

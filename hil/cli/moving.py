@@ -243,7 +243,7 @@ def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
 
 def announce(rig: Rig, hardware: bool, port: str | None) -> str | None:
     """As `say_which`; refuses a real port that may not lead to the arm that the rig was calibrated for."""
-    from hil.runtime.wiring import check_arm
+    from hil.runtime.port_wiring import check_arm
 
     url = say_which(rig, hardware, port)
     if url is not None:
@@ -426,8 +426,8 @@ def close_with(host: Host, words: str, *, done: bool) -> None:
     Raises:
         typer.Exit: it was not done, or the journal is not complete: no motion without one.
     """
+    from hil.runtime.port_wiring import is_calibrated_by_hand
     from hil.runtime.remedies import switch_off
-    from hil.runtime.wiring import is_calibrated_by_hand
 
     end = host.journal_end()
     if host.real and is_calibrated_by_hand(host.rig):

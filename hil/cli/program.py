@@ -284,7 +284,7 @@ def _on_controller(proved: Proved, url: str | None, *, step: bool, breaks: Seque
 def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch, attention: Attention) -> ProgramEnd:
     """Lock the rig, and start a fake controller of our own where no real one is meant."""
     from hil.model.files import state_dir
-    from hil.runtime import wiring
+    from hil.runtime import fake_process, port_wiring
     from hil.runtime.journal import Wiring
     from hil.runtime.lock import RigLock
 
@@ -293,9 +293,9 @@ def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch, at
         tempfile.TemporaryDirectory(prefix="hil-program-", ignore_cleanup_errors=True) as folder,
     ):
         if url is not None:
-            return wiring.run_program(rig, url, job, watch, attention.clock)
-        fake = wiring.start_fake(rig, Path(folder), attention.look)
+            return port_wiring.run_program(rig, url, job, watch, attention.clock)
+        fake = fake_process.start_fake(rig, Path(folder), attention.look)
         try:
-            return wiring.run_program(rig, fake.url, job, watch, attention.clock, wiring=Wiring.FAKE)
+            return port_wiring.run_program(rig, fake.url, job, watch, attention.clock, wiring=Wiring.FAKE)
         finally:
             fake.stop()

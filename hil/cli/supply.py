@@ -25,8 +25,9 @@ def supply(
 ) -> None:
     """Say that the servo supply was cut: a session that runs stops at once, and none believes the echo any more."""
     from hil.model._supply_file import read_supply, write_supply
+    from hil.runtime.port_wiring import is_calibrated_by_hand
     from hil.runtime.supply import WAY_BACK
-    from hil.runtime.wiring import is_calibrated_by_hand, load_rig
+    from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
     if word not in (None, "cut"):

@@ -22,7 +22,7 @@ from hil.errors import InterlockError, LinkError, LinkOpening
 from hil.model.files import state_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.runtime import wiring
+from hil.runtime import fake_process, port_wiring, wiring
 from hil.runtime.attendance import OwnPresence
 from hil.runtime.clock_grain import require_fine_clock
 from hil.runtime.controller_memory import ControllerMemory
@@ -60,7 +60,7 @@ from hil.types import (
 )
 
 T = TypeVar("T")
-StartFake = Callable[[Rig, Path, Callable[[], None], int | None], wiring.FakeProcess]
+StartFake = Callable[[Rig, Path, Callable[[], None], int | None], fake_process.FakeProcess]
 
 POLL_S = 0.02
 CONNECT_S = 8.0
@@ -97,7 +97,7 @@ class Host:
         slot: the loop's share of the machine, where the owner has several; None for a core that no other loop has.
         room: memory, and length of a file.
         on_record: called with every tick record, in order.
-        fake: gives the fake, where `url` is None, as `wiring.start_fake` does; None for that.
+        fake: gives the fake, where `url` is None, as `fake_process.start_fake` does; None for that.
         say: takes words while the start is slow.
 
     Attributes:
@@ -162,10 +162,10 @@ class Host:
             url, fake = self._url, None
             self._memory = ControllerMemory(self.rig, url)
             if url is not None:
-                wiring.check_arm(self.rig, url)
+                port_wiring.check_arm(self.rig, url)
             self._starting.begin(monotonic_s(), Step.FAKE if url is None else Step.LOOP)
             if url is None:
-                start = self._start_fake or wiring.start_fake
+                start = self._start_fake or fake_process.start_fake
                 fake = start(self.rig, folder, self._while_starting, self._slot.core)
                 stack.callback(fake.stop)
                 self._starting.reached(Step.FAKE, Mark(at_s=monotonic_s()))

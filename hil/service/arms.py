@@ -15,9 +15,9 @@ import msgspec
 from hil.clock import monotonic_s
 from hil.errors import InterlockError, LinkClosed, LinkError
 from hil.runtime.loop_process import LoopSlot
+from hil.runtime.port_wiring import serial_adapters
 from hil.runtime.rtprio import hand_out_cores
 from hil.runtime.terminal_signals import start_unheard
-from hil.runtime.wiring import serial_adapters
 from hil.service.adapters import Listing, port_of
 from hil.service.arm_channel import ArmReport, Ask, Beat, Ended, Frames, Leave, Starting, decode_to_server, frame
 from hil.service.arm_worker import ArmSpec, run_arm

@@ -12,8 +12,9 @@ from pathlib import Path
 from hil.errors import ConfigError, LinkClosed
 from hil.model.files import state_dir
 from hil.runtime.loop_process import LoopSlot
+from hil.runtime.port_wiring import serial_adapters
 from hil.runtime.rtprio import go_before_others
-from hil.runtime.wiring import load_rig, serial_adapters
+from hil.runtime.wiring import load_rig
 from hil.service.adapters import port_of
 from hil.service.arms import slots
 from hil.service.bookings import IN_MEMORY, Bookings

@@ -14,6 +14,8 @@ from hil.errors import HilError, LinkError
 from hil.link import BytePort
 from hil.model.rig import Rig
 from hil.runtime import wiring
+from hil.runtime.kinds.kind import USUAL, FakeChoices
+from hil.runtime.kinds.served import has_pseudo_terminals
 from hil.testing.fault_scripts import Faults, started
 from hil.testing.oracle import UnsafeBytes
 from hil.testing.watch import Made
@@ -32,7 +34,7 @@ class MemoryFake:
     """
 
     def __init__(
-        self, rig: Rig, start: Sequence[float], faults: Faults | None = None, kind: wiring.FakeChoices = wiring.USUAL
+        self, rig: Rig, start: Sequence[float], faults: Faults | None = None, kind: FakeChoices = USUAL
     ) -> None:
         self._rig = rig
         self._fake = wiring.virtual_link(rig, start, started(faults), kind).fake
@@ -88,7 +90,7 @@ class RunningFake:
         rig: Rig,
         start: Sequence[float],
         faults: Faults | None = None,
-        kind: wiring.FakeChoices = wiring.USUAL,
+        kind: FakeChoices = USUAL,
         *,
         tcp: bool,
     ) -> None:
@@ -212,14 +214,14 @@ class FakeSsc32:
 
         On a system without pseudo-terminals the test that asked for one is skipped.
         """
-        if not wiring.has_pseudo_terminals():
+        if not has_pseudo_terminals():
             import pytest
 
             pytest.skip("no pseudo-terminals here: use on_tcp, which works everywhere")
         return self._serve(start, faults, wiring.fake_choices(self._rig, profile, choices), tcp=False)
 
     def _serve(
-        self, start: Sequence[float] | None, faults: Faults | None, kind: wiring.FakeChoices, *, tcp: bool
+        self, start: Sequence[float] | None, faults: Faults | None, kind: FakeChoices, *, tcp: bool
     ) -> RunningFake:
         fake = RunningFake(self._rig, self._rig.park if start is None else start, faults, kind, tcp=tcp)
         self._made.note(fake)

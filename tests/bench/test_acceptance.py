@@ -15,7 +15,7 @@ from hil.bench.acceptance_runs import Measured, Run, Way
 from hil.bench.acceptance_talk import Exchange, Talk
 from hil.cli import _accept_runs
 from hil.errors import CommandError
-from hil.runtime import wiring
+from hil.runtime import port_wiring, wiring
 
 CLEAR = {"clear": "yes"}
 YES = {"1": "yes", "2": "5.9 7.4", "7": "yes", "8": "yes", "10": "yes", "11": "yes", "12": "yes"}
@@ -178,7 +178,7 @@ def test_nothing_but_questions_leaves_for_a_board(text: str) -> None:
             written.append(data)
 
     rig = wiring.load_rig("lynx6")
-    talk = Talk("ssc32", Port(), wiring.raw_line(rig, None)[1])  # type: ignore[arg-type]
+    talk = Talk("ssc32", Port(), port_wiring.raw_line(rig, None)[1])  # type: ignore[arg-type]
     with pytest.raises(CommandError, match="not among the questions"):
         talk.ask(text)
     assert not written
@@ -187,7 +187,7 @@ def test_nothing_but_questions_leaves_for_a_board(text: str) -> None:
 @pytest.mark.parametrize("text", ["1;1;SRVON", "1;1;CNTLON", "1;1;EXECMOV P1", "1;1;PRM=CBAU232;9600", "1;1;RUN"])
 def test_nothing_but_questions_leaves_for_a_cr1(text: str) -> None:
     rig = wiring.load_rig("rv2aj")
-    open_port, clock = wiring.raw_line(rig, None)
+    open_port, clock = port_wiring.raw_line(rig, None)
     with pytest.raises(CommandError, match="not among the questions"):
         Talk("rv2aj", open_port(), clock).ask(text)
 

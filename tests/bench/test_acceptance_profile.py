@@ -13,7 +13,8 @@ from hil.bench.acceptance import PARTS
 from hil.bench.acceptance_archive import Archive, profile_of
 from hil.bench.acceptance_talk import Exchange, Talk
 from hil.bench.fake_choices import WHOLE
-from hil.runtime import wiring
+from hil.runtime import channel_wiring, port_wiring, wiring
+from hil.runtime.kinds.kind import USUAL, FakeChoices
 
 RIGS = {"ssc32": "lynx6", "cr1": "rv2aj"}
 BAND_S = 0.003
@@ -42,11 +43,11 @@ def every_choice() -> Iterator[tuple[str, str, Any]]:
                 yield from ((RIGS[profile.controller], key, value) for value in values if key not in OTHER_LINE)
 
 
-def interview(name: str, chosen: wiring.FakeChoices) -> Archive:
+def interview(name: str, chosen: FakeChoices) -> Archive:
     """Every question of an acceptance, put to a fake."""
     rig = wiring.load_rig(name)
-    open_port, clock = wiring.raw_line(rig, None, chosen)
-    channels = tuple(each.channel for each in wiring.channels_of(rig)) if name == "lynx6" else ()
+    open_port, clock = port_wiring.raw_line(rig, None, chosen)
+    channels = tuple(each.channel for each in channel_wiring.channels_of(rig)) if name == "lynx6" else ()
     said: list[Exchange] = []
     for part in PARTS[rig.controller.kind]:
         if part.asker is not None:
@@ -70,7 +71,7 @@ def interview(name: str, chosen: wiring.FakeChoices) -> Archive:
 @functools.cache
 def usual(name: str) -> Archive:
     """What is usual, of which most choices show nothing."""
-    return interview(name, wiring.USUAL)
+    return interview(name, USUAL)
 
 
 def require_alike(name: str, changes: dict[str, Any], folder: Path) -> None:
@@ -121,5 +122,5 @@ def test_the_questions_tell_such_a_controller_from_the_usual_one(name: str, chan
 
 
 def test_the_profile_says_where_the_arm_stood() -> None:
-    choices = profile_of(interview("rv2aj", wiring.USUAL))
+    choices = profile_of(interview("rv2aj", USUAL))
     assert "arm = { origin_deg = [0.0, -20.0, 110.0, 80.0, 0.0] }" in choices

@@ -35,7 +35,7 @@ from hil.model._calibration_file import AxisCalibration
 from hil.model.files import bundled_dir
 from hil.model.rig import AdapterIdentity, Rig
 from hil.piecewise import PiecewiseLinear
-from hil.runtime import wiring
+from hil.runtime import channel_wiring, wiring
 from hil.units import DEG, MM
 
 OFF_US = {"base": 60.0, "shoulder": -45.0, "elbow": 45.0, "wrist": -50.0, "wrist_rotate": 70.0, "gripper": -30.0}
@@ -52,7 +52,7 @@ def lynx6() -> Rig:
 
 @pytest.fixture(scope="module")
 def plan(lynx6: Rig) -> Plan:
-    return plan_calibration(lynx6, wiring.channels_of(lynx6))
+    return plan_calibration(lynx6, channel_wiring.channels_of(lynx6))
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_other_arms_too(name: str) -> None:
     rig = wiring.load_rig(name, calibrated=False)
     true = true_arm(rig, reversed_=("base",), swapped=(("wrist", "gripper"),), off_us={"base": 40.0, "wrist": -25.0})
     table = Table(rig, true)
-    steps = calibrate(plan_calibration(rig, wiring.channels_of(rig)), Progress())
+    steps = calibrate(plan_calibration(rig, channel_wiring.channels_of(rig)), Progress())
     assert_good(rig, true, go_through(steps, table, Operator(table)))
     assert_small_moves(table)
 
@@ -408,7 +408,7 @@ def test_one_joint_is_redone_without_moving_any_other(
     rig = wiring.load_rig("lynx6")
     moved = true_arm(crooked, off_us={"wrist": 35.0})
     table = Table(lynx6, moved)
-    again = plan_calibration(rig, wiring.channels_of(rig))
+    again = plan_calibration(rig, channel_wiring.channels_of(rig))
     channels = {axis.name: axis.channel for axis in again.axes}
     found = go_through(calibrate(again, Progress(channels=channels), "wrist"), table, Operator(table))
     assert list(found) == ["wrist"]
@@ -440,7 +440,7 @@ def test_positive_directions_are_told_as_a_bystander_sees_them(plan: Plan) -> No
     assert words["shoulder"] == "the hand moves back, over the base"
     assert words["gripper"] == "the fingers open"
     al5d = wiring.load_rig("al5d", calibrated=False)
-    other = plan_calibration(al5d, wiring.channels_of(al5d))
+    other = plan_calibration(al5d, channel_wiring.channels_of(al5d))
     assert other.axis("base").positive == "it turns clockwise, seen from above"
 
 

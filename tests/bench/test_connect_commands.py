@@ -15,7 +15,7 @@ from hil.bench.doctor import Finding, Severity
 from hil.bench.ports import Holder, OpenPorts
 from hil.errors import LinkTimeout
 from hil.link import Answer, SerialAdapter
-from hil.runtime import wiring
+from hil.runtime import port_wiring
 
 FTDI = SerialAdapter(
     device="/dev/ttyUSB0",
@@ -33,7 +33,7 @@ def hil(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     """Runs a command in an empty folder with one adapter plugged in; gives exit code, output, complaints."""
     monkeypatch.setattr("hil.model.files.user_dir", lambda: tmp_path / "user")
     monkeypatch.setattr("hil.bench.writing.user_dir", lambda: tmp_path / "user")
-    monkeypatch.setattr(wiring, "serial_adapters", lambda: (FTDI,))
+    monkeypatch.setattr(port_wiring, "serial_adapters", lambda: (FTDI,))
     monkeypatch.setattr("hil.bench.ports.open_ports", lambda: OpenPorts(holders={}, complete=True))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
@@ -53,7 +53,7 @@ def hil(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 
 def test_ports_shows_all_that_tells_adapters_apart_and_asks_nobody(hil, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "open_serial", lambda *_: pytest.fail("a port was opened"))
+    monkeypatch.setattr(port_wiring, "open_serial", lambda *_: pytest.fail("a port was opened"))
     assert hil("new", "rig", "desk", "--from", "lynx6", "--adapter-serial", "A50285BI")[0] == 0
     code, out, _ = hil("ports")
     assert code == 0
@@ -65,7 +65,7 @@ def test_ports_shows_all_that_tells_adapters_apart_and_asks_nobody(hil, monkeypa
 
 def test_ports_with_ask_says_who_answers_and_at_which_rate(hil, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = Answer(kind="ssc32", identity="SSC32-V2.04GP", baud=38400)
-    monkeypatch.setattr(wiring, "ask_port", lambda url, clock: answer)
+    monkeypatch.setattr(port_wiring, "ask_port", lambda url, clock: answer)
     assert "answers: SSC32-V2.04GP at 38400 baud (ssc32)" in hil("ports", "--ask")[1]
     assert json.loads(hil("ports", "--ask", "--json")[1])[0]["answer"] == {
         "kind": "ssc32", "identity": "SSC32-V2.04GP", "baud": 38400,
@@ -76,7 +76,7 @@ def test_ports_with_ask_says_why_there_is_no_answer(hil, monkeypatch: pytest.Mon
     def nobody(url: str, clock: object) -> Answer:
         raise LinkTimeout(f"{url}: no answer to VER", url)
 
-    monkeypatch.setattr(wiring, "ask_port", nobody)
+    monkeypatch.setattr(port_wiring, "ask_port", nobody)
     code, out, _ = hil("ports", "--ask", "/dev/ttyUSB0")
     assert code == 0 and "    no answer to VER\n" in out
 
@@ -84,12 +84,12 @@ def test_ports_with_ask_says_why_there_is_no_answer(hil, monkeypatch: pytest.Mon
 def test_ports_names_the_program_that_has_a_port_and_does_not_ask_there(hil, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = OpenPorts(holders={"/dev/ttyUSB0": (Holder(pid=812, name="minicom"),)}, complete=True)
     monkeypatch.setattr("hil.bench.ports.open_ports", lambda: opened)
-    monkeypatch.setattr(wiring, "ask_port", lambda *_: pytest.fail("a busy port was asked"))
+    monkeypatch.setattr(port_wiring, "ask_port", lambda *_: pytest.fail("a busy port was asked"))
     assert "in use by minicom (process 812)" in hil("ports", "--ask")[1]
 
 
 def test_ports_without_any_says_what_to_check(hil, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "serial_adapters", lambda: ())
+    monkeypatch.setattr(port_wiring, "serial_adapters", lambda: ())
     code, out, _ = hil("ports")
     assert code == 0
     assert "no serial port found" in out and "1. " in out and "fake" in out
@@ -186,6 +186,6 @@ def test_another_kind_of_schema_is_bad_usage(hil) -> None:
 
 @pytest.mark.parametrize("command", ["ports", "doctor", "new", "schema"])
 def test_help_is_there_without_looking_at_anything(hil, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    monkeypatch.setattr(wiring, "serial_adapters", lambda: pytest.fail("looked"))
+    monkeypatch.setattr(port_wiring, "serial_adapters", lambda: pytest.fail("looked"))
     code, out, _ = hil(command, "--help")
     assert code == 0 and "--help" in out

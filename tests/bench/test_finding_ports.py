@@ -29,7 +29,7 @@ from hil.bench.ports import (
 from hil.clock import VirtualClock
 from hil.errors import ControllerError, LinkClosed, LinkError, LinkTimeout
 from hil.link import Answer, SerialAdapter
-from hil.runtime import wiring
+from hil.runtime import port_wiring, wiring
 from sim.ports import MemoryPort
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 
@@ -295,13 +295,13 @@ def test_why_a_port_gave_no_answer_is_kept_beside_it() -> None:
 @pytest.mark.parametrize(("url", "baud"), [("/dev/ttyUSB0", 9600), ("socket://arm:4001", None)])
 def test_a_line_over_tcp_has_no_baud_rate_to_tell(url: str, baud: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     board = Ssc32Board(BoardSettings(baud=9600))
-    monkeypatch.setattr(wiring, "open_serial", lambda _, baud, framing: MemoryPort(board, baud))
-    assert wiring.ask_port(url, VirtualClock(1.0)).baud == baud
+    monkeypatch.setattr(port_wiring, "open_serial", lambda _, baud, framing: MemoryPort(board, baud))
+    assert port_wiring.ask_port(url, VirtualClock(1.0)).baud == baud
 
 
 def test_a_port_that_cannot_be_opened_says_so_at_once() -> None:
     with pytest.raises(LinkClosed, match="no such port"):
-        wiring.ask_port("/dev/no-such-port", VirtualClock())
+        port_wiring.ask_port("/dev/no-such-port", VirtualClock())
 
 
 # -- nothing there ---------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from hil.link import SerialAdapter
 from hil.model._calibration_file import forget_confirmation, read_calibration, read_confirmation
 from hil.model.files import bundled_dir
 from hil.model.rig import AdapterIdentity, Rig
-from hil.runtime import wiring
+from hil.runtime import channel_wiring, port_wiring, wiring
 from hil.runtime.host import Host
 
 
@@ -44,7 +44,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             SerialAdapter(device=f"/dev/{name}", serial_number=serial, usb_place=place)
             for name, (serial, place) in serial_and_place.items()
         )
-        monkeypatch.setattr(wiring, "list_adapters", lambda: adapters)
+        monkeypatch.setattr(port_wiring, "list_adapters", lambda: adapters)
 
     these()
     return these
@@ -53,7 +53,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def calibrate(name: str, url: str) -> Rig:
     """Calibrate the arm at a port, as `hil calibrate` leaves it."""
     rig = wiring.load_rig(name, calibrated=False)
-    adapter = wiring.adapter_at(url)
+    adapter = port_wiring.adapter_at(url)
     write_calibration(rig, as_it_is(rig), operator="A", adapter=adapter, port=url, now=NOW)
     return wiring.load_rig(name)
 
@@ -63,7 +63,7 @@ def calibrate(name: str, url: str) -> Rig:
 
 def test_an_uncalibrated_rig_is_not_armed_on_a_real_port(folder: Path, plugged) -> None:
     with pytest.raises(InterlockError, match=r"desk-3 is not calibrated.*hil calibrate desk-3 --hardware") as caught:
-        wiring.check_arm(wiring.load_rig("desk-3"), "/dev/ttyUSB0")
+        port_wiring.check_arm(wiring.load_rig("desk-3"), "/dev/ttyUSB0")
     assert caught.value.missing == ("calibration",)
 
 
@@ -80,7 +80,7 @@ def test_a_calibration_that_was_made_on_a_fake_is_none_for_an_arm(folder: Path, 
     rig = wiring.load_rig("desk-3", calibrated=False)
     write_calibration(rig, as_it_is(rig), operator="A", adapter=None, port="fake", now=NOW)
     with pytest.raises(InterlockError, match="on a fake controller only"):
-        wiring.check_arm(wiring.load_rig("desk-3"), "/dev/ttyUSB0")
+        port_wiring.check_arm(wiring.load_rig("desk-3"), "/dev/ttyUSB0")
 
 
 # -- two arms --------------------------------------------------------------------------------------------
@@ -89,14 +89,14 @@ def test_a_calibration_that_was_made_on_a_fake_is_none_for_an_arm(folder: Path, 
 def test_two_arms_that_were_swapped_are_refused_by_their_serial_numbers(folder: Path, plugged) -> None:
     plugged(ttyUSB0=("A50285BI", "1-1.2"), ttyUSB1=("FT4NKLMQ", "1-1.3"))
     three, four = calibrate("desk-3", "/dev/ttyUSB0"), calibrate("desk-4", "/dev/ttyUSB1")
-    wiring.check_arm(three, "/dev/ttyUSB0")
-    wiring.check_arm(four, "/dev/ttyUSB1")
+    port_wiring.check_arm(three, "/dev/ttyUSB0")
+    port_wiring.check_arm(four, "/dev/ttyUSB1")
     plugged(ttyUSB0=("FT4NKLMQ", "1-1.2"), ttyUSB1=("A50285BI", "1-1.3"))
     for rig, port, found in ((three, "/dev/ttyUSB0", "FT4NKLMQ"), (four, "/dev/ttyUSB1", "A50285BI")):
         with pytest.raises(InterlockError, match=f"carries the adapter {found}.*may be another arm") as caught:
-            wiring.check_arm(rig, port)
+            port_wiring.check_arm(rig, port)
         assert caught.value.missing == ("identity",)
-    wiring.check_arm(three, "/dev/ttyUSB1")
+    port_wiring.check_arm(three, "/dev/ttyUSB1")
 
 
 @pytest.mark.parametrize("serial", ["", "0001"])
@@ -105,24 +105,24 @@ def test_two_arms_without_serial_numbers_of_their_own_are_told_by_their_places(
 ) -> None:
     plugged(ttyUSB0=(serial, "1-1.2"), ttyUSB1=(serial, "1-1.3"))
     three, four = calibrate("desk-3", "/dev/ttyUSB0"), calibrate("desk-4", "/dev/ttyUSB1")
-    wiring.check_arm(three, "/dev/ttyUSB0")
+    port_wiring.check_arm(three, "/dev/ttyUSB0")
     for rig, port in ((three, "/dev/ttyUSB1"), (four, "/dev/ttyUSB0")):
         with pytest.raises(
             InterlockError, match=f"A saw it at USB 1-1.*hil identify {rig.id} --hardware --port {port}"
         ):
-            wiring.check_arm(rig, port)
+            port_wiring.check_arm(rig, port)
     plugged(ttyUSB0=(serial, "1-1.3"))
-    wiring.check_arm(four, "/dev/ttyUSB0")
+    port_wiring.check_arm(four, "/dev/ttyUSB0")
 
 
 def test_two_fakes_on_tcp_that_were_swapped_are_refused(folder: Path, plugged) -> None:
     urls = ("socket://127.0.0.1:4001", "socket://127.0.0.1:4002")
     three, four = calibrate("desk-3", urls[0]), calibrate("desk-4", urls[1])
-    wiring.check_arm(three, urls[0])
-    wiring.check_arm(four, urls[1])
+    port_wiring.check_arm(three, urls[0])
+    port_wiring.check_arm(four, urls[1])
     for rig, url in ((three, urls[1]), (four, urls[0])):
         with pytest.raises(InterlockError, match="nobody has seen that the arm at socket://"):
-            wiring.check_arm(rig, url)
+            port_wiring.check_arm(rig, url)
 
 
 def test_a_file_of_the_other_arm_is_refused_under_whatever_name(folder: Path, plugged) -> None:
@@ -142,20 +142,20 @@ def test_a_file_that_was_exchanged_after_somebody_looked_needs_another_look(fold
     newer = Path(three.calibration.file).with_name("desk-3-2026-11-29.toml")
     newer.write_text(Path(three.calibration.file).read_text())
     with pytest.raises(InterlockError, match="nobody has seen"):
-        wiring.check_arm(wiring.load_rig("desk-3"), "/dev/ttyUSB0")
+        port_wiring.check_arm(wiring.load_rig("desk-3"), "/dev/ttyUSB0")
 
 
 def test_a_port_that_is_not_on_usb_is_known_by_its_name(plugged) -> None:
-    assert wiring.adapter_at("/dev/ttyS0").place == "/dev/ttyS0"
-    assert wiring.adapter_at("com3").place == "COM3"
-    assert wiring.adapter_at("socket://127.0.0.1:5000").place == "socket://127.0.0.1:5000"
+    assert port_wiring.adapter_at("/dev/ttyS0").place == "/dev/ttyS0"
+    assert port_wiring.adapter_at("com3").place == "COM3"
+    assert port_wiring.adapter_at("socket://127.0.0.1:5000").place == "socket://127.0.0.1:5000"
 
 
 # -- one nod of the gripper ------------------------------------------------------------------------------
 
 
 def nod(rig: Rig, true: Rig, table: Table, operator: Operator) -> None:
-    plan = plan_calibration(rig, wiring.channels_of(rig), at_park=True)
+    plan = plan_calibration(rig, channel_wiring.channels_of(rig), at_park=True)
     go_through(identify(rig.title, nodding_axis(rig, plan)), table, operator)
 
 
@@ -164,7 +164,7 @@ def test_the_gripper_moves_once_a_little_and_nothing_else_does(folder: Path) -> 
     table = Table(rig, rig)
     operator = Operator(table)
     nod(rig, rig, table, operator)
-    gripper = wiring.channels_of(rig)[-1]
+    gripper = channel_wiring.channels_of(rig)[-1]
     assert {channel for channel, _, _ in table.targets} == {gripper.channel}
     pulses = [pulse_us for _, pulse_us, _ in table.targets]
     assert pulses[0] == pulses[-1] and max(pulses) - min(pulses) == NOD_US

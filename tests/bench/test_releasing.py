@@ -12,7 +12,8 @@ from hil.bench.channel_line import ChannelLine
 from hil.bench.releasing import release
 from hil.errors import InterlockError
 from hil.model.rig import Rig
-from hil.runtime.wiring import channels_of, load_rig
+from hil.runtime.channel_wiring import channels_of
+from hil.runtime.wiring import load_rig
 
 RIG = load_rig("lynx6")
 ORDER = ["gripper", "wrist_rotate", "base", "wrist", "elbow", "shoulder"]

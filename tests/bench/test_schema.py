@@ -201,9 +201,9 @@ def changed(document: dict[str, Any], place: Leaf, value: Any) -> dict[str, Any]
 def read_rig(document: dict[str, Any]) -> object:
     from hil.model._rig_file import rig_from_table
     from hil.model.loading import load_robot
-    from hil.runtime.wiring import KINDS
+    from hil.runtime.kinds import NAMES, kind_named
 
-    kinds = {kind: each.settings_from_table for kind, each in KINDS.items()}
+    kinds = {name: kind_named(name).settings_from_table for name in NAMES}
     return rig_from_table(document, "rig", "rig.toml", load_robot, kinds)
 
 

@@ -11,7 +11,7 @@ import pytest
 from calibrations import calibrate_as_it_is
 
 import hil.cli.main as command_line
-from hil.runtime import wiring
+from hil.runtime import port_wiring, wiring
 from hil.testing.fakes import RunningFake
 
 SEEN = re.compile(r"(\w+) went from (\S+) to (\S+) (?:deg|mm)")
@@ -191,7 +191,7 @@ def test_a_person_moves_a_rig_to_another_port_by_looking_at_its_gripper_once(hil
         assert before[0] == 1 and f"hil identify lynx6 --hardware --port {fake.url}" in before[2]
         code, out, err = hil("identify", "lynx6", "--hardware", "--port", fake.url, "--by", "Zoë")
         assert (code, err) == (0, "") and out.startswith("REAL ssc32 at socket://")
-        wiring.check_arm(wiring.load_rig("lynx6"), fake.url)
+        port_wiring.check_arm(wiring.load_rig("lynx6"), fake.url)
         assert [setpoint is None for setpoint in fake.setpoints] == [True] * 5 + [False]
         assert fake.judged().findings == ()
     finally:

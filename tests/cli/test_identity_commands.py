@@ -15,7 +15,7 @@ from hil.clock import VirtualClock
 from hil.model._controller_file import controller_file, read_controller, write_controller
 from hil.model.files import bundled_dir
 from hil.model.rig import Rig
-from hil.runtime import wiring
+from hil.runtime import port_wiring, wiring
 from hil.testing.fakes import RunningFake
 from hil.types import ControllerIdentity
 
@@ -97,7 +97,7 @@ def test_another_adapter_is_refused_before_the_port_is_opened(
     terminal: Terminal, plugs: Plugs, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     line = Silent()
-    monkeypatch.setattr(wiring, "open_serial", line.open)
+    monkeypatch.setattr(port_wiring, "open_serial", line.open)
     plugs.plug(OTHER)
     done = terminal.run(*COMMANDS[command])
     assert done.code == 1
@@ -110,7 +110,7 @@ def test_one_that_comes_in_between_gets_no_byte(
     terminal: Terminal, plugs: Plugs, monkeypatch: pytest.MonkeyPatch, command: str, look: int
 ) -> None:
     line = Silent()
-    monkeypatch.setattr(wiring, "open_serial", line.open)
+    monkeypatch.setattr(port_wiring, "open_serial", line.open)
     plugs.looks = 0
     plugs.change = lambda number: plugs.plug(OURS if number < look else OTHER)
     done = terminal.run(*COMMANDS[command])
@@ -123,7 +123,7 @@ def test_asking_who_is_there_is_done_for_no_rig(
     terminal: Terminal, plugs: Plugs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = Silent()
-    monkeypatch.setattr(wiring, "open_serial", lambda url, baud=0, framing="": line.open(url, baud, framing))
+    monkeypatch.setattr(port_wiring, "open_serial", lambda url, baud=0, framing="": line.open(url, baud, framing))
     monkeypatch.setattr("hil.clock.RealClock", lambda: VirtualClock(1.0))
     plugs.plug(OTHER)
     done = terminal.run("ports", "--ask", DEVICE)

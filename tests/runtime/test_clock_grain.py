@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hil.clock import ClockGrain, VirtualClock, measure_grain, monotonic_s
 from hil.errors import InterlockError
-from hil.runtime import clock_grain, wiring
+from hil.runtime import clock_grain, fake_process, wiring
 from hil.runtime.host import Host
 from hil.runtime.pacing import run_paced
 from hil.types import Request
@@ -122,7 +122,7 @@ def test_nothing_is_started_on_a_coarse_clock(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("hil.runtime.host.require_fine_clock", lambda rig: clock_grain.require_fine_clock(
         rig, lambda: ClockGrain(WINDOWS_S, 0.0)))  # fmt: skip
-    monkeypatch.setattr(wiring, "start_fake", lambda *args: pytest.fail("a fake was started"))
+    monkeypatch.setattr(fake_process, "start_fake", lambda *args: pytest.fail("a fake was started"))
     host = Host(wiring.load_rig("lynx6"), url=None, journal=tmp_path / "one.mcap", command="a test")
     with pytest.raises(InterlockError, match="Nothing was connected"), host:
         pytest.fail("it was entered")

@@ -17,7 +17,7 @@ from virtual_session import Session, certified, load, lynx6, swing
 from hil.bench import identity
 from hil.bench.calibration import Progress, calibrate, plan_calibration
 from hil.errors import ControllerError
-from hil.runtime.wiring import channels_of
+from hil.runtime.channel_wiring import channels_of
 from hil.types import Arm, ArmJog, AxisJog, JogHold, Mode, Reset, Start, Stop
 from hil.units import DEG
 from sim.ssc32 import Untouched

@@ -22,8 +22,10 @@ from plugged_in import (
 from hil.errors import InterlockError, LinkClosed
 from hil.link import SerialAdapter
 from hil.model.rig import Rig
-from hil.runtime import wiring
+from hil.runtime import channel_wiring, port_wiring, wiring
 from hil.runtime.journal import JournalWriter
+from hil.runtime.kinds import kind_named
+from hil.runtime.kinds.kind import USUAL
 from hil.runtime.replay import replay
 from hil.types import ControllerIdentity, Mode, Reset
 from sim.cr1 import Cr1
@@ -320,9 +322,9 @@ class NamedCr1:
 
     def __init__(self, plugs: Plugs, monkeypatch: pytest.MonkeyPatch, expected: ControllerIdentity | None) -> None:
         self.rig = wiring.load_rig("rv2aj", {"adapter_serial": OURS})
-        self.fake = wiring.KINDS["rv2aj"].memory_fake(self.rig, self.rig.park, False, None, 0.0, wiring.USUAL)
+        self.fake = kind_named("rv2aj").emulated().in_memory(self.rig, self.rig.park, False, None, 0.0, USUAL)
         self.out = False
-        monkeypatch.setattr(wiring, "open_serial", self._open)
+        monkeypatch.setattr(port_wiring, "open_serial", self._open)
         record = wiring.session_record(self.rig, url=DEVICE, fake=False, expected=expected)
         self.bridge = wiring.serial_bridge(record, self.rig)
         self.now_s = 0.1
@@ -390,20 +392,20 @@ def test_single_channels_are_opened_at_the_adapter_that_is_written_down_and_at_n
 ) -> None:
     raw = wiring.load_rig("desk-3", calibrated=False)
     opened = []
-    monkeypatch.setattr(wiring, "open_serial", lambda *given: opened.append(given) or pytest.fail("opened"))
-    adapter = wiring.adapter_at(DEVICE)
+    monkeypatch.setattr(port_wiring, "open_serial", lambda *given: opened.append(given) or pytest.fail("opened"))
+    adapter = port_wiring.adapter_at(DEVICE)
     plugs.plug(OTHER)
-    arm = wiring.real_channels(raw, DEVICE, [0], adapter)
+    arm = channel_wiring.real_channels(raw, DEVICE, [0], adapter)
     with pytest.raises(InterlockError, match=f"carries adapter {OTHER} now; at the beginning it was adapter {OURS}"):
         arm.link.open(0.0)
     assert not opened
 
 
-@pytest.mark.parametrize("ask", [wiring.look_over, wiring.back_up, wiring.who_answers])
+@pytest.mark.parametrize("ask", [port_wiring.look_over, port_wiring.back_up, port_wiring.who_answers])
 def test_a_controller_by_itself_is_asked_at_its_own_adapter_only(
     plugs: Plugs, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Rig, str], object]
 ) -> None:
-    monkeypatch.setattr(wiring, "open_serial", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr(port_wiring, "open_serial", lambda *_: pytest.fail("opened"))
     plugs.here = (SerialAdapter(device=DEVICE, serial_number=OTHER),)
     with pytest.raises(InterlockError, match=f"carries the adapter {OTHER}"):
         ask(wiring.load_rig("rv2aj", {"adapter_serial": OURS}), DEVICE)

@@ -15,7 +15,7 @@ from hil.program.planning import arm_of, plan_program
 from hil.program.programs import load_program
 from hil.program.signals import InputChange, Inputs, TextArrives
 from hil.program.structure import Program, parse_program
-from hil.runtime import wiring
+from hil.runtime import port_wiring, wiring
 from hil.runtime.program_watch import WayWatch, job_of
 from sim.cr1 import Cr1
 from sim.uart import Framing
@@ -76,7 +76,7 @@ class Controller:
         self.way = watch = self.watch(program, inputs or Inputs())
         happening = pressed or inputs or Inputs()
         job = job_of(self.plan, program, [], happening, stepping=stepping, breaks=breaks, press=True)
-        return wiring.run_program(self.rig, None, job, watch)
+        return port_wiring.run_program(self.rig, None, job, watch)
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_hlt_asks_whether_to_go_on(controller: Controller) -> None:
     halting = parse_program(text, name="P")
     watch = controller.watch(program, Inputs())
     job = job_of(controller.plan, halting, [], Inputs(), stepping=False, breaks=(), press=True)
-    assert wiring.run_program(controller.rig, None, job, watch).reason == ""
+    assert port_wiring.run_program(controller.rig, None, job, watch).reason == ""
     assert [line for line, _ in controller.asked] == [30]
     assert controller.cr1.joints[0] == pytest.approx(0.0)
 
@@ -224,7 +224,7 @@ def test_what_happens_at_the_controller_ends_the_run_with_words(
 
     watch.looked = look  # type: ignore[method-assign]
     job = job_of(controller.plan, program, [], Inputs(), stepping=False, breaks=(), press=True)
-    assert words in wiring.run_program(controller.rig, None, job, watch).reason
+    assert words in port_wiring.run_program(controller.rig, None, job, watch).reason
     assert not controller.cr1.in_motion
 
 
@@ -237,7 +237,7 @@ def test_ctrl_c_stops_the_arm_and_clears_up(controller: Controller) -> None:
 
     watch.looked = interrupt  # type: ignore[method-assign]
     job = job_of(controller.plan, program, [], Inputs(), stepping=False, breaks=(), press=True)
-    assert wiring.run_program(controller.rig, None, job, watch).reason == "interrupted from the keyboard"
+    assert port_wiring.run_program(controller.rig, None, job, watch).reason == "interrupted from the keyboard"
     assert not controller.cr1.in_motion
     assert controller.cr1.joints[0] < 40.0
     assert list(controller.cr1.machine.store.programs) == ["1"]
@@ -247,7 +247,7 @@ class Interrupting(VirtualClock):
     """Somebody presses Ctrl-C at the so-manieth wait, once."""
 
     def __init__(self, at: int) -> None:
-        super().__init__(wiring.VIRTUAL_START_S)
+        super().__init__(port_wiring.VIRTUAL_START_S)
         self._left = at
 
     def sleep_until(self, deadline_s: float) -> None:
@@ -265,7 +265,7 @@ def test_ctrl_c_at_any_wait_stops_the_arm_and_clears_up_also_while_it_clears_up(
     program = parse_program(SHORT, name="P")
     watch = controller.watch(program, Inputs())
     job = job_of(controller.plan, program, [], Inputs(), stepping=False, breaks=(), press=True)
-    end = wiring.run_program(controller.rig, None, job, watch, Interrupting(at))
+    end = port_wiring.run_program(controller.rig, None, job, watch, Interrupting(at))
     assert end.reason == "somebody pressed Ctrl-C"
     assert controller.said == []
     assert not controller.cr1.in_motion
@@ -297,7 +297,7 @@ def test_an_arm_that_stands_elsewhere_is_not_moved(controller: Controller) -> No
     plan = plan_program(controller.rig, program, start=controller.rig.home)
     job = job_of(plan, program, [], Inputs(), stepping=False, breaks=(), press=True)
     with pytest.raises(ControllerError, match="J2 stands at -20"):
-        wiring.run_program(controller.rig, None, job, watch)
+        port_wiring.run_program(controller.rig, None, job, watch)
     assert MOVES.search(controller.heard) is None
 
 
@@ -313,4 +313,4 @@ def test_a_board_without_programs_says_so(controller: Controller) -> None:
     watch = controller.watch(program, Inputs())
     job = job_of(controller.plan, program, [], Inputs(), stepping=False, breaks=(), press=True)
     with pytest.raises(InterlockError, match="runs no programs"):
-        wiring.run_program(wiring.load_rig("lynx6"), None, job, watch)
+        port_wiring.run_program(wiring.load_rig("lynx6"), None, job, watch)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from hil.clock import VirtualClock
-from hil.runtime import wiring
+from hil.runtime import fake_process, wiring
 from hil.runtime.processes import process_alive
 from hil.runtime.terminal_signals import (
     ENDS,
@@ -145,7 +145,7 @@ from pathlib import Path
 from hil.clock import VirtualClock
 from hil.runtime import wiring
 if __name__ == "__main__":
-    fake = wiring.start_fake(wiring.load_rig(sys.argv[1], calibrated=False), Path(sys.argv[2]))
+    fake = fake_process.start_fake(wiring.load_rig(sys.argv[1], calibrated=False), Path(sys.argv[2]))
     print(fake.process.pid, flush=True)
     time.sleep(60)
 """
@@ -177,7 +177,7 @@ def test_a_fake_of_ones_own_outlives_the_terminal_and_ends_with_its_owner(rig: s
 @pytest.mark.processes
 @pytest.mark.parametrize("rig", ["lynx6", "rv2aj"])
 def test_a_fake_of_ones_own_ends_when_it_is_let_go_of(rig: str, tmp_path: Path) -> None:
-    fake = wiring.start_fake(wiring.load_rig(rig, calibrated=False), tmp_path)
+    fake = fake_process.start_fake(wiring.load_rig(rig, calibrated=False), tmp_path)
     assert fake.process.is_alive()
     fake.stop()
     assert fake.process.exitcode == 0
@@ -194,7 +194,7 @@ def test_the_start_of_a_fake_that_is_broken_off_leaves_nothing_behind_and_says_n
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        wiring.start_fake(wiring.load_rig(rig, calibrated=False), tmp_path, interrupt)
+        fake_process.start_fake(wiring.load_rig(rig, calibrated=False), tmp_path, interrupt)
     assert multiprocessing.active_children() == before
     assert capfd.readouterr().err == ""
 

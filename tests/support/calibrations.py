@@ -11,7 +11,7 @@ from unittest import mock
 from hil.bench.drafts import write_calibration
 from hil.model._calibration_file import AxisCalibration
 from hil.model.rig import AxisKind, Rig
-from hil.runtime import wiring
+from hil.runtime import channel_wiring, port_wiring
 from hil.units import DEG, MM
 
 _environment = threading.Lock()
@@ -21,7 +21,7 @@ NOW = datetime.datetime(2026, 11, 28, 10, 0, tzinfo=datetime.UTC)
 def as_it_is(rig: Rig) -> dict[str, AxisCalibration]:
     """The rig's own numbers, as somebody would have measured them."""
     found = {}
-    for axis, servo in zip(rig.axes, wiring.channels_of(rig), strict=True):
+    for axis, servo in zip(rig.axes, channel_wiring.channels_of(rig), strict=True):
         unit = DEG if axis.kind is AxisKind.REVOLUTE else MM
         points = tuple((round(position / unit, 6), round(pulse_us)) for position, pulse_us in servo.points)
         found[axis.name] = AxisCalibration(
@@ -44,5 +44,5 @@ def calibrate_as_it_is(rig: Rig, config_home: Path, url: str) -> Path:
         url: where the arm hangs.
     """
     with _environment, mock.patch.dict(os.environ, {"XDG_CONFIG_HOME": str(config_home)}):
-        adapter = wiring.adapter_at(url)
+        adapter = port_wiring.adapter_at(url)
         return write_calibration(rig, as_it_is(rig), operator="a test", adapter=adapter, port=url, now=NOW)

@@ -22,6 +22,8 @@ from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
 from hil.runtime import wiring
+from hil.runtime.kinds import rv2aj_fake
+from hil.runtime.kinds.rv2aj_fake import SOMEBODYS
 from hil.runtime.preview import preview
 from hil.safety.certificate import Certificate
 from hil.testing.oracle import UnsafeBytes
@@ -291,10 +293,10 @@ class Cr1Stand(Stand):
         rig = rig_of(corner[RIG])
         self.settings = rig.controller
         chosen = {key: value for key, value in corner.items() if key not in (RIG, RESTART) and value is not None}
-        usual = wiring._cr1(rig.controller)  # type: ignore[arg-type]
+        usual = rv2aj_fake.usual(rig.controller)  # type: ignore[arg-type]
         settings = choices_of("cr1", None, chosen).over(usual)
         joints = rig.controller.degrees(rig.park)  # type: ignore[attr-defined]
-        self.cr1 = Cr1(settings, start_s=0.0, programs=wiring.SOMEBODYS, joints_deg=joints)
+        self.cr1 = Cr1(settings, start_s=0.0, programs=SOMEBODYS, joints_deg=joints)
         self.trace: list[tuple[float, tuple[float, ...]]] = []
         self.cr1.watch(lambda time_s, joints: self.trace.append((time_s, tuple(angle * DEG for angle in joints))))
         super().__init__(corner)
@@ -469,7 +471,7 @@ def _left_behind(stand: Cr1Stand, restarted: bool) -> list[str]:
     if restarted:
         # It was off, or could not be reached any more: the next session finds what is left and deletes it.
         programs = {name: text for name, text in programs.items() if not name.startswith("HIL")}
-    if programs != wiring.SOMEBODYS:
+    if programs != SOMEBODYS:
         found.append(f"programs {sorted(programs)} are left")
     if cr1.machine.enabled:
         found.append("the operation right is left with us")

@@ -25,6 +25,7 @@ from soak_oracles import FRAME_S, RigFacts, read_rig
 from soak_promises import OWNER_SILENT_S
 
 from hil.model.files import find
+from hil.model.rig import Rig
 from hil.runtime import wiring
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import Completeness, Verdict, read_journal, verify
@@ -338,7 +339,7 @@ class Scene:
         return self.facts.settle_s
 
 
-def _declared_stop_time_s(rig: wiring.Rig) -> float:
+def _declared_stop_time_s(rig: Rig) -> float:
     bridge: Bridge = wiring.virtual_arm(rig, rig.park, energised=False, epoch_offset_s=0.0).bridge
     return bridge.stop_time_s
 

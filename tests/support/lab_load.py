@@ -21,11 +21,12 @@ import aiohttp
 from kill_rounds import Program, children
 
 from hil.errors import HilError
+from hil.model.rig import Rig
 from hil.runtime.host import Host
 from hil.runtime.journal import read_journal
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import go_before_others
-from hil.runtime.wiring import Rig, load_rig
+from hil.runtime.wiring import load_rig
 from hil.service import wire
 from hil.service.arms import slots
 from hil.service.asking import Access

@@ -16,7 +16,7 @@ from hil.errors import LinkClosed
 from hil.link import BytePort, SerialAdapter
 from hil.model.files import bundled_dir
 from hil.model.rig import Rig
-from hil.runtime import wiring
+from hil.runtime import port_wiring, wiring
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import Wiring
 from hil.types import ControllerIdentity, Mode, Reset, Stop, TickRecord
@@ -66,14 +66,14 @@ def plugs_here(monkeypatch: pytest.MonkeyPatch) -> Plugs:
     """Our adapter is plugged in, and nobody sees those of this computer."""
     plugs = Plugs()
     plugs.plug(OURS)
-    monkeypatch.setattr(wiring, "list_adapters", plugs)
+    monkeypatch.setattr(port_wiring, "list_adapters", plugs)
     return plugs
 
 
 def calibrated(url: str = DEVICE) -> Rig:
     """desk-3, calibrated at the adapter that is plugged in."""
     rig = wiring.load_rig("desk-3", calibrated=False)
-    write_calibration(rig, as_it_is(rig), operator="A", adapter=wiring.adapter_at(url), port=url, now=NOW)
+    write_calibration(rig, as_it_is(rig), operator="A", adapter=port_wiring.adapter_at(url), port=url, now=NOW)
     return wiring.load_rig("desk-3")
 
 
@@ -127,7 +127,7 @@ class PluggedSession(Session):
         super().__init__(rig, **board)
         self.plugs, self.opened = plugs, 0
         self.answering: Controller = self.board
-        monkeypatch.setattr(wiring, "open_serial", self._open_serial)
+        monkeypatch.setattr(port_wiring, "open_serial", self._open_serial)
         record = wiring.session_record(rig, url=DEVICE, fake=False, expected=expected)
         self.record = msgspec.structs.replace(
             record, start_monotonic_s=START_S, start_epoch_s=EPOCH_S + START_S, wiring=Wiring.REAL

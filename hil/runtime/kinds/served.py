@@ -1,0 +1,76 @@
+"""What every emulated controller in a process of its own needs: its owner's word, a terminal, its choices."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hil.clock import monotonic_s
+from hil.errors import HilError
+from hil.runtime.processes import death_of
+from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner
+from hil.types import Record
+from sim.faults import Event, Fault, FaultKind
+from sim.profiles import choices_of
+
+S = TypeVar("S", bound=Record)
+
+
+class Owner:
+    """What the owner of a fake controller has to say to it: what goes wrong, and that it is to end.
+
+    A shutdown of the machine tells all processes at once. As a real controller would, this one then stays for those
+    that still have to stop the arm.
+    """
+
+    def __init__(self, line: Connection) -> None:
+        self._line, self._stirs, self._told_s = line, death_of(line), list[float]()
+        self._waiting: list[tuple[FaultKind, bool]] = []
+        leave_the_terminal_to_the_owner(lambda: self._told_s.append(monotonic_s()))
+
+    def ended(self) -> bool:
+        """It has let go of the line, or is gone, or the system has asked all to end a while ago."""
+        try:
+            while self._stirs():
+                self._waiting.append(self._line.recv())
+        except (EOFError, OSError):
+            return True
+        return bool(self._told_s) and monotonic_s() - self._told_s[0] > SERVANTS_STAY_S
+
+    def orders(self, now_s: float) -> list[Event]:
+        """What it has said since the last time."""
+        came, self._waiting = self._waiting, []
+        return [Event(time_s=now_s, fault=Fault(kind=kind), begins=begins) for kind, begins in came]
+
+
+def tell(owner: Connection, word: str | HilError) -> None:
+    """Say something to the owner, if it still listens."""
+    with contextlib.suppress(OSError):  # it has changed its mind meanwhile
+        owner.send(word)
+
+
+def has_pseudo_terminals() -> bool:
+    """True where a fake can look like a serial device; elsewhere (Windows, small containers) it serves on TCP."""
+    if sys.platform == "win32":
+        return False
+    try:
+        ends = os.openpty()
+    except OSError:
+        return False
+    for end in ends:
+        os.close(end)
+    return True
+
+
+def laid_over(
+    settings: S, controller: str, profile: str | Path | None, short: Mapping[str, Any], changes: Sequence[str]
+) -> S:
+    """Settings under a profile, the options that were given, and further changes; the later ones win."""
+    given = {key: value for key, value in short.items() if value is not None}
+    plain = choices_of(controller, profile, given).over(settings)
+    return choices_of(controller, None, changes).over(plain)

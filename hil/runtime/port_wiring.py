@@ -1,0 +1,203 @@
+"""What is at a port: which adapter, which controller, whose arm; and controllers that are asked without a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from drivers._ports import list_adapters, open_serial, port_name
+from hil.clock import Clock, RealClock, VirtualClock
+from hil.errors import ControllerError, HilError, InterlockError, LinkError, LinkTimeout
+from hil.link import Answer, BytePort, Condition, ProgramEnd, ProgramJob, ProgramWatcher, SavedFile, SerialAdapter
+from hil.model.rig import AdapterIdentity, Rig
+from hil.runtime import adapters
+from hil.runtime.controller_memory import ControllerMemory
+from hil.runtime.journal import Wiring
+from hil.runtime.kinds import NAMES, kind_named, kind_of
+from hil.runtime.kinds.kind import USUAL, FakeChoices
+from hil.types import ControllerIdentity
+
+VIRTUAL_START_S = 0.1
+"""First reading of a virtual clock: the board has started up by then."""
+
+
+def serial_adapters() -> tuple[SerialAdapter, ...]:
+    """Every serial port of this computer; opens none."""
+    return list_adapters()
+
+
+def ask_port(url: str, clock: Clock) -> Answer:
+    """Find out which of the known kinds of controller answers on a line. Asks its version and moves nothing.
+
+    This is how one finds out whose a port is, so it is done for no rig, and whoever is there may answer.
+
+    Raises:
+        LinkTimeout: nobody answers.
+        ControllerError: something answers that is no known controller.
+        LinkError: the port cannot be opened, or failed.
+    """
+    problems: list[HilError] = []
+    for kind in map(kind_named, NAMES):
+        try:
+            answer = kind.ask(partial(open_serial, url, framing=kind.framing), url, clock)
+        except (LinkTimeout, ControllerError) as error:
+            problems.append(error)
+        else:
+            return msgspec.structs.replace(answer, baud=None) if url.startswith("socket://") else answer
+    raise problems[0]
+
+
+def look_over(rig: Rig, url: str | None) -> tuple[Condition, ...]:
+    """How a controller stands, in words; moves nothing.
+
+    Args:
+        rig: whose controller.
+        url: its real port; None for a fake in memory, its arm in the park pose.
+
+    Raises:
+        LinkTimeout, ControllerError, LinkError: nobody answers, somebody else does, or the line failed.
+    """
+    kind = kind_of(rig)
+    settings, open_port, clock = _by_itself(rig, url)
+    if kind.look_over is not None:
+        return kind.look_over(settings, open_port, clock)
+    return (Condition(name="controller", text=kind.ask(lambda baud: open_port(), settings.port_url, clock).identity),)
+
+
+def who_answers(rig: Rig, url: str) -> ControllerIdentity:
+    """What the controller at a rig's real port says of itself, of a kind that can be asked in a few words.
+
+    Raises:
+        InterlockError: the port carries another adapter.
+        LinkTimeout, ControllerError, LinkError: nobody answers, somebody else does, or the line failed.
+    """
+    kind = kind_of(rig)
+    settings, open_port, clock = _by_itself(rig, url)
+    return ControllerIdentity.named(kind.ask(lambda baud: open_port(), settings.port_url, clock).identity)
+
+
+def back_up(rig: Rig, url: str | None) -> tuple[SavedFile, ...]:
+    """What people have stored in a controller; changes nothing there. Otherwise as `look_over`.
+
+    Raises:
+        InterlockError: controllers of this kind store nothing.
+    """
+    save = kind_of(rig).back_up
+    if save is None:
+        raise InterlockError(f"rig {rig.id}: a {rig.controller.kind} keeps no programs, so there is nothing to save")
+    return save(*_by_itself(rig, url))
+
+
+def run_program(
+    rig: Rig,
+    url: str | None,
+    job: ProgramJob,
+    watcher: ProgramWatcher,
+    clock: Clock | None = None,
+    *,
+    wiring: Wiring = Wiring.REAL,
+) -> ProgramEnd:
+    """Run a program on a controller itself, at the rig's override.
+
+    Args:
+        rig: whose controller.
+        url: its port; None for a fake in memory on virtual time, its arm in the park pose.
+        job: what to run.
+        watcher: is told and asked on the way.
+        clock: the machine's, to wait by on a port; a KeyboardInterrupt from it stops the arm.
+        wiring: FAKE for the port of a fake in a process of its own, see `start_fake`.
+
+    Raises:
+        InterlockError: controllers of this kind run no programs; or the port carries another adapter.
+        ControllerError: another controller answers than the last time, something stands in the way, or what was stored
+            is not the program.
+        LinkError: the line failed.
+    """
+    run = kind_of(rig).run_program
+    if run is None:
+        raise InterlockError(f"rig {rig.id}: a {rig.controller.kind} runs no programs; use --on bridge")
+    meet = ControllerMemory(rig, url if wiring is Wiring.REAL else None).introduction(watcher.said)
+    settings, open_port, usual_clock = _by_itself(rig, url, wiring, check_arm)
+    return run(settings, open_port, clock or usual_clock, job, watcher, meet)
+
+
+def raw_line(rig: Rig, url: str | None, chosen: FakeChoices = USUAL) -> tuple[Callable[[], BytePort], Clock]:
+    """What opens a line on which somebody asks word for word, and the clock to wait by; for questions alone.
+
+    Args:
+        rig: whose controller.
+        url: its real port; None for a fake in memory, never commanded, its arm in the park pose.
+        chosen: what kind of fake.
+    """
+    _, open_port, clock = _by_itself(rig, url, chosen=chosen)
+    return open_port, clock
+
+
+def _by_itself(
+    rig: Rig,
+    url: str | None,
+    wiring: Wiring = Wiring.REAL,
+    check: adapters.Check | None = None,
+    chosen: FakeChoices = USUAL,
+) -> tuple[Any, Callable[[], BytePort], Clock]:
+    """Settings, port and clock to talk to a controller without a session."""
+    settings = msgspec.structs.replace(rig.controller, port_url=url or "memory")  # type: ignore[type-var]
+    if url is not None:
+        return settings, door(rig, url, wiring, check or check_adapter), RealClock()
+    fake = kind_of(rig).emulated().in_memory(rig, rig.park, False, None, 0.0, chosen)
+    return settings, fake.open_port, VirtualClock(VIRTUAL_START_S)
+
+
+def door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable[[], BytePort]:
+    """The one way to open a line for a rig; `check` looks at a real port each time."""
+
+    def open_line() -> BytePort:
+        return open_serial(url, rig.controller.baud, rig.controller.framing)
+
+    return open_line if wiring is Wiring.FAKE else adapters.looked_at(open_line, lambda: check(rig, url))
+
+
+def _adapter(url: str) -> SerialAdapter:
+    try:
+        here = list_adapters()
+    except OSError as error:
+        raise LinkError(
+            f"the serial ports of this computer cannot be listed ({error}); see `hil doctor`", url
+        ) from None
+    return adapters.adapter_of(port_name(url), here)
+
+
+def adapter_at(url: str) -> AdapterIdentity:
+    """How the adapter behind a port is told from others; opens nothing."""
+    return adapters.identity_of(port_name(url), _adapter(url))
+
+
+def check_adapter(rig: Rig, url: str) -> AdapterIdentity:
+    """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one; gives which it is.
+
+    Raises:
+        InterlockError: it carries another, or none that can be told.
+    """
+    found = _adapter(url)
+    adapters.check_adapter(rig, url, found)
+    return adapters.identity_of(port_name(url), found)
+
+
+def is_calibrated_by_hand(rig: Rig) -> bool:
+    """False for an arm that knows by itself where it stands."""
+    return kind_of(rig).channels is not None
+
+
+def check_arm(rig: Rig, url: str) -> None:
+    """Make sure that a real port leads to the arm that the rig was calibrated for.
+
+    Raises:
+        InterlockError: the rig is not calibrated, or not on an arm; or the port leads to another adapter, or to a
+            place where nobody has yet seen that it is this arm.
+    """
+    found = check_adapter(rig, url)
+    if is_calibrated_by_hand(rig):
+        adapters.check_calibrated(rig, url, found)
