@@ -21,8 +21,8 @@ def terminal(tmp_path, monkeypatch, capsys) -> Terminal:
 def made(monkeypatch) -> list[Any]:
     """Options of every fake that would have been run."""
     options: list[Any] = []
-    for name in ("ssc32", "cr1"):
-        monkeypatch.setattr(f"sim.fake_{name}.run_fake_{name}", lambda given, ready: options.append(given))
+    for name, file in (("ssc32", "ssc32_fake"), ("cr1", "rv2aj_fake")):
+        monkeypatch.setattr(f"hil.runtime.kinds.{file}.run_fake_{name}", lambda given, ready: options.append(given))
     return options
 
 
