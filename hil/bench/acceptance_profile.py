@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from hil.bench.acceptance import SHOWN, Facts
+from hil.bench.acceptance import Facts
 
 _DEFAULTS = {0: 0, 1: 600, 2: 70}
 _MIDDLE, _FIRST_PULSE = 1500, 64
@@ -133,14 +133,19 @@ def _errors(facts: Facts) -> dict[str, Any]:
     if not refused:
         return choices
     choices["error_digits"] = 9 if len(refused[1]) > 4 else 4
-    # What is asked last in a round is refused: from then on the answers tell whether an error stands.
-    seen = [each.answer for each in facts.all("1;1;STATE", "C1") if each.answer]
-    if len(seen) > 1 and len(facts.all(".*", "C1")) > len(SHOWN):
-        stands = seen[0][3:] != seen[-1][3:]
-        choices["requests_stand"] = stands
-        if stands:
-            choices["small_letters"] = seen[-1].startswith("Qok")
+    state = facts.last("1;1;STATE").split(";")
+    if len(state) > 4:
+        standing = int(state[4][4:]) if state[4][4:].isdecimal() else 0
+        choices["requests_stand"] = standing in _refusals(facts)
+        if choices["requests_stand"]:
+            choices["small_letters"] = state[0].startswith("Qok")
     return choices
+
+
+def _refusals(facts: Facts) -> set[int]:
+    """The numbers with which requests were refused while it was asked what it shows."""
+    found = (re.match(r"[Qq][eE][rR](\d{4})", each.answer) for each in facts.all(".*", "C1"))
+    return {int(each[1]) for each in found if each}
 
 
 def _key(facts: Facts) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hil.cli.moving import Hardware, Port, say_which
+from hil.cli.moving import Hardware, Port, command_line, say_which
 from hil.cli.output import complain
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ class _Hour:
         if part.asker is not None or any(run.way is Way.LOOK for run, _ in part.pairs):
             self._person.ready(step.do)
         if part.asker is not None:
-            self._talk(part, opened(step.id))
+            self._talk(part, opened)
         for run in part.left(self.archive.facts):
             if run.name:
                 print(f"    -- {run.name}")
@@ -275,14 +276,20 @@ class _Hour:
         for line in self.archive.computer:
             print(f"    {line}")
 
-    def _talk(self, part: Part, talk: Talk) -> None:
+    def _talk(self, part: Part, opened: Callable[[str], Talk]) -> None:
+        """Ask, as the only owner of a real arm."""
+        from hil.model.files import state_dir
+        from hil.runtime.lock import RigLock
+
         assert part.asker is not None
-        try:
-            part.asker(talk, self.archive.channels)
-        finally:
-            talk.close()
-            earlier = (each for each in self.archive.talk if each.step != part.step.id)
-            self._change(talk=(*earlier, *talk.transcript))
+        with RigLock(state_dir(), self._rig.id, command=command_line()) if self._url else nullcontext():
+            talk = opened(part.step.id)
+            try:
+                part.asker(talk, self.archive.channels)
+            finally:
+                talk.close()
+                earlier = (each for each in self.archive.talk if each.step != part.step.id)
+                self._change(talk=(*earlier, *talk.transcript))
 
     def _change(self, **changes: Any) -> None:
         import msgspec

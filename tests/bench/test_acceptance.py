@@ -15,7 +15,9 @@ from hil.bench.acceptance_runs import Measured, Run, Way
 from hil.bench.acceptance_talk import Exchange, Talk
 from hil.cli import _accept_runs
 from hil.errors import CommandError
+from hil.model.files import state_dir
 from hil.runtime import port_wiring, wiring
+from hil.runtime.lock import RigLock
 
 CLEAR = {"clear": "yes"}
 YES = {"1": "yes", "2": "5.9 7.4", "7": "yes", "8": "yes", "10": "yes", "11": "yes", "12": "yes"}
@@ -334,6 +336,17 @@ def test_a_port_that_is_not_there_ends_it_with_a_sentence_and_what_was_said_is_k
     outcome = terminal.run("accept", "lynx6", "--hardware", "--port", str(terminal.folder / "none"), "-o", "real.zip")
     assert outcome.code == 1 and "broken off" in outcome.out and "none" in outcome.err
     assert results(read(terminal.folder / "real.zip"))["2"] is Result.PASSED
+
+
+def test_a_real_arm_that_somebody_else_has_is_not_asked_anything(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = iter(["yes", "5.9 7.4", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(said))
+    monkeypatch.setattr(wiring, "raw_line", lambda *arguments: (lambda: pytest.fail("the port was opened"), None))
+    with RigLock(state_dir(), "lynx6", command="hil jog lynx6"):
+        outcome = terminal.run("accept", "lynx6", "--hardware", "--port", "/dev/none", "-o", "real.zip")
+    assert outcome.code == 1 and "hil jog lynx6" in outcome.err and "broken off" in outcome.out
 
 
 def test_an_archive_that_is_cut_or_changed_is_refused_in_words(terminal: Terminal) -> None:

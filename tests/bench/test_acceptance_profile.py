@@ -30,6 +30,7 @@ UNUSUAL: list[tuple[str, dict[str, Any]]] = [
     ("rv2aj", {"axes": "3F;3F", "decimals": 3, "error_digits": 4, "answer_s": 0.08, "version": "Ver.K4a"}),
     ("rv2aj", {"end_code": "crlf", "clients": ["NARCUSR"], "key": "auto_op", "override": 30, "face": "six"}),
     ("rv2aj", {"others_answered": False, "clients": ["TOOLBOX"], "shows_key": False, "requests_stand": True}),
+    ("rv2aj", {"clients": ["NARCUSR"], "requests_stand": True, "error_digits": 4}),
     ("rv2aj", {"requests_stand": True, "small_letters": False, "first_position": "zero", "must_open": True}),
 ]
 
