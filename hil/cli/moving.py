@@ -449,9 +449,11 @@ def pass_on_remarks(host: Host) -> None:
 def _last_stop(events: list[str]) -> str:
     """The event that says why motion ended: that we stood still, else the first reason after it began."""
     from hil.runtime.first_cause import why_it_ended
+    from hil.runtime.starving import STARVED
 
     suspended = next((event for event in events if event.startswith("this program was suspended")), "")
-    return suspended or why_it_ended(events) or "see the events above"
+    why = suspended or why_it_ended(events) or "see the events above"
+    return "; ".join([why, *(event for event in events if event.startswith(STARVED))][:2])
 
 
 def journal_file(rig: Rig, file: Path | None) -> Path:

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
@@ -343,6 +343,11 @@ class Host:
     def line_quality(self) -> LineQuality:
         """How well the line has answered so far."""
         return self._quality.quality
+
+    @property
+    def start_marks(self) -> Mapping[Step, Mark]:
+        """When each step of its start was reached, so far."""
+        return self._starting.marks
 
     @property
     def real(self) -> bool:

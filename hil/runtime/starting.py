@@ -56,23 +56,24 @@ class Starting:
 
     Attributes:
         over: everything is there, or nothing has begun.
+        marks: of the steps that have been reached.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._began_s = 0.0
         self._tell_s, self._first = TOLD_S, Step.FAKE
-        self._marks: dict[Step, Mark] = {}
+        self.marks: dict[Step, Mark] = {}
         self.over = True
 
     def begin(self, now_s: float, first: Step) -> None:
         """The process of the first step is about to be started."""
         self._began_s, self._tell_s, self._first, self.over = now_s, TOLD_S, first, False
-        self._marks.clear()
+        self.marks.clear()
 
     def reached(self, step: Step, mark: Mark) -> None:
         """A process has come so far."""
-        self._marks[step] = mark
+        self.marks[step] = mark
 
     def look(self, now_s: float) -> None:
         """Tell now and then how far it is."""
@@ -84,7 +85,7 @@ class Starting:
 
     def words(self, now_s: float) -> str:
         """How far it is."""
-        waits_for = _TITLES[Step(max(self._marks, default=self._first - 1) + 1)]
+        waits_for = _TITLES[Step(max(self.marks, default=self._first - 1) + 1)]
         took = f" ({', '.join(said)})" if (said := self._took()) else ""
         return f"starting for {now_s - self._began_s:.1f} s{took}: waits for {waits_for}; nothing moves yet"
 
@@ -93,7 +94,7 @@ class Starting:
         if self.over:
             return
         self.over = True
-        self._marks[Step.TICKING] = Mark(at_s=now_s)
+        self.marks[Step.TICKING] = Mark(at_s=now_s)
         if now_s - self._began_s >= TOLD_S:
             self._say(
                 f"the start took {now_s - self._began_s:.1f} s ({', '.join(self._took())}): close what keeps this "
@@ -104,7 +105,7 @@ class Starting:
         """What each step that is done took, and how much of that was work."""
         said: list[str] = []
         before_s, used_s = self._began_s, 0.0
-        for step, mark in sorted(self._marks.items()):
+        for step, mark in sorted(self.marks.items()):
             work = ""
             if mark.cpu_s is not None:
                 work, used_s = f", {mark.cpu_s - used_s:.2f} s of it work", mark.cpu_s

@@ -18,6 +18,8 @@ from hil.types import TickRecord
 OWNER_SILENT = "no sign of life from the asking program"
 RECORDER_SILENT = "the recorder is silent"
 NO_TICK = "no tick for"
+STARVED = "starved: "
+"""So begin the words that name somebody."""
 
 WINDOW_S = 2.0
 """What is counted before a stop: longer than any silence that leads to one with the usual settings."""
@@ -106,7 +108,7 @@ class StarvationWatch:
         since_s, before = self._looks[0]
         after = self._looks[-1][1]
         waits = {each: after[each] - before[each] for each in after if each in before}
-        return f"starved: {party.value} ({words}{_measured(waits, party, now_s - since_s)})"
+        return f"{STARVED}{party.value} ({words}{_measured(waits, party, now_s - since_s)})"
 
 
 def _measured(waits: Mapping[Party, float], blamed: Party, window_s: float) -> str:

@@ -20,8 +20,8 @@ from hil.units import DEG, MM
 
 __all__ = ["COMING_S", "HELD_S", "LONGEST_S", "AsyncArm"]
 
-COMING_S = 30.0
-"""An arm that comes up by itself is there by then."""
+COMING_S = 240.0
+"""An arm that comes up by itself is there by then, also on a busy computer."""
 
 LONGEST_S = 1000.0
 """No motion takes longer."""
