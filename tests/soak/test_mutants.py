@@ -43,6 +43,7 @@ def changed(line: str) -> list[str]:
         ('raise ValueError(f"{a + 1:.2f} is too much")', []),
         ('"""Words about 3 things."""', []),
         ("return zip(a, b, strict=True)", []),
+        ("assert a is not None", []),
         ('return a + "x"', []),
     ],
 )

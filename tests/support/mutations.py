@@ -100,6 +100,8 @@ class _Finder:
     def _plain(self, node: ast.stmt, within: str, classes: tuple[str, ...]) -> Iterator[Mutant]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return  # a docstring, or what says the same behind a name
+        if isinstance(node, ast.Assert):
+            return  # what the code knows of itself, said to the type checker
         names = (*classes[-1:], *_given(node)) if not within else ()
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await):
             yield self._mutant(node, "removed call", "pass", within, names)
