@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="PATH", help="a package, file or FILE:LINE; may come again")
     parser.add_argument("--tests", nargs="+", metavar="PATH", help="the tests to ask (those named for each package)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="changes at a time (all cores)")
-    parser.add_argument("--budget", type=float, default=30.0, help="seconds of tests for one change (30)")
+    parser.add_argument("--budget", type=float, default=12.0, help="seconds of tests for one change (12)")
     parser.add_argument("--list", action="store_true", help="only say which changes there are")
     wanted = parser.parse_args()
     every = [mutant for package in PACKAGES for mutant in _all(package) if _is_meant(mutant, wanted.only)]

@@ -61,3 +61,34 @@ def test_holding_moves_again_only_by_a_new_arming() -> None:
     onward = {event: follow(Mode.HOLDING, event) for event in Event if follow(Mode.HOLDING, event) is not Mode.HOLDING}
     assert {event for event, after in onward.items() if after in WRITING} == set()
     assert onward[Event.ARM] is Mode.ARMED
+
+
+WAYS = """
+disconnected   connect connecting, disconnect disconnected
+connecting     ready unknown_pose, disconnect disconnected
+unknown_pose   confirmed energising, disconnect disconnected
+energising     energised idle, stop unknown_pose, abandoned unknown_pose
+idle           arm armed, disconnect disconnected
+armed          start streaming, lapse idle, stop holding, abandoned holding, disconnect disconnected
+streaming      done idle, stop stopping, abandoned holding
+stopping       stopped holding, abandoned holding
+holding        arm armed, disconnect disconnected
+fault          reset unknown_pose, reconnect connecting, disconnect disconnected
+estop          reset unknown_pose, reconnect connecting, disconnect disconnected
+"""
+"""Every way from every mode, said once more; faults and software stops are told apart below."""
+
+
+@pytest.mark.parametrize("row", WAYS.split("\n")[1:-1])
+def test_each_mode_has_these_ways_out_and_no_others(row: str) -> None:
+    mode, _, ways = row.partition(" ")
+    known = {Event(way.split()[0]): Mode(way.split()[1]) for way in ways.split(",")}
+    if mode != "disconnected":
+        known |= {Event.ESTOP: Mode.ESTOP}
+    if mode not in ("disconnected", "estop"):
+        known |= {Event.FAULT: Mode.FAULT}
+    assert {event: after for event in Event if (after := TRANSITIONS.get((Mode(mode), event)))} == known
+
+
+def test_every_mode_is_in_that_list() -> None:
+    assert {row.split()[0] for row in WAYS.split("\n")[1:-1]} == {mode.value for mode in Mode}

@@ -75,7 +75,7 @@ def test_a_mismatch_says_what_was_certified_what_was_found_and_what_to_do():
     with pytest.raises(RefusedError) as caught:
         verify(CERTIFICATE, make_rig(look_ahead_s=0.06), MOTION, NOW_S, version=VERSION)
     text = str(caught.value)
-    assert "look-ahead: certified 40 ms, found 60 ms" in text
+    assert "look-ahead: certified 40 ms, found 60 ms, margin -1 mismatch" in text
     assert "The rig's look-ahead has changed. Preview again and use the new certificate." in text
     assert re.search(r"rig: certified [0-9a-f]{12}, found [0-9a-f]{12}", text)
 

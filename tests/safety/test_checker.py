@@ -356,7 +356,9 @@ def test_a_line_through_a_singular_posture_is_refused_but_the_same_joint_move_is
     slow = slow_down(rows)
     assert (slow > SLOW_DOWN) == (("E-08", "tool") in refused(marked))
     assert slow > SLOW_DOWN
-    assert "singular posture" in first(marked, check_id="E-08").advice
+    refusal = first(marked, check_id="E-08")
+    assert "singular posture" in refusal.advice
+    assert slow_down(rows[: refusal.sample]) <= SLOW_DOWN < slow_down(rows[: refusal.sample + 1])
 
 
 def slow_down(rows):

@@ -43,11 +43,22 @@ def changed(line: str) -> list[str]:
         ('raise ValueError(f"{a + 1:.2f} is too much")', []),
         ('"""Words about 3 things."""', []),
         ("return zip(a, b, strict=True)", []),
+        ("assert a is not None", []),
         ('return a + "x"', []),
     ],
 )
 def test_a_line_is_changed_in_one_place_at_a_time(line: str, changes: list[str]) -> None:
     assert [words.strip() for words in changed(line)] == changes
+
+
+def test_an_entry_of_a_table_becomes_another_one_or_none() -> None:
+    source = b"TABLE = {A.ONE: B.LEFT, A.TWO: B.RIGHT}\n"
+    assert [mutant.lines(source)[1] for mutant in mutants_of("x.py", source)] == [
+        "TABLE = {**{}, A.TWO: B.RIGHT}",
+        "TABLE = {A.ONE: B.RIGHT, A.TWO: B.RIGHT}",
+        "TABLE = {A.ONE: B.LEFT, **{}}",
+        "TABLE = {A.ONE: B.LEFT, A.TWO: B.LEFT}",
+    ]
 
 
 def test_a_change_keeps_the_number_of_lines() -> None:

@@ -41,6 +41,9 @@ SLACK_S, SLACK_TIMES = 10.0, 6.0
 
 HANGS = "it hangs"
 
+BUSY_TIMES = 5.0
+"""How much slower than alone everything may be; only what waits for something that never comes is ended by this."""
+
 START_S = 30.0
 """What a fresh process may take more: it imports and collects."""
 
@@ -133,9 +136,10 @@ class _Running:
 
         def one(number: int, folder: Path) -> int:
             mutant, tests = todo[number]
-            signal.setitimer(signal.ITIMER_REAL, _tests_s(tests, reach))
+            # Of the processor's time: a busy machine makes nothing hang.
+            signal.setitimer(signal.ITIMER_PROF, _tests_s(tests, reach))
             code = self._in_a_fork(mutant, tests, functions, folder) if mutant.within else NOT_HERE
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
             return code if code == KILLED else _fresh(mutant, tests, folder, self._settings.root)
 
         def begin(number: int) -> float | None:
@@ -299,7 +303,7 @@ def _ended(child: int, last_s: float) -> tuple[int | None, str]:
     if ended:
         _end_group(child)
         code = os.waitstatus_to_exitcode(status)
-        if code == -signal.SIGALRM:
+        if code == -signal.SIGPROF:
             return KILLED, HANGS
         return (code, "") if code in (SURVIVED, KILLED, NOT_HERE) else (KILLED, f"the process ended with {code}")
     if time.monotonic() > last_s:
@@ -411,8 +415,8 @@ def _put_in_place(mutant: Mutant, root: Path, functions: Mapping[tuple[str, str]
 
 
 def _allowed_s(tests: Sequence[str], reach: Mapping[str, Reach]) -> float:
-    """Of a change, in the forked process and once more in a fresh one."""
-    return START_S + 2.0 * _tests_s(tests, reach)
+    """Of a change by the clock, in the forked process and once more in a fresh one, on a busy machine."""
+    return BUSY_TIMES * (START_S + 2.0 * _tests_s(tests, reach))
 
 
 def _tests_s(tests: Sequence[str], reach: Mapping[str, Reach]) -> float:

@@ -100,6 +100,8 @@ class _Finder:
     def _plain(self, node: ast.stmt, within: str, classes: tuple[str, ...]) -> Iterator[Mutant]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return  # a docstring, or what says the same behind a name
+        if isinstance(node, ast.Assert):
+            return  # what the code knows of itself, said to the type checker
         names = (*classes[-1:], *_given(node)) if not within else ()
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await):
             yield self._mutant(node, "removed call", "pass", within, names)
@@ -144,8 +146,20 @@ class _Finder:
             start = self._at(node)[0]
             kind, width = ("sign", len("-")) if isinstance(node.op, ast.USub) else ("comparison", len("not"))
             yield Mutant(self._file, node.lineno, within, kind, start, start + width, "", names)
+        elif isinstance(node, ast.Dict) and not within:
+            yield from self._entries(node, names)
         elif isinstance(node, ast.Constant) and (other := _other(node.value)) is not None:
             yield self._mutant(node, "constant", other, within, names)
+
+    def _entries(self, table: ast.Dict, names: tuple[str, ...]) -> Iterator[Mutant]:
+        """Each entry of a table of members of an enumeration: another member, or no such entry."""
+        entries = [(key, value) for key, value in zip(table.keys, table.values, strict=True) if key is not None]
+        members = list(dict.fromkeys(ast.unparse(value) for _, value in entries if isinstance(value, ast.Attribute)))
+        for key, value in entries:
+            if isinstance(value, ast.Attribute) and len(members) > 1:
+                other = members[(members.index(ast.unparse(value)) + 1) % len(members)]
+                yield self._mutant(value, "entry", other, "", names)
+                yield Mutant(self._file, key.lineno, "", "entry", self._at(key)[0], self._at(value)[1], "**{}", names)
 
     def _between(
         self, left: ast.expr, right: ast.expr, old: str, new: str, kind: str, within: str, names: tuple[str, ...]
