@@ -25,6 +25,7 @@ from hil.motion.motion import Motion
 from hil.runtime import wiring
 from hil.runtime.clock_grain import require_fine_clock
 from hil.runtime.controller_memory import ControllerMemory
+from hil.runtime.driven import DRIVEN_S
 from hil.runtime.first_cause import first_fault
 from hil.runtime.holding import HoldingWatch
 from hil.runtime.journal_end import JournalEnd, judge_end
@@ -224,7 +225,7 @@ class Host:
         by = self._ask(vouch)
         self.send(Confirm(positions=self.rig.park, by=by, supply_on=True))
         dwell_s = self.rig.energise_dwell_s + self.rig.period_s
-        self.wait_for(Mode.IDLE, 2.0 + 2.0 * len(self.rig.axes) * dwell_s)
+        self.wait_for(Mode.IDLE, 2.0 + 2.0 * len(self.rig.axes) * dwell_s + DRIVEN_S)
 
     def run(self, motion: Motion, certificate: Certificate) -> Mode:
         """Arm and stream one certified motion.
