@@ -131,7 +131,7 @@ class Host:
         self._lost = self._leaving = False
         self._held = HeldBack({})
         self._beat_s: float | None = None
-        self._quality, self._holding = QualityCount(), HoldingWatch(rig)
+        self._quality, self._holding = QualityCount(), HoldingWatch(rig, address)
         self._supply = SupplyMemory(rig.id, url)
 
     # -- life --------------------------------------------------------------------------------------------
