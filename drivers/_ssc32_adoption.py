@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from drivers._ssc32_codec import CHANNELS, PULSE_US, encode_move
-from drivers._ssc32_echo import TAKES_EFFECT_S, TRIM_US
+from drivers._ssc32_echo import ECHO_US, TAKES_EFFECT_S, TRIM_US
 from drivers._ssc32_identity import FIRST_OFFSET, FIRST_PULSE, BoardIdentity, adds_offsets
 from drivers._ssc32_line import Line, Reading
 from drivers._ssc32_settings import Ssc32Settings
@@ -23,8 +23,6 @@ APART_US = 220
 the 10 us in which a board tells its pulses, twice. No width is this near to two of the four."""
 ALWAYS_US = (0, PULSE_US[0], 1500, PULSE_US[1])
 """What a board can give any channel: nothing, the ends to which it clips, and its factory setting."""
-ECHO_US = 10
-"""In which steps a board tells its pulses."""
 LOOKS = 2
 GIVE_UP = 3
 

@@ -7,7 +7,7 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from drivers._ssc32_line import Reading
@@ -23,6 +23,10 @@ TRIM_US = 112
 """Firmware 1.x repeats a pulse offset, of up to 100 us, with the width."""
 LONGEST_LAG_S = 0.6
 KEPT = 64
+ECHO_US = 10
+"""In which steps a board tells its pulses."""
+UNTOUCHED_US = (0, 1500)
+"""What a board may tell of a channel that it has lost: nothing, or the middle, as if it drove that."""
 UNCLEAN = 4
 """So many reports in a row among lost bytes are no chance any more."""
 _Segment = tuple[float, float, float, float]
@@ -273,10 +277,14 @@ class Echo:
         Raises:
             ControllerError: what was seen before it did not fit: in doubt the arm is stopped.
         """
-        if self._doubt is not None and self._doubt.axes and self._doubt.clean:
-            raise self._damage(
-                sorted(self._doubt.axes), "or its answer did, which did not come when it was asked again"
-            )
+        doubt = self._doubt
+        if doubt is not None and doubt.axes and doubt.clean:
+            how = "or its answer did, which did not come when it was asked again"
+            if doubt.canary_us is None:
+                raise self._damage(sorted(doubt.axes), how)
+            # A supply that sags twice in a row: what was seen between the two is what a board tells that has restarted.
+            how = f"the canary channel reads {doubt.canary_us} us, not {self.canary_us}, and then no answer came"
+            raise self._damage(sorted(doubt.axes), how, restarted=True)
 
     # --- doubts ---------------------------------------------------------------------------------------------
 
@@ -309,9 +317,16 @@ class Echo:
         self.wrong += 1
         again = doubt.axes & {*odd, *off}
         if again:
-            raise self._damage(sorted(again), "twice in a row", reading)
+            new = self.canary_us is None and self._like_new(reading, {*odd, *off})
+            raise self._damage(sorted(again), "twice in a row", reading, restarted=new)
         doubt.axes, doubt.clean = frozenset((*odd, *off)), reading.clean
         return False
+
+    def _like_new(self, reading: Reading, wrong: Collection[int]) -> bool:
+        """No axis shows what was sent, as after a restart: each is wrong, or where a board puts what it has lost."""
+        driven = [index for index, channel in enumerate(self.channels) if channel.driven_by(reading.asked_s)]
+        near = [min(abs(reading.pulses_us[index] - width) for width in UNTOUCHED_US) <= ECHO_US for index in driven]
+        return all(near) or (len(driven) > 1 and all(index in wrong for index in driven))
 
     def _lag_s(self, reading: Reading) -> float:
         """How much earlier every channel was sent to where it is now; 0 if nothing earlier fits all of them."""
@@ -345,7 +360,9 @@ class Echo:
             cause=LineCause.STALLED,
         )
 
-    def _damage(self, axes: list[int], how: str, reading: Reading | None = None) -> ControllerError:
+    def _damage(
+        self, axes: list[int], how: str, reading: Reading | None = None, *, restarted: bool = False
+    ) -> ControllerError:
         self.damaged = tuple(axes)
         parts = []
         for index in axes:
@@ -356,6 +373,5 @@ class Echo:
                 echo_us = reading.pulses_us[index] - (self.channels[index].trim_us or 0)
                 seen = f"{echo_us} us" if reading.pulses_us[index] else "no pulse"
             parts.append(f"{self._names[index]} should be at {sent_us:.0f} us, the board makes {seen}")
-        return ControllerError(
-            f"{self._name}: commands arrive damaged: {'; '.join(parts)} ({how})", cause=LineCause.DAMAGED
-        )
+        cause = LineCause.RESTARTED_OR_DAMAGED if restarted else LineCause.DAMAGED
+        return ControllerError(f"{self._name}: {cause.value}: {'; '.join(parts)} ({how})", cause=cause)

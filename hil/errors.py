@@ -73,6 +73,7 @@ class LineCause(Enum):
     LOOP_LATE = "our own loop was late"
     RESTARTED = "the controller restarted"
     DAMAGED = "commands arrive damaged"
+    RESTARTED_OR_DAMAGED = "the controller restarted, or what arrives is damaged"
     DELAYED = "commands arrive late"
     STALLED = "the controller stood still"
     DROOPING = "an axis droops"

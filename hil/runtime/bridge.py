@@ -21,6 +21,7 @@ from hil.motion.refusals import say, say_range
 from hil.motion.stopping import stop_ramp, stop_time_s
 from hil.runtime.certified_rows import CertifiedRows
 from hil.runtime.divergence import DivergenceMonitor, stands_elsewhere
+from hil.runtime.driven import DrivenWait
 from hil.runtime.first_cause import FirstCause
 from hil.runtime.input_watch import InputWatch, watched_signals
 from hil.runtime.jog_source import HOLD_S, JogSource
@@ -160,6 +161,7 @@ class Bridge:
         self._opening, self._parting = Opening(), Parting()
         self._supply = ServoSupply([axis.name for axis in rig.axes], supply)
         self._letting_go = LettingGo(rig)
+        self._driven = DrivenWait([axis.name for axis in rig.axes])
         self._tick = 0
         self._seq = 0
         self._last_tick_s: float | None = None
@@ -426,6 +428,7 @@ class Bridge:
                     value=reported,
                 )
         self._energise = EnergiseSource(self._guard.inside(pose), self._rig.energise_order, self._rig.energise_dwell_s)
+        self._driven.begin()
         self._supply.vouched(request.supply_on)
         self._follow(Event.CONFIRMED, f"pose confirmed by {request.by}; driving the axes one by one")
 
@@ -660,6 +663,8 @@ class Bridge:
         source = self._energise
         assert source is not None
         if source.finished(tick.now_s):
+            if not self._all_driven(tick.now_s):
+                return
             self._guard.reset(source.positions)
             self._recent = [source.positions]
             self._divergence.reset()
@@ -671,6 +676,15 @@ class Bridge:
         tick.wanted = EnergiseCommand(seq=self._next_seq(), axis=axis, position=source.positions[axis])
         if self._send(tick, tick.wanted) is not None:
             source.advance(tick.now_s)
+
+    def _all_driven(self, now_s: float) -> bool:
+        """Whether the controller has done what the first moves asked for: until then the pose is not known."""
+        known = self._link_state.known
+        if words := self._driven.words(known, now_s):
+            self._events.append(words)
+        if not all(known) and self._driven.over(now_s):
+            self._stop(now_s, f"the controller does not drive {self._driven.missing(known)}; confirm again")
+        return all(known)
 
     def _write_sample(self, tick: _Tick) -> None:
         source = self._source

@@ -16,10 +16,13 @@ class HoldingWatch:
 
     Args:
         rig: the resolved rig.
+        address: of the lab that owns the arm; empty where a person's own program does.
     """
 
-    def __init__(self, rig: Rig) -> None:
+    def __init__(self, rig: Rig, address: str = "") -> None:
         self._rig = rig
+        own = f"after the session let it go with `hil release {rig.id}`"
+        self._way = f"let it go with `hil release {address.rstrip('/')}/{rig.id}`" if address else own
         self._since_s: float | None = None
         self._now_s = 0.0
         self._told = 0
@@ -43,8 +46,8 @@ class HoldingWatch:
         self._told = whole
         self._load = self._load or GravityLoad(self._rig)
         return (
-            f"{REMINDER} {whole * REMIND_S / 60.0:.0f} min, and servos that hold get hot: move it, park it, or after "
-            f"the session let it go with `hil release {self._rig.id}`; {self._load.words(tick.setpoint)}"
+            f"{REMINDER} {whole * REMIND_S / 60.0:.0f} min, and servos that hold get hot: move it, park it, or "
+            f"{self._way}; {self._load.words(tick.setpoint)}"
         )
 
     def _follow(self, tick: TickRecord) -> None:

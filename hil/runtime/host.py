@@ -27,6 +27,7 @@ from hil.runtime.attendance import OwnPresence
 from hil.runtime.clock_grain import require_fine_clock
 from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.cores import claim_core
+from hil.runtime.driven import DRIVEN_S
 from hil.runtime.first_cause import first_fault
 from hil.runtime.holding import HoldingWatch
 from hil.runtime.journal_end import JournalEnd, judge_end
@@ -139,7 +140,7 @@ class Host:
         self._say, self._starting = say, Starting(say)
         self._held = HeldBack({})
         self._presence, self._starved = OwnPresence(rig), StarvationWatch({})
-        self._quality, self._holding = QualityCount(), HoldingWatch(rig)
+        self._quality, self._holding = QualityCount(), HoldingWatch(rig, address)
         self._supply = SupplyMemory(rig.id, url)
 
     # -- life --------------------------------------------------------------------------------------------
@@ -248,7 +249,7 @@ class Host:
         by = self._ask(vouch)
         self.send(Confirm(positions=self.rig.park, by=by, supply_on=True))
         dwell_s = self.rig.energise_dwell_s + self.rig.period_s
-        self.wait_for(Mode.IDLE, 2.0 + 2.0 * len(self.rig.axes) * dwell_s)
+        self.wait_for(Mode.IDLE, 2.0 + 2.0 * len(self.rig.axes) * dwell_s + DRIVEN_S)
 
     def run(self, motion: Motion, certificate: Certificate) -> Mode:
         """Arm and stream one certified motion.

@@ -79,6 +79,11 @@ SAYINGS: Mapping[LineCause, Saying] = MappingProxyType(
             advice="nothing more is sent. Mend the line before anything moves: cable, ground, shield, length, baud "
             "rate; or end another program that moves the arm",
         ),
+        LineCause.RESTARTED_OR_DAMAGED: Saying(
+            said="the controller restarted, or what arrives is damaged",
+            advice="make the arm safe, and look at both: whether the supply sags when servos start (give the logic a "
+            "supply of its own), and at the line: cable, ground, shield, length, baud rate",
+        ),
         LineCause.DELAYED: Saying(said="commands arrive late by about {milliseconds:.0f} ms", advice=_SLOW),
         LineCause.STALLED: Saying(
             said="the controller stood still",

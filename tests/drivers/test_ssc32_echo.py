@@ -166,6 +166,50 @@ def test_without_a_canary_all_channels_off_are_a_restart_and_one_is_damage() -> 
         judge.take(reading(1500, 0, 1500, at_s=10.02, canary=None), 10.03)
 
 
+def test_a_supply_that_sags_twice_in_a_row_is_not_called_a_damaged_line_alone() -> None:
+    """The first answer after the restart shows canary and axes in the middle, the second does not come any more."""
+    judge = echo()
+    judge.canary_us = 1750
+    for axis in range(3):
+        judge.drive(axis, 1900, 9.0)
+    assert not judge.take(reading(1500, 1500, 1500, canary=1500), 10.01)
+    with pytest.raises(ControllerError, match=r"restarted, or what arrives.*1500 us, not 1750") as caught:
+        judge.unanswered()
+    assert caught.value.cause is LineCause.RESTARTED_OR_DAMAGED
+
+
+@pytest.mark.parametrize(
+    ("pulses_us", "cause"),
+    [
+        ((1500, 1500, 1500), LineCause.RESTARTED_OR_DAMAGED),
+        ((0, 1500, 1500), LineCause.RESTARTED_OR_DAMAGED),
+        ((1200, 700, 2100), LineCause.RESTARTED_OR_DAMAGED),
+        ((1900, 1500, 1500), LineCause.DAMAGED),
+        ((1900, 1900, 1210), LineCause.DAMAGED),
+    ],
+)
+def test_without_a_canary_a_board_that_shows_nothing_of_what_was_sent_may_have_restarted(
+    pulses_us: tuple[int, ...], cause: LineCause
+) -> None:
+    judge = echo(canary=False)
+    for axis in range(3):
+        judge.drive(axis, 1900, 9.0)
+    assert not judge.take(reading(*pulses_us, canary=None), 10.01)
+    with pytest.raises(ControllerError) as caught:
+        judge.take(reading(*pulses_us, at_s=10.02, canary=None), 10.03)
+    assert caught.value.cause is cause
+
+
+def test_where_the_canary_is_as_it_was_set_it_was_no_restart() -> None:
+    judge = echo()
+    for axis in range(3):
+        judge.drive(axis, 1900, 9.0)
+    assert not judge.take(reading(1500, 1500, 1500), 10.01)
+    with pytest.raises(ControllerError) as caught:
+        judge.take(reading(1500, 1500, 1500, at_s=10.02), 10.03)
+    assert caught.value.cause is LineCause.DAMAGED
+
+
 def test_an_older_answer_can_show_a_restart_and_nothing_else() -> None:
     judge = echo()
     assert not judge.take(reading(1500, 1900, 1500, newest=False), 10.01)

@@ -16,6 +16,7 @@ from virtual_session import Session, certified, load, swing
 from hil.errors import LineCause
 from hil.runtime.line_health import SAYINGS
 from hil.types import Arm, EmergencyStop, Mode, Reset, Stop
+from sim.ssc32 import Untouched
 
 Make = Callable[..., Session]
 MODES = (Mode.UNKNOWN_POSE, Mode.ENERGISING, Mode.IDLE, Mode.ARMED, Mode.STREAMING, Mode.STOPPING)
@@ -216,6 +217,28 @@ def test_every_cause_is_told_by_its_own_words_and_its_own_advice(session: Make, 
     assert advice in words
     kept_apart = {LineCause.DAMAGED, LineCause.RESTARTED, LineCause.STALLED} - {cause}
     assert not any(SAYINGS[other].said in event for other in kept_apart for event in s.events)
+
+
+@pytest.mark.parametrize("again_ms", [None, 3.0, 11.0, 17.0, 24.0, 33.0, 47.0])
+@pytest.mark.parametrize("phase_ms", [0.0, 4.0, 9.0, 14.0, 19.0])
+@pytest.mark.parametrize("mode", [Mode.ENERGISING, Mode.IDLE])
+def test_a_restart_is_called_one_whenever_it_comes_and_if_it_comes_twice(
+    mode: Mode, phase_ms: float, again_ms: float | None
+) -> None:
+    """Of a board that answers 1500 us for what it does not drive, and boots in 5 ms: its silence shows nothing."""
+    s = Session(untouched=Untouched.MIDDLE, boot_s=0.005).to(mode)
+    s.run(0.3)
+    begun_s = s.clock.now_s()
+    dips_s = [begun_s + phase_ms / 1e3, *([] if again_ms is None else [begun_s + (phase_ms + again_ms) / 1e3])]
+    for number in range(1, 60):
+        due_s = begun_s + number * s.rig.period_s
+        while dips_s and dips_s[0] <= due_s:
+            s.clock.sleep_until(dips_s.pop(0))
+            s.board.power_cycle(s.clock.now_s())
+        s.clock.sleep_until(due_s)
+        s.tick(after_s=0.0)
+    assert s.mode is Mode.FAULT
+    assert "the controller restarted" in first_fault(s)
 
 
 @pytest.mark.parametrize("delay_ms", [30.0, 60.0, 100.0, 200.0, 300.0])

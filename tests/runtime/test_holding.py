@@ -15,11 +15,13 @@ EVERY_S = 1.0
 class Ticks:
     """What the watch says, second by second, of an arm in IDLE; a minute of ticks costs nothing."""
 
-    def __init__(self, positions: tuple[float | None, ...], source: StateSource = StateSource.ECHOED) -> None:
+    def __init__(
+        self, positions: tuple[float | None, ...], source: StateSource = StateSource.ECHOED, address: str = ""
+    ) -> None:
         session = Session()
         session.until(Mode.UNKNOWN_POSE)
         self._tick: TickRecord = session.last
-        self._watch = HoldingWatch(session.rig)
+        self._watch = HoldingWatch(session.rig, address)
         self.now_s = 0.0
         self.report(positions, source)
 
@@ -84,3 +86,8 @@ def test_without_power_nothing_gets_hot() -> None:
     assert ticks.wait(1300.0) == []
     ticks.wait(1.0, supply=Supply.ON)
     assert len(ticks.wait(700.0)) == 1
+
+
+def test_at_a_lab_the_way_to_let_it_go_leads_over_its_address() -> None:
+    (said,) = Ticks(HELD, address="http://lab:8742/").wait(700.0)
+    assert "or let it go with `hil release http://lab:8742/lynx6`" in said[1]
