@@ -84,7 +84,8 @@ class Targets:
     @property
     def stale(self) -> bool:
         """The motion is over, and its last target has not been sent: it must not set the arm moving any more."""
-        if not self.unsent or self.wanted == self.telling:
+        # While the motion goes on a target is never old: this is asked in every tick.
+        if self._attended_s - self._wanted_at_s <= self.late_s or not self.unsent or self.wanted == self.telling:
             return False
         awaited = self.wanted == self.perhaps and not self._told_again(self._looked_s or 0.0)
         return self._attended_s - max(self._wanted_at_s, self._perhaps_by_s if awaited else 0.0) > self.stale_s

@@ -33,9 +33,17 @@ _Segment = tuple[float, float, float, float]
 
 
 class Channel:
-    """Our own account of the pulse that the board makes on one channel: straight from start to target, line by line."""
+    """Our own account of the pulse that the board makes on one channel: straight from start to target, line by line.
 
-    __slots__ = ("_end_s", "_past", "_start_s", "_start_us", "_target_us", "driven_s", "trim_us", "trusted")
+    Attributes:
+        start_us, target_us, start_s, end_s: of its last move.
+        past: the moves until now, the last of them included.
+        driven_s: from when its first move must show; None before that.
+        trim_us: what the board adds to what it repeats; None while that is open.
+        trusted: it was sent somewhere, so the account says where it is.
+    """
+
+    __slots__ = ("driven_s", "end_s", "past", "start_s", "start_us", "target_us", "trim_us", "trusted")
 
     def __init__(self) -> None:
         self.driven_s: float | None = None
@@ -45,9 +53,9 @@ class Channel:
 
     def hold(self, pulse_us: float) -> None:
         """It stands there; whether the board took the same is not known."""
-        self._start_us = self._target_us = pulse_us
-        self._start_s = self._end_s = float("-inf")
-        self._past: list[_Segment] = [(self._start_s, self._end_s, pulse_us, pulse_us)]
+        self.start_us = self.target_us = pulse_us
+        self.start_s = self.end_s = float("-inf")
+        self.past: list[_Segment] = [(self.start_s, self.end_s, pulse_us, pulse_us)]
         self.trusted = False
 
     def drive(self, pulse_us: float, at_s: float) -> None:
@@ -61,42 +69,27 @@ class Channel:
 
     def move(self, pulse_us: float, now_s: float, duration_s: float) -> None:
         """A timed move, from wherever it is by then."""
-        start_us, end_s = self._target_us, now_s + duration_s
-        if now_s < self._end_s:
-            # As `width_us` has it; once more here, since this runs for every axis in every tick.
-            before_us, since_s = self._start_us, self._start_s
-            share = (now_s - since_s) / (self._end_s - since_s) if now_s > since_s else 0.0
-            start_us = before_us + share * (start_us - before_us)
-        self._start_us, self._target_us, self._start_s, self._end_s = start_us, pulse_us, now_s, end_s
-        past = self._past
-        past.append((now_s, end_s, start_us, pulse_us))
-        if len(past) > 2 * KEPT:
-            del past[:KEPT]
+        move_all((self,), (pulse_us,), now_s, duration_s)
 
     def moving(self, now_s: float) -> bool:
         """True while it is on its way."""
-        return now_s < self._end_s and self._start_us != self._target_us
-
-    @property
-    def end_s(self) -> float:
-        """When it gets to its target."""
-        return self._end_s
+        return now_s < self.end_s and self.start_us != self.target_us
 
     @property
     def lasts_s(self) -> float:
         """How long its last move takes."""
-        return self._end_s - self._start_s if self._end_s > self._start_s else 0.0
+        return self.end_s - self.start_s if self.end_s > self.start_s else 0.0
 
     def width_us(self, now_s: float) -> float:
         """The pulse at a time not before the last move."""
-        if now_s >= self._end_s:
-            return self._target_us
-        share = max(now_s - self._start_s, 0.0) / (self._end_s - self._start_s)
-        return self._start_us + share * (self._target_us - self._start_us)
+        if now_s >= self.end_s:
+            return self.target_us
+        share = max(now_s - self.start_s, 0.0) / (self.end_s - self.start_s)
+        return self.start_us + share * (self.target_us - self.start_us)
 
     def expected_us(self, at_s: float) -> tuple[float, float]:
         """The pulse at any time, by the lines that had left by then, and how far it can be from that."""
-        past = self._past
+        past = self.past
         index = len(past) - 1
         while index and past[index][0] > at_s:
             index -= 1
@@ -121,7 +114,7 @@ class Channel:
         """Whether the board can have made this, had it taken what was sent until then; yes while its offset is open."""
         if self.trim_us is None:
             return True
-        past = self._past
+        past = self.past
         start_s, end_s, start_us, target_us = past[-1] if past[-1][0] <= at_s or len(past) == 1 else past[-2]
         if start_s <= at_s < end_s:
             # By the newest line alone, as nearly always.
@@ -132,6 +125,23 @@ class Channel:
                 return True
         width_us, reach_us = self.expected_us(at_s)
         return -reach_us - BELOW_US <= echo_us - self.trim_us - width_us <= reach_us + ABOVE_US
+
+
+def move_all(channels: Sequence[Channel], pulses_us: Sequence[float], now_s: float, duration_s: float) -> None:
+    """One timed move of several channels, in one go: this runs in every tick."""
+    end_s = now_s + duration_s
+    for channel, pulse_us in zip(channels, pulses_us, strict=True):
+        start_us = channel.target_us
+        if now_s < channel.end_s:
+            # As `width_us` has it.
+            before_us, since_s = channel.start_us, channel.start_s
+            share = (now_s - since_s) / (channel.end_s - since_s) if now_s > since_s else 0.0
+            start_us = before_us + share * (start_us - before_us)
+        channel.start_us, channel.target_us, channel.start_s, channel.end_s = start_us, pulse_us, now_s, end_s
+        past = channel.past
+        past.append((now_s, end_s, start_us, pulse_us))
+        if len(past) > 2 * KEPT:
+            del past[:KEPT]
 
 
 @dataclass
@@ -196,8 +206,7 @@ class Echo:
 
     def move(self, pulses_us: Sequence[int], at_s: float, duration_s: float) -> None:
         """A timed move of all axes has left."""
-        for channel, pulse_us in zip(self.channels, pulses_us, strict=True):
-            channel.move(pulse_us, at_s, duration_s)
+        move_all(self.channels, pulses_us, at_s, duration_s)
 
     def released(self, axis: int) -> None:
         """Its pulses were switched off: from now on nothing is expected of it."""

@@ -86,8 +86,8 @@ class Gate:
         self._found: tuple[int | None, ...] = self._last
         group = b"".join(rb"#%dP([1-9]\d{2,3})" % channel for channel in self._channels)
         self._group = re.compile(group + rb"T([1-9]\d{0,4})\r")
-        self._sample = Struct(f"<{len(self._wires)}d")
-        self._certified = b""
+        self._sample, self._whole = Struct(f"<{len(self._wires)}d"), Struct(f"<{len(self._wires)}i")
+        self._certified = self._nearest = b""
         self._rows = 0
         self._row = self._row_found = -1
 
@@ -118,8 +118,9 @@ class Gate:
 
     def certify(self, samples: FloatArray) -> None:
         """Take the samples of a certified motion, (N, n) in rad or m: `check_row` holds its lines against them."""
-        columns = [wire.exact_us(samples[:, i]) for i, wire in enumerate(self._wires)]
-        self._certified = np.stack(columns, axis=1).astype("<f8").tobytes()
+        exact_us = np.stack([wire.exact_us(samples[:, i]) for i, wire in enumerate(self._wires)], axis=1)
+        self._certified = exact_us.astype("<f8").tobytes()
+        self._nearest = np.floor(exact_us + 0.5).astype("<i4").tobytes()
         self._rows = len(samples)
         self.begin()
 
@@ -250,29 +251,27 @@ class Gate:
             allowed = f"sample {self._row + 1}"
             raise CommandError(f"sample {index} of the motion; its turn has {allowed}", value=index, allowed=allowed)
         *pulses_us, time_ms = map(int, match.groups())
-        least_ms, most_ms = self._times_ms
-        exact_us = self._sample.unpack_from(self._certified, index * self._sample.size)
-        for pulse_us, exact, last_us, (low_us, high_us, step_us) in zip(
-            pulses_us, exact_us, self._last, bounds, strict=True
-        ):
-            if not (
-                low_us <= pulse_us <= high_us
-                and last_us is not None
-                and -step_us <= pulse_us - last_us <= step_us
-                and -HALF_STEP_US <= pulse_us - exact <= HALF_STEP_US
-            ):
-                raise self._wrong_row(line, index, pulses_us, exact_us)
+        found, last, (least_ms, most_ms) = tuple(pulses_us), self._last, self._times_ms
         if not least_ms <= time_ms <= most_ms:
-            raise self._wrong_row(line, index, pulses_us, exact_us)
-        self._found, self._row_found = tuple(pulses_us), index
-        return pulses_us
+            raise self._wrong_row(line, index, found)
+        for pulse_us, last_us, (low_us, high_us, step_us) in zip(found, last, bounds, strict=True):
+            if last_us is None or not (low_us <= pulse_us <= high_us and -step_us <= pulse_us - last_us <= step_us):
+                raise self._wrong_row(line, index, found)
+        if found != self._whole.unpack_from(self._nearest, index * self._whole.size):
+            # Half way between two pulses either will do.
+            exact_us = self._sample.unpack_from(self._certified, index * self._sample.size)
+            if any(abs(pulse_us - exact) > HALF_STEP_US for pulse_us, exact in zip(found, exact_us, strict=True)):
+                raise self._wrong_row(line, index, found)
+        self._found, self._row_found = found, index
+        return found
 
-    def _wrong_row(self, line: bytes, index: int, pulses_us: Sequence[int], exact_us: Sequence[float]) -> CommandError:
+    def _wrong_row(self, line: bytes, index: int, pulses_us: Sequence[int]) -> CommandError:
         """What is wrong with a sample's line: as with any other, or that it is not this sample's."""
         try:
             self._check_move(line.removesuffix(b"\r"))
         except CommandError as error:
             return error
+        exact_us = self._sample.unpack_from(self._certified, index * self._sample.size)
         wire, pulse_us, exact = max(
             zip(self._wires, pulses_us, exact_us, strict=True), key=lambda each: abs(each[1] - each[2])
         )

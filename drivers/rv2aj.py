@@ -158,6 +158,7 @@ class Rv2ajDriver:
         self._suspicious = False
         self._halting = self._parting = False
         self._targets, self._since = Targets(self._settings), Since()
+        self._told = LinkState(phase=LinkPhase.OPENING, joints=None, known=())
         self._corridor = Corridor()
         self._left_s = self._began_s = self._looked_s = float("-inf")
         self._inputs.forget()
@@ -346,16 +347,27 @@ class Rv2ajDriver:
         if self._line is not None:
             phase = LinkPhase.READY if self._ready else LinkPhase.OPENING
         notices, self._notices = tuple(self._notices), []
-        return LinkState(
+        joints, inputs, line, last = self._believed.joints, self._inputs.state(), self._account(), self._told
+        known = tuple([energised and self._servo for energised in self._energised])
+        if (
+            last.phase is phase
+            and last.joints is joints
+            and last.line is line
+            and (last.known, last.inputs) == (known, inputs)
+            and not (notices or last.notices)
+        ):
+            return last
+        self._told = LinkState(
             phase=phase,
-            joints=self._believed.joints,
-            known=tuple([energised and self._servo for energised in self._energised]),
+            joints=joints,
+            known=known,
             notices=notices,
             identity=self._identity.text if phase is LinkPhase.READY and self._identity is not None else "",
             controller=self._controller if phase is LinkPhase.READY else None,
-            inputs=self._inputs.state(),
-            line=self._account(),
+            inputs=inputs,
+            line=line,
         )
+        return self._told
 
     def _account(self) -> LineAccount:
         return LineAccount() if self._line is None else self._line.account(self._believed.at_s)

@@ -226,8 +226,10 @@ class Ssc32Driver:
         if self._carried is None:
             raise CommandError(f"sample {row} of a motion of which no table is there", value=row)
         table, time_ms = self._carried[0], time_of(command.due_s - now_s)
-        self._need_driven()
-        self._need_room(line, now_s)
+        if not all(self._known):
+            self._need_driven()
+        if line.free_s - now_s > self._move_s:
+            self._need_room(line, now_s)
         data = table.line(row)
         if time_ms != table.time_ms:
             # A look-ahead of half a millisecond is rounded now this way, now that.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hil.errors import CommandError, LinkClosed
 from hil.types import Command, EnergiseCommand, JointState, LinkPhase, LinkState, StateSource
-from sim.servo import Servo
+from sim.servo import Servo, ramp_all
 
 IDENTITY = "simulated arm"
 
@@ -108,11 +108,13 @@ class SimulatedArm:
         """
         if not self._opened:
             raise LinkClosed("the simulated arm is not open", IDENTITY)
-        self._advance(now_s)
+        if now_s > self._now_s:
+            self._advance(now_s)
         if isinstance(command, EnergiseCommand):
             self._energise(command)
             return command
-        self._require_length(len(command.positions))
+        if len(command.positions) != len(self._servos):
+            self._require_length(len(command.positions))
         if not all(self._known):
             limp = ", ".join(str(axis) for axis, known in enumerate(self._known) if not known)
             raise CommandError(f"not energised: axes {limp}; a timed move would jump there at full speed", axis=limp)
@@ -170,8 +172,7 @@ class SimulatedArm:
             share = (arrival_s - self._begin_s) / (self._end_s - self._begin_s)
             ways = zip(self._from, self._goal, strict=True)
             reached = self._goal[:] if share >= 1.0 else [start + (goal - start) * share for start, goal in ways]
-            for servo, at in zip(self._servos, reached, strict=True):
-                servo.ramp(at, arrival_s)
+            ramp_all(self._servos, reached, arrival_s)
             self._setpoint = reached
         if arrival_s < now_s:
             for servo in self._servos:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 FALL_SPEED = math.radians(180.0)
 """A plain limit: gears and motors that turn along brake a limp joint."""
@@ -138,17 +139,23 @@ class Servo:
 
     def ramp(self, end: float, until_s: float) -> float:
         """Position at `until_s`, the target going straight from where it is to `end`."""
-        step_s = until_s - self.time_s
-        if step_s > 0.0:
-            self.time_s = until_s
-            if self.powered and not self.stalled:
-                position, start, lag_s, speed = self.position, self.target, self.lag_s, self.speed
-                rate, error = (end - start) / step_s, start - position
-                if abs(error) <= speed * lag_s and abs(rate) <= speed and lag_s > 0.0:
-                    # As `follow` has it within the band, where a servo is nearly always: this runs in every tick.
-                    rest = rate * lag_s
-                    self.position = end - (rest + (error - rest) * math.exp(-step_s / lag_s))
-                else:
-                    self.position = follow(position, start, end, step_s, lag_s, speed)
-        self.target = end
+        ramp_all((self,), (end,), until_s)
         return self.position
+
+
+def ramp_all(servos: Sequence[Servo], ends: Sequence[float], until_s: float) -> None:
+    """Several servos until a time, each target going straight from where it is to its end; runs in every tick."""
+    for servo, end in zip(servos, ends, strict=True):
+        step_s = until_s - servo.time_s
+        if step_s > 0.0:
+            servo.time_s = until_s
+            if servo.powered and not servo.stalled:
+                start, lag_s, speed = servo.target, servo.lag_s, servo.speed
+                rate, error = (end - start) / step_s, start - servo.position
+                if abs(error) <= speed * lag_s and abs(rate) <= speed and lag_s > 0.0:
+                    # As `follow` has it within the band, where a servo is nearly always.
+                    rest = rate * lag_s
+                    servo.position = end - (rest + (error - rest) * math.exp(-step_s / lag_s))
+                else:
+                    servo.position = follow(servo.position, start, end, step_s, lag_s, speed)
+        servo.target = end

@@ -153,6 +153,7 @@ class Bridge:
         self._released: int | None = None
         self._long_silent = False
         self._epoch_offset_s, self._version = epoch_offset_s, version
+        self._settle_s = rig.controller.settle_s
         window_s = rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S
         self._divergence = DivergenceMonitor(rig, window_s)
         self._reports = AgreedReport(tuple(rig.controller.report_quantum().tolist()))
@@ -491,8 +492,7 @@ class Bridge:
         # The arm stands within the start tolerance; from here on the motion's own first sample is the reference.
         self._recent = [self._motion.start]
         self._guard.reset(self._motion.start)
-        self._rows.begin()
-        self._source = MotionSource(self._motion)
+        self._source = MotionSource(self._motion, by_table=self._rows.begin())
         self._inputs = InputWatch(self._motion.expected)
         self._begun_s = now_s
         self._follow(Event.START, f"streaming motion {digest[:12]}")
@@ -607,8 +607,10 @@ class Bridge:
             return
         if alarm is not None:
             self._diverged(now_s, alarm)
-        elif isinstance(self._source, MotionSource) and (
-            differing := self._inputs.differing(self._source.sample, self._link_state.inputs, now_s)
+        elif (
+            isinstance(self._source, MotionSource)
+            and self._source.motion.expected
+            and (differing := self._inputs.differing(self._source.sample, self._link_state.inputs, now_s))
         ):
             self._stop(now_s, differing)
         elif isinstance(self._source, JogSource) and self._source.silent(now_s):
@@ -705,12 +707,15 @@ class Bridge:
             return
         due_s = now_s + self._rig.look_ahead_s
         wanted = JointCommand(seq=self._next_seq(), due_s=due_s, positions=source.wanted)
-        tick.wanted, tick.sample = wanted, source.sample if isinstance(source, MotionSource) else None
-        row = tick.sample if self._rows.active else None
+        tick.wanted, row = wanted, None
+        if isinstance(source, MotionSource):
+            tick.sample = source.sample
+            row = source.sample if source.by_table else None
         if not self._passes(tick, wanted, row):
             return
         if self._send(tick, wanted, row) is None:
-            self._guard.retract()
+            if row is None:
+                self._guard.retract()
             return
         self._recent = [*self._recent[-2:], wanted.positions]
         self._last_sent_s, self._last_due_s = now_s, due_s
@@ -727,9 +732,15 @@ class Bridge:
             self._rest(words)
 
     def _passes(self, tick: _Tick, wanted: JointCommand, row: int | None) -> bool:
-        """Ask the guard; a hit on certified motion begins a stop, a hit on the stop itself freezes the arm."""
+        """Ask the guard; a hit on certified motion begins a stop, a hit on the stop itself freezes the arm.
+
+        Of a row of the certified table all but its time was proved.
+        """
+        if row is not None and wanted.due_s > self._last_due_s:
+            return True
         try:
-            verdict = self._guard.check(wanted) if row is None else self._rows.note(row, wanted)
+            self._leave_table()
+            verdict = self._guard.check(wanted)
         except CommandError as error:
             self._fault(tick.now_s, f"the guard refused a command: {error}")
             return False
@@ -763,7 +774,7 @@ class Bridge:
         self._overruns = 0
         self._shadow.write(sent, tick.now_s)
         arrives_s = sent.due_s if isinstance(sent, JointCommand) else tick.now_s
-        self._still_s = arrives_s + self._rig.controller.settle_s
+        self._still_s = arrives_s + self._settle_s
         tick.sent = sent
         return sent
 
@@ -799,6 +810,7 @@ class Bridge:
             return
         if self._source is not None and self._all_sent(self._source):
             return
+        self._leave_table()
         if isinstance(self._source, JogSource) and len(self._source.stop):
             # The one that was looked at; worked out anew in the middle of a stop it would end a little elsewhere.
             self._source = StopSource(self._source.stop)
@@ -838,11 +850,22 @@ class Bridge:
         if why := self._abandoned or ("it ends" if self._leaving else ""):
             raise InterlockError(f"no more motion in this session: {why}. Start again", ["a new session"])
 
+    def _leave_table(self) -> None:
+        """What comes next is in no table: the guard goes on from the samples that have left."""
+        source = self._source
+        if isinstance(source, MotionSource) and source.by_table:
+            source.by_table = False
+            self._guard.catch_up(self._padded, self._last_due_s)
+
+    @property
+    def _padded(self) -> list[Positions]:
+        """The last three samples; a motion begins at rest, so those before its first are copies of it."""
+        return [self._recent[0]] * (3 - len(self._recent)) + self._recent[-3:]
+
     def _motion_state(self) -> tuple[Positions, Positions, Positions]:
         """Position, velocity and acceleration of the newest samples sent, per axis."""
         period_s = self._rig.period_s
-        # A motion begins at rest, so samples before its first are copies of it.
-        padded = [self._recent[0]] * (3 - len(self._recent)) + self._recent[-3:]
+        padded = self._padded
         older, old, last = (np.asarray(positions) for positions in padded)
         velocity, acceleration = (last - old) / period_s, (last - 2.0 * old + older) / period_s**2
         return padded[-1], tuple(velocity.tolist()), tuple(acceleration.tolist())

@@ -6,7 +6,7 @@ from hil.link import ArmLink, TabledSettings, TableLink
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.safety.certificate import Certificate, verify_table
-from hil.safety.guard import Guard, Verdict
+from hil.safety.guard import Guard
 from hil.types import JointCommand
 from hil.wire_table import WireTable
 
@@ -26,16 +26,12 @@ class CertifiedRows:
 
     A motion goes by its table if its certificate names one, and if it begins where every limit is kept; any other is
     judged and encoded sample by sample.
-
-    Attributes:
-        active: the motion that streams now goes by its table.
     """
 
     def __init__(self, rig: Rig, link: ArmLink, guard: Guard) -> None:
         self._rig, self._guard = rig, guard
         self._link = link if isinstance(link, TableLink) else None
         self._table: WireTable | None = None
-        self.active = False
 
     def made(self, motion: Motion, certificate: Certificate) -> WireTable | None:
         """The table of a motion whose certificate was verified; None if it goes without. Changes nothing.
@@ -51,20 +47,16 @@ class CertifiedRows:
 
     def take(self, motion: Motion, table: WireTable | None) -> None:
         """The motion is loaded, with the table that was made of it."""
-        self._table, self.active = table, False
+        self._table = table
         if self._link is not None and table is not None:
             self._link.carry(table, motion.samples)
 
-    def begin(self) -> None:
-        """The loaded motion starts, and the guard was reset at its start."""
-        self.active = self._table is not None and not self._guard.lenient
-        if self._link is not None and self.active:
-            self._link.begin_rows()
-
-    def note(self, row: int, wanted: JointCommand) -> Verdict:
-        """The guard takes note of a sample that was proved."""
-        assert self._table is not None
-        return self._guard.note(wanted, self._table.positions(row))
+    def begin(self) -> bool:
+        """The loaded motion starts, and the guard was reset at its start; True if it goes by its table."""
+        if self._link is None or self._table is None or self._guard.lenient:
+            return False
+        self._link.begin_rows()
+        return True
 
     def write(self, row: int, wanted: JointCommand, now_s: float) -> JointCommand:
         """Send a sample; errors as for `TableLink.write_row`."""

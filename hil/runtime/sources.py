@@ -12,29 +12,35 @@ Positions = tuple[float, ...]
 
 
 class MotionSource:
-    """A certified motion, advanced by samples sent and not by the clock: a late tick never makes it jump."""
+    """A certified motion, advanced by samples sent and not by the clock: a late tick never makes it jump.
 
-    def __init__(self, motion: Motion) -> None:
-        self.motion = motion
+    Args:
+        motion: its samples.
+        by_table: what the wire carries for each was certified with it; False if each is judged and encoded anew.
+
+    Attributes:
+        sample: the one to send now.
+        at_end: it is the last one.
+    """
+
+    def __init__(self, motion: Motion, *, by_table: bool = False) -> None:
+        self.motion, self.by_table = motion, by_table
         self._row = Struct(f"<{len(motion.axes)}d")
         self._samples = motion.samples.data.cast("B")
         self._last = len(motion) - 1
         self.sample = 0
+        self.at_end = self._last == 0
 
     @property
     def wanted(self) -> Positions:
         """The sample to send now; the last one for ever after the end."""
         return self._row.unpack_from(self._samples, self.sample * self._row.size)
 
-    @property
-    def at_end(self) -> bool:
-        """True while the last sample is the one to send."""
-        return self.sample == self._last
-
     def advance(self) -> None:
         """The wanted sample was sent."""
         if self.sample < self._last:
             self.sample += 1
+            self.at_end = self.sample == self._last
 
 
 class StopSource:

@@ -162,7 +162,7 @@ class Guard:
         sent = self._quantise(positions)
         hits = self._axis_hits(positions, sent, self._passed)
         if wanted.due_s <= self._due_s:
-            hits.append(self._too_early(wanted))
+            hits.append(LimitHit(check="E-04", axis="time", requested=wanted.due_s, allowed=self._due_s))
         if not hits and sent != self._sent:
             hits = self._body_hits(sent)
         if not hits and self._floors:
@@ -180,24 +180,21 @@ class Guard:
         """Where it was reset something is not kept, which may get no worse: every command has to be looked at."""
         return bool(self._floors)
 
-    def note(self, wanted: JointCommand, sent: Sequence[float]) -> Verdict:
-        """Take the next sample of a certified motion as passed: of what was proved nothing is worked out again.
+    def catch_up(self, sent: Sequence[_Positions], due_s: float) -> None:
+        """Stand as if these samples had been looked at one by one: they were proved, and have left.
 
         Args:
-            wanted: the sample.
-            sent: what the controller makes of it, rad or m.
+            sent: the last three, oldest first, in rad or m.
+            due_s: when the last of them is due.
 
         Raises:
-            CommandError: no `reset` before, or one at a place from where every command has to be looked at.
+            CommandError: the guard was reset where every command has to be looked at.
         """
-        if self._passed is None or self._floors:
-            raise CommandError("a certified motion begins at rest, at a pose that keeps every limit")
-        if wanted.due_s <= self._due_s:
-            return Verdict(command=wanted, hits=(self._too_early(wanted),))
-        self._undo = (self._passed, self._sent, self._due_s, self._floors)
-        self._passed = (wanted.positions, self._passed[0], self._passed[1])
-        self._sent, self._due_s = tuple(sent), wanted.due_s
-        return Verdict(command=wanted)
+        if self._floors:
+            raise CommandError("a certified motion begins at a pose that keeps every limit")
+        oldest, older, last = sent
+        self._passed, self._sent, self._due_s = (last, older, oldest), self._quantise(last), due_s
+        self._undo = None
 
     def retract(self) -> None:
         """Forget the command that passed last, because it could not be sent; nothing to forget is fine."""
@@ -213,9 +210,6 @@ class Guard:
         sent = self._quantise(here)
         self._axis_hits(here, sent, self._passed)
         self._body_hits(sent)
-
-    def _too_early(self, wanted: JointCommand) -> LimitHit:
-        return LimitHit(check="E-04", axis="time", requested=wanted.due_s, allowed=self._due_s)
 
     def _far_hits(self, positions: tuple[float, ...]) -> list[LimitHit]:
         """Positions that no rounding could bring inside; they might not even have a pulse."""

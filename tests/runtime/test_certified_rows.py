@@ -17,6 +17,8 @@ import pytest
 from virtual_session import EPOCH_S, Session, certified, load, lynx6, swing
 
 from drivers import _rv2aj_settings, _ssc32_settings, rv2aj, ssc32
+from hil.bench._proof import FoundError, Search
+from hil.bench._prove_sessions import Stack
 from hil.errors import RefusedError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
@@ -27,9 +29,10 @@ from hil.runtime import wiring
 from hil.runtime.bridge import Bridge
 from hil.runtime.certified_rows import wire_table
 from hil.runtime.preview import preview
+from hil.runtime.replay import ReplayPort
 from hil.runtime.sources import MotionSource
 from hil.safety.certificate import Certificate, verify_table
-from hil.types import Arm, Confirm, Load, Mode, Request, Start, Stop, TickRecord
+from hil.types import Arm, ArmJog, AxisJog, Confirm, JogStep, Load, Mode, Request, Start, Stop, TickRecord
 from hil.units import DEG
 from hil.wire_table import WireTable
 
@@ -219,6 +222,35 @@ def test_a_table_cannot_be_changed_and_tells_if_it_was_all_the_same() -> None:
             verify_table(certificate, other)
 
 
+@pytest.mark.parametrize("by_table", [True, False])
+def test_a_journal_of_either_way_is_replayed_to_the_last_bit(by_table: bool) -> None:
+    session = Session().to(Mode.IDLE)
+    certificate = certified(lynx6(), swing()) if by_table else plain(lynx6(), swing())
+    session.tick(load(swing(), certificate), Arm(digest=swing().digest))
+    session.tick(Start(digest=swing().digest))
+    session.run(0.6)
+    session.until(Mode.HOLDING, Stop(reason="test"))
+    port = ReplayPort()
+    bridge = wiring.replay_bridge(session.session_record(), port.open)
+    for record in session.records:
+        port.load(record)
+        assert bridge.tick(record.t_s, record.requests) == record
+
+
+def test_a_motion_that_ended_leaves_no_table_to_a_jog() -> None:
+    session = Session().to(Mode.IDLE, None)
+    session.tick(load(swing(), certified(lynx6(), swing())), Arm(digest=swing().digest))
+    session.until(Mode.IDLE, Start(digest=swing().digest))
+    asked: list[int] = []
+    with mock.patch.object(ssc32.Ssc32Driver, "write_row", lambda *a: asked.append(1)):
+        session.tick(ArmJog(speed_share=0.5))
+        step = AxisJog(amounts=(-2 * DEG, *[0.0] * (len(lynx6().axes) - 1)))
+        session.until(Mode.STREAMING, JogStep(move=step))
+        session.run(0.5)
+    assert not asked
+    assert session.mode is not Mode.FAULT
+
+
 # -- planted faults ----------------------------------------------------------------------------------------
 
 
@@ -258,11 +290,12 @@ def another_row(bridge: Bridge) -> None:
 
 def skipped_samples(bridge: Bridge) -> object:
     """The index itself goes wrong."""
+    return mock.patch.object(MotionSource, "advance", skipping).start()
 
-    def advance(self: MotionSource) -> None:
-        self.sample = min(self.sample + (3 if self.sample == SAMPLE else 1), self._last)
 
-    return mock.patch.object(MotionSource, "advance", advance).start()
+def skipping(self: MotionSource) -> None:
+    self.sample = min(self.sample + (3 if self.sample == SAMPLE else 1), self._last)
+    self.at_end = self.sample == self._last
 
 
 @pytest.fixture(autouse=True)
@@ -385,3 +418,22 @@ def test_a_fault_in_the_encoder_of_single_samples_is_stopped_before_the_wire_too
     moving = b"".join(each.written for each in records if each.sample is not None)
     assert b"#" not in moving
     assert b"JT=(" not in moving
+
+
+@pytest.mark.parametrize("place", ["encoder", "row", "index"])
+def test_the_proof_of_a_rig_finds_each_of_them(place: str) -> None:
+    original = WireTable.line
+    plants = {
+        "encoder": lambda: mock.patch.object(
+            _ssc32_settings,
+            "wire_table",
+            later_rows(SSC32_FAULTS["two channels exchanged"])(_ssc32_settings.wire_table),
+        ),
+        "row": lambda: mock.patch.object(
+            WireTable, "line", lambda self, row: original(self, row - 20 if row >= SAMPLE else row)
+        ),
+        "index": lambda: mock.patch.object(MotionSource, "advance", skipping),
+    }
+    stack = Stack(Search(lynx6(), 1))
+    with plants[place](), pytest.raises(FoundError, match="E-17"):
+        stack.park_and_home()
