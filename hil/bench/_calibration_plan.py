@@ -102,7 +102,7 @@ def plan_calibration(
 
     Args:
         rig: the rig as its file has it, or with the calibration that is to be redone.
-        servos: its channels, see `hil.runtime.wiring.channels_of`.
+        servos: its channels, see `hil.runtime.channel_wiring.channels_of`.
         at_park: True to begin in the park pose, for a rig whose calibration can be trusted that far; else in the
             middle of every servo's travel.
         channels: outputs to try; none: those of the rig.

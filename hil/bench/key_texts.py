@@ -46,7 +46,7 @@ TEXTS = MappingProxyType(
         "adapter_serial": "Serial number of the USB adapter that belongs to this arm, see hil ports",
         "period": "Period of the loop",
         "look_ahead": "How far ahead the controller is told; two to three periods stream smoothly",
-        "owner_silent": "How long the program that asked for a certified motion may be silent; a hand on a key has 250 ms",
+        "owner_silent": "How long the program of a certified motion may be silent; a hand on a key has 250 ms",
         "energise_dwell": "Wait after each axis that is driven for the first time",
         "ToolTable.speed": "Greatest speed of the tool point",
         "name": "Its name",

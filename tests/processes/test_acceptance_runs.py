@@ -17,7 +17,7 @@ from hil.bench.acceptance_archive import read
 from hil.bench.acceptance_runs import Measured
 from hil.bench.acceptance_talk import Exchange, Talk
 from hil.cli._accept_runs import Stage
-from hil.runtime import wiring
+from hil.runtime import port_wiring, wiring
 from hil.runtime.journal import Completeness, verify
 
 HERE = Path(__file__).parent
@@ -109,7 +109,7 @@ def test_the_fake_that_is_started_with_a_made_profile_answers_as_the_archive_has
     assert terminal.run("accept", "--from", f"{name}-acceptance.zip", "-o", "mine.toml").code == 0
     rig = wiring.load_rig(name)
     with running(kind, tmp_path / "mine.toml") as url:
-        open_port, clock = wiring.raw_line(rig, url)
+        open_port, clock = port_wiring.raw_line(rig, url)
         again: list[Exchange] = []
         for part in PARTS[rig.controller.kind]:
             if part.asker is not None and part.step.id in ONLY_ASKS:

@@ -7,6 +7,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -423,7 +424,7 @@ def test_a_fault_in_the_encoder_of_single_samples_is_stopped_before_the_wire_too
 @pytest.mark.parametrize("place", ["encoder", "row", "index"])
 def test_the_proof_of_a_rig_finds_each_of_them(place: str) -> None:
     original = WireTable.line
-    plants = {
+    plants: dict[str, Callable[[], AbstractContextManager[object]]] = {
         "encoder": lambda: mock.patch.object(
             _ssc32_settings,
             "wire_table",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hil.errors import ConfigError, LinkError
-from hil.runtime import wiring
+from hil.runtime.fake_process import FakeProcess
 from sim.bench import BenchServo, ServoBench
 from sim.faults import Event, Fault, FaultKind
 from sim.ports import Line
@@ -50,10 +50,10 @@ def test_the_cable_on_command_takes_with_it_what_is_on_the_line() -> None:
     assert line.poll(0.5) == b""
 
 
-def fake(kind: str) -> tuple[wiring.FakeProcess, Any]:
+def fake(kind: str) -> tuple[FakeProcess, Any]:
     """Its owner's end without a process behind it, and the other end."""
     ours, theirs = Pipe()
-    return wiring.FakeProcess(url="none", process=None, line=ours, kind=kind), theirs  # type: ignore[arg-type]
+    return FakeProcess(url="none", process=None, line=ours, kind=kind), theirs  # type: ignore[arg-type]
 
 
 def test_what_the_owner_says_goes_to_the_fake_with_the_moment_noted() -> None:
