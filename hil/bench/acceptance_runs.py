@@ -274,7 +274,8 @@ def common(run: Measured | None) -> Finding | None:
         return None, "not run", AGAIN
     if run.asked:
         return None, run.trouble, AGAIN
-    if run.trouble and not run.fault:
+    if run.trouble and not (run.fault and run.samples):
+        # A fault while it was connected is not the one that was asked for.
         return False, run.trouble, SEND
     if not run.complete:
         return False, f"its journal: {run.verified or 'there is none'}", SEND

@@ -101,7 +101,7 @@ class Stage:
         import msgspec
 
         from hil.bench.acceptance_runs import Deed, Measured, Way, measure
-        from hil.errors import HilError, InterlockError
+        from hil.errors import HilError, InterlockError, JournalError
         from hil.runtime.wiring import load_rig
 
         if run.way is Way.COMMAND:
@@ -124,10 +124,15 @@ class Stage:
             trouble, asked = str(error), isinstance(error, InterlockError) and bool(error.missing)
             complain(trouble)
         self._keep(file)
-        self._undo(run.deed)
         if not file.exists():
             return Measured(step=step, run=run.name, trouble=trouble or "it wrote no journal", asked=asked)
-        return msgspec.structs.replace(measure(step, run.name, file, self._done_s), trouble=trouble, asked=asked)
+        try:
+            found = measure(step, run.name, file, self._done_s)
+        except JournalError as error:
+            found = Measured(step=step, run=run.name, journal=file.name, verified=str(error))
+        if found.samples or found.fault:
+            self._undo(run.deed)
+        return msgspec.structs.replace(found, trouble=trouble, asked=asked)
 
     def _keep(self, file: Path) -> None:
         if file.exists():
@@ -163,7 +168,7 @@ class Stage:
         if report.certificate is None or motion.digest not in self._shown:
             moving.show_preview(rig, report)
         else:
-            print(f"previewed again, PASSED: motion {motion.digest}, {report.duration_s:.2f} s", flush=True)
+            print(f"previewed again, PASSED: motion {motion.digest[:12]}, {report.duration_s:.2f} s", flush=True)
         if report.certificate is None:
             raise RefusedError(report.refusals, "nothing is sent")
         self._shown.add(motion.digest)

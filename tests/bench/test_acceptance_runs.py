@@ -200,6 +200,8 @@ def verdict(run: Measured | None, answers: dict[str, str], word: bool = False) -
 
 LATE = msgspec.structs.replace(GOOD, good_to_fault_s=0.2)
 ASKED = Measured(step="12", trouble="nobody has confirmed the pose", asked=True)
+UNREACHED = msgspec.structs.replace(GOOD, samples=0, trouble="the controller does not answer")
+BETWEEN_TWO = msgspec.structs.replace(GOOD, trouble="refused: there is a fault")
 REFUSED = Measured(step="12", trouble="the preview refuses it")
 
 
@@ -216,6 +218,8 @@ REFUSED = Measured(step="12", trouble="the preview refuses it")
         (None, {"12": "no"}, False, Result.FAILED),
         (ASKED, {"12": "yes"}, False, Result.NOT_JUDGED),
         (REFUSED, {"12": "yes"}, False, Result.FAILED),
+        (UNREACHED, {"12": "yes"}, False, Result.FAILED),
+        (BETWEEN_TWO, {"12": "yes"}, False, Result.PASSED),
     ],
 )
 def test_a_number_decides_and_a_no_fails_it_too(
