@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from hil.runtime.kinds.served import has_pseudo_terminals
 
@@ -29,7 +29,7 @@ def _has_qt() -> bool:
 pytest_plugins = ["pytestqt.plugin"] if _has_qt() else []
 
 # A busy machine is no counter-example.
-settings.register_profile("hil", deadline=None, print_blob=True)
+settings.register_profile("hil", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("hil")
 
 
