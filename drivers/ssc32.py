@@ -270,6 +270,7 @@ class Ssc32Driver:
             identity=self._firmware.text if phase is LinkPhase.READY and self._firmware is not None else "",
             controller=self._board.facts if phase is LinkPhase.READY and self._board is not None else None,
             line=self._account(),
+            tells=phase is not LinkPhase.READY or self._adoption.trusted,
             drives_unseen=phase is LinkPhase.READY and self._adoption.kept and not self._adoption.trusted,
         )
 

@@ -208,6 +208,7 @@ class LinkState(Record, frozen=True):
         line: the account of its line.
         controller: what the controller says of itself; None before READY, and from a driver that knows only `identity`.
         drives_unseen: it has not restarted since an earlier connection, and cannot tell which axes it drives from then.
+        tells: its reports show which axes it drives; where not, None of an axis that we have not driven means nothing.
     """
 
     phase: LinkPhase
@@ -219,6 +220,7 @@ class LinkState(Record, frozen=True):
     line: LineAccount = LineAccount()
     controller: ControllerIdentity | None = None
     drives_unseen: bool = False
+    tells: bool = True
 
 
 class Refusal(Record, frozen=True):
