@@ -313,6 +313,7 @@ class Ssc32Driver:
             identity=self._firmware.text if phase is LinkPhase.READY and self._firmware is not None else "",
             controller=self._controller if phase is LinkPhase.READY else None,
             line=self._account(),
+            tells=phase is not LinkPhase.READY or self._adoption.trusted,
             drives_unseen=phase is LinkPhase.READY and self._adoption.kept and not self._adoption.trusted,
         )
 

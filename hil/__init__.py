@@ -43,9 +43,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib import metadata  # as slow as all the rest of it
-
-        value: object = metadata.version("hil-arm-bridge")
+        value: object = import_module("hil.version").software_version()
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:

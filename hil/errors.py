@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hil.types import Refusal
 
 
 class HilError(Exception):
@@ -46,14 +41,6 @@ class MissingExtraError(HilError):
     def __init__(self, what: str, extra: str) -> None:
         self.what, self.extra = what, extra
         super().__init__(f"{what} need a package that is not installed: pip install 'hil-arm-bridge[{extra}]'")
-
-
-class RefusedError(HilError):
-    """A plan, preview or certificate was refused; `refusals` says where, by how much and what would be allowed."""
-
-    def __init__(self, refusals: Sequence[Refusal], headline: str = "refused") -> None:
-        self.refusals = tuple(refusals)
-        super().__init__("\n".join([headline, *(refusal.text for refusal in self.refusals)]))
 
 
 class InterlockError(HilError):

@@ -210,6 +210,7 @@ class LinkState(Record, frozen=True):
         line: the account of its line.
         controller: what the controller says of itself; None before READY, and from a driver that knows only `identity`.
         drives_unseen: it has not restarted since an earlier connection, and cannot tell which axes it drives from then.
+        tells: its reports show which axes it drives; where not, None of an axis that we have not driven means nothing.
     """
 
     phase: LinkPhase
@@ -221,44 +222,7 @@ class LinkState(Record, frozen=True):
     line: LineAccount = LineAccount()
     controller: ControllerIdentity | None = None
     drives_unseen: bool = False
-
-
-class Refusal(Record, frozen=True):
-    """Why something may not be sent, in the six fields that let a person mend it.
-
-    Attributes:
-        check: requirement id, for example ``E-02``.
-        subject: the joint, body or box concerned.
-        limit: the limit's name and value in the user's units, for example ``upper limit 85.0 deg``.
-        margin: how far inside the limit, in `unit`; negative when outside.
-        unit: unit of `margin`.
-        nearest_allowed: the closest value that would pass, in words with its unit.
-        advice: what to change.
-        sample: index of the failing sample, or None where no sample is concerned.
-        time_s: time of that sample in the motion.
-        place: where in the user's file, for example ``step 3 (line)``.
-    """
-
-    check: str
-    subject: str
-    limit: str
-    margin: float
-    unit: str
-    nearest_allowed: str
-    advice: str
-    sample: int | None = None
-    time_s: float | None = None
-    place: str = ""
-
-    @property
-    def text(self) -> str:
-        """One line that explains."""
-        where = "" if self.sample is None else f"sample {self.sample}, {self.time_s:.2f} s: "
-        place = f"{self.place}: " if self.place else ""
-        return (
-            f"[{self.check}] {place}{where}{self.subject}: {self.limit}, margin {self.margin:.3g} {self.unit}; "
-            f"nearest allowed: {self.nearest_allowed}. {self.advice}"
-        )
+    tells: bool = True
 
 
 class Margin(Record, frozen=True):

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import hil
 from hil.bench._proof import FoundError, Search
 from hil.bench._prove_parts import breaks
-from hil.errors import HilError, RefusedError
+from hil.errors import HilError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
+from hil.refusal import RefusedError
 from hil.runtime.certified_rows import wire_table
 from hil.runtime.preview import preview
 from hil.safety.certificate import Certificate, issue
@@ -24,6 +24,7 @@ from hil.testing.arms import EPOCH_S, VirtualArm
 from hil.testing.facts import FRAME_S
 from hil.testing.fault_scripts import Faults, fault_script
 from hil.types import Arm, Confirm, EmergencyStop, JointCommand, Load, Mode, Request, Reset, Start, Stop, SupplyCut
+from hil.version import software_version
 
 JITTER_S = 0.002
 LEAST_STEPS_US = 4.0
@@ -305,7 +306,7 @@ class Stack:
         ramp = np.clip(np.arange(count) / 25.0, 0.0, 1.0) if rng.random() < 0.8 else np.ones(count)
         rows[:, index] += np.cumsum(ramp) * speed * rig.period_s
         motion = Motion([each.name for each in rig.axes], rig.period_s, rows)
-        forged = issue(rig, motion, Findings(refusals=(), margins=()), EPOCH_S, version=hil.__version__)
+        forged = issue(rig, motion, Findings(refusals=(), margins=()), EPOCH_S, version=software_version())
         goal, pace = facts.say(float(rows[-1, index])), facts.say(abs(speed))
         words = f"load, arm and start an unchecked motion of {facts.name} to {goal} at {pace}/s"
         return self._streamed(words, motion, forged)
@@ -343,7 +344,7 @@ class Stack:
 def _certified(rig: Rig, motion: Motion, findings: Findings) -> Certificate:
     """As a preview certifies: with what the wire will carry, which the gate behind it holds every line against."""
     table = wire_table(rig, motion)
-    return issue(rig, motion, findings, EPOCH_S, version=hil.__version__, table=table)
+    return issue(rig, motion, findings, EPOCH_S, version=software_version(), table=table)
 
 
 class _Step(NamedTuple):

@@ -27,6 +27,7 @@ class ChannelLine:
     """A `hil.bench.calibration.Line` over a `ChannelLink`; every call returns when the arm has come to rest.
 
     Attributes:
+        tells: whether the board's answers show what it drives; from `connect` on.
         identity, controller: what the board calls itself, and all that it says of itself; from `connect` on.
 
     Args:
@@ -47,6 +48,7 @@ class ChannelLine:
         self._moved = moved or (lambda: None)
         self._pulses: dict[int, int] = {}
         self.notices: list[str] = []
+        self.tells = True
         self.identity = ""
         self.controller: ControllerIdentity | None = None
 
@@ -61,7 +63,7 @@ class ChannelLine:
         while (state := self._look()).phase is not LinkPhase.READY:
             if self._clock.now_s() > deadline_s:
                 raise LinkTimeout("the board did not become ready in time")
-        self.identity, self.controller = state.identity, state.controller
+        self.identity, self.controller, self.tells = state.identity, state.controller, state.tells
 
     def report(self) -> dict[int, int | None]:
         """Which pulse each channel gets, asked now.

@@ -17,10 +17,10 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-import hil
 from hil.bench.columns import JournalColumns, Words, read_columns
 from hil.errors import HilError, JournalError
 from hil.link import FloatArray
+from hil.version import software_version
 
 BLOCK = 4096
 LONGEST_NAME = 63
@@ -269,7 +269,7 @@ def _write_mcap(file: IO[bytes], table: _Table) -> None:
 
     session = table.journal.session
     writer: Any = Writer(file)  # its annotations are incomplete
-    writer.start(profile="hil-plot", library=f"hil {hil.__version__}")
+    writer.start(profile="hil-plot", library=f"hil {software_version()}")
     axes_channel = _channel(
         writer,
         "axes",

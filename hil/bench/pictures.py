@@ -27,9 +27,9 @@ from hil.motion.motion import Motion
 from hil.motion.planning import plan_until_refused
 from hil.motion.stopping import stop_positions
 from hil.motion.tasks import Line, Move, Step, Task
+from hil.refusal import Refusal
 from hil.robot import Robot
 from hil.space.body import Body
-from hil.types import Refusal
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ from hil.space.gravity_load import GravityLoad, release_order
 from hil.space.letting_go import what_sinks
 
 
-def release(rig: Rig, channels: Sequence[ServoChannel]) -> Steps[tuple[str, ...]]:
+def release(rig: Rig, channels: Sequence[ServoChannel], *, tells: bool = True) -> Steps[tuple[str, ...]]:
     """Switch the pulses of every driven axis off, the gripper first and what carries most last.
 
     Args:
         rig: the resolved rig.
         channels: which drives which axis, as the rig has it.
+        tells: the board's answers show what it drives; where not, every axis is let go of.
 
     Returns:
         Names of the axes that were let go of.
@@ -27,15 +28,16 @@ def release(rig: Rig, channels: Sequence[ServoChannel]) -> Steps[tuple[str, ...]
     """
     report: dict[int, int | None] = yield Report()
     by_axis = {each.axis: each for each in channels}
-    driven = [axis.name for axis in rig.axes if report.get(by_axis[axis.name].channel) is not None]
+    driven = [axis.name for axis in rig.axes if not tells or report.get(by_axis[axis.name].channel) is not None]
     if not driven:
         yield Tell(text="the board drives none of its axes: the arm is limp already")
         return ()
     where = _positions(rig, by_axis, report)
     loads = {load.axis: load for load in GravityLoad(rig).loads(where)}
     order = [rig.axes[index].name for index in release_order(rig, where) if rig.axes[index].name in driven]
+    what = "it drives" if tells else "what this board answers does not show whether it drives"
     yield Tell(
-        text=f"it drives {', '.join(driven)}. They are let go of in this order, what carries most last: "
+        text=f"{what} {', '.join(driven)}. They are let go of in this order, what carries most last: "
         f"{', '.join(order)} ({GravityLoad(rig).basis})"
     )
     for name in order:
@@ -50,6 +52,8 @@ def release(rig: Rig, channels: Sequence[ServoChannel]) -> Steps[tuple[str, ...]
         while (yield from ask(question, ("", "go"))) != "go":
             pass  # a bare Enter lets go of nothing
         yield Release(channel=channel)
+        if not tells:
+            yield Tell(text=f"the {name} was switched off; the board does not show it: feel whether it is limp")
     return tuple(order)
 
 

@@ -7,10 +7,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hil.errors import ConfigError, RefusedError
+from hil.errors import ConfigError
 from hil.model.rig import Axis, AxisKind, Rig
 from hil.motion.refusals import beyond_soft_limits
 from hil.motion.tasks import Gripper, Task, load_task
+from hil.refusal import RefusedError
 from hil.units import DEG, MM
 
 DIGITS = 4

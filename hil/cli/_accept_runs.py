@@ -161,7 +161,7 @@ class Stage:
         Raises:
             RefusedError: it may not be sent.
         """
-        from hil.errors import RefusedError
+        from hil.refusal import RefusedError
         from hil.runtime.preview import preview
 
         report = preview(rig, motion)

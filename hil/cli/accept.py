@@ -183,10 +183,10 @@ class _Hour:
         """That of an earlier part of the hour, or a new one."""
         import platform
 
-        import hil
         from hil.bench.acceptance_archive import Archive, read
         from hil.runtime.channel_wiring import channels_of
         from hil.runtime.port_wiring import is_calibrated_by_hand
+        from hil.version import software_version
 
         rig = self._rig
         if self._path.exists():
@@ -201,7 +201,7 @@ class _Hour:
             kind=rig.controller.kind,
             rig=rig.id,
             fake=self._url is None,
-            software={"hil": hil.__version__, "python": platform.python_version(), "system": platform.platform()},
+            software={"hil": software_version(), "python": platform.python_version(), "system": platform.platform()},
             baud=rig.controller.baud,
             framing=rig.controller.framing,
             channels=channels,

@@ -194,7 +194,7 @@ def release(
         stand.expected = read_controller(set_up)
     person = Person()
     with stand.line(person, after_a_cut=True) as line:
-        gone = carry_out(steps(set_up, channels_of(set_up)), person.answer, line, person.tell)
+        gone = carry_out(steps(set_up, channels_of(set_up), tells=line.tells), person.answer, line, person.tell)
     if gone:
         print(f"limp: {', '.join(gone)}. Where the arm is nobody knows now: the next start asks")
         _ask_for_park(set_up, person, by, real=stand.url is not None)

@@ -159,8 +159,8 @@ class _Jogging:
         self.note, self._since = "", len(self.host.events)
 
     def _go(self, pose: str) -> None:
-        from hil.errors import RefusedError
         from hil.motion.planning import plan_joint_move
+        from hil.refusal import RefusedError
         from hil.runtime.preview import preview
         from hil.types import Arm, Load, Mode, Start, Stop
 

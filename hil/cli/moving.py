@@ -133,8 +133,8 @@ def to_park(host: Host) -> Mode:
     Raises:
         RefusedError: the way there is refused.
     """
-    from hil.errors import RefusedError
     from hil.motion.planning import plan_joint_move
+    from hil.refusal import RefusedError
     from hil.runtime.preview import preview
     from hil.runtime.remedies import bring_to_park
 
@@ -187,9 +187,10 @@ def _plan_for_picture(rig: str, task: str, picture: Path) -> tuple[Rig, Motion]:
     """Plan, and draw what can be drawn of a task that cannot be planned."""
     from hil.bench.pictures import draw_unplanned
     from hil.bench.plots import require_matplotlib
-    from hil.errors import ConfigError, RefusedError
+    from hil.errors import ConfigError
     from hil.model.files import find
     from hil.motion.tasks import load_task
+    from hil.refusal import RefusedError
     from hil.robot import Robot
     from hil.runtime.wiring import load_rig
 
@@ -222,9 +223,9 @@ def _preview(rig: Rig, motion: Motion) -> PreviewReport:
 
 def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
     """The certificate to send under: the given one if it fits, else a fresh preview's."""
-    import hil
-    from hil.errors import RefusedError
+    from hil.refusal import RefusedError
     from hil.safety.certificate import Certificate, verify
+    from hil.version import software_version
 
     if file is not None:
         try:
@@ -232,7 +233,7 @@ def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
         except OSError as error:
             complain(f"{file}: the certificate cannot be read: {error.strerror}")
             raise typer.Exit(1) from None
-        verify(granted, rig, motion, time.time(), version=hil.__version__)
+        verify(granted, rig, motion, time.time(), version=software_version())
         return granted
     report = _preview(rig, motion)
     show_preview(rig, report)

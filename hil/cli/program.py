@@ -157,8 +157,8 @@ def read_inputs(inputs: Sequence[str], texts: Sequence[str]) -> Inputs:
 
 
 def _prove(rig: Rig, name: str, inputs: Inputs, *, strict: bool) -> Proved:
-    from hil.errors import RefusedError
     from hil.program import programs
+    from hil.refusal import RefusedError
     from hil.runtime.preview import preview
 
     dialect = programs.Dialect.STRICT if strict else programs.Dialect.LOOSE
@@ -222,7 +222,7 @@ def _on_bridge(
 
 
 def _in_parts(host: Host, rig: Rig, parts: Sequence[Part], *, ask_first: bool) -> Mode:
-    from hil.errors import RefusedError
+    from hil.refusal import RefusedError
     from hil.runtime.preview import preview
     from hil.types import Mode
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from hil.dashboard.arm import ShownArm
 from hil.dashboard.texts import tr
+from hil.refusal import Refusal
 from hil.service.wire import Failure, Lane, Stage, Timeline
-from hil.types import Refusal
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import hil
 from hil.kernels.c_text import Dialect, braced, comment, indented, literal, parameters
 from hil.kernels.export_options import Options
 from hil.kernels.languages import MARK, arm_prefix, heading, plain
 from hil.kernels.routine import Routine
 from hil.model.robot import RobotModel
+from hil.version import software_version
 
 
 def properties(model: RobotModel) -> str:
     """The text of library.properties."""
-    version = hil.__version__
+    version = software_version()
     prefix = arm_prefix(model)
     title = plain(model.title) or prefix
     return "\n".join(

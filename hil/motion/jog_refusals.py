@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hil.model.rig import Axis
 from hil.motion.jog_room import TooNear
 from hil.motion.refusals import RIG_FILE, in_unit, say, unit_of
-from hil.types import Refusal
+from hil.refusal import Refusal
 from hil.units import MM
 
 

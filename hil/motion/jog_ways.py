@@ -17,8 +17,9 @@ import numpy as np
 from hil.errors import CommandError
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
+from hil.refusal import Refusal
 from hil.robot import Robot
-from hil.types import JogFrame, Refusal, ToolJog
+from hil.types import JogFrame, ToolJog
 from hil.units import DEG, MM
 
 FULL_POSE_AXES = 6

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from hil.errors import CommandError, InterlockError, RefusedError
+from hil.errors import CommandError, InterlockError
 from hil.link import FloatArray
 from hil.model.rig import Axis, AxisKind, Rig
 from hil.motion import jog_refusals as no
@@ -43,8 +43,9 @@ from hil.motion.jog_ways import (
 from hil.motion.profiles import HEADROOM, axis_limits
 from hil.motion.refusals import LIMIT_SLACK, RIG_FILE, in_unit, say, unit_of
 from hil.motion.stopping import stop_samples
+from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
-from hil.types import AxisJog, Refusal, ToolJog
+from hil.types import AxisJog, ToolJog
 from hil.units import DEG, MM
 
 Move = AxisJog | ToolJog

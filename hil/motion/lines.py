@@ -14,15 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.errors import RefusedError
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import STILL
 from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s, usage
 from hil.motion.refusals import LIMIT_SLACK, Spot, beyond_soft_limits, in_unit, refused, require_time, say, unit_of
+from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
-from hil.types import Refusal
 from hil.units import DEG, MM
 
 Inverse = Callable[[float, list[float]], IkResult]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.errors import CommandError, ConfigError, RefusedError
+from hil.errors import CommandError, ConfigError
 from hil.kinematics.poses import rotation_vector, xyzabc_to_pose
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
@@ -22,9 +22,9 @@ from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s
 from hil.motion.refusals import POSTURE, Spot, beyond_hard_limits, beyond_soft_limits, refused, require_time
 from hil.motion.tasks import Gripper, Move, Start, Step, Task, Wait, load_task
 from hil.motion.tasks import Line as LineStep
+from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
 from hil.tables import closest
-from hil.types import Refusal
 from hil.units import DEG, MM
 
 ELBOWS = {"up": "elbow up", "down": "elbow down"}

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from hil.errors import RefusedError
 from hil.model.rig import Axis, AxisKind
 from hil.motion.motion import MAX_DURATION_S, MAX_SAMPLES
-from hil.types import Refusal
+from hil.refusal import Refusal, RefusedError
 from hil.units import DEG, MM
 
 

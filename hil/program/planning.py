@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from hil.errors import ConfigError, RefusedError
+from hil.errors import ConfigError
 from hil.link import FloatArray
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import MAX_DURATION_S, ExpectedInput, Kind, Mark, Motion
@@ -25,8 +25,9 @@ from hil.program.settings import Settings
 from hil.program.signals import HAND_OUTPUTS, AssumedSignals, Inputs
 from hil.program.structure import Program
 from hil.program.trace import TraceRow, row_now
+from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
-from hil.types import Record, Refusal
+from hil.types import Record
 from hil.units import DEG, MM
 
 TRIAL_DEG = (20.0, 30.0, 50.0, 40.0, 60.0)

@@ -15,7 +15,8 @@ import numpy as np
 from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkClosed, LinkError, LinkOverrun
 from hil.identity import Acquaintance
 from hil.link import ArmLink, BoundedLink, InputLink, WaitingLink
-from hil.model.rig import AxisKind, Rig
+from hil.model.rig import Rig
+from hil.model.start_tolerance import start_tolerances
 from hil.motion.motion import Motion
 from hil.motion.refusals import say, say_range
 from hil.motion.stopping import stop_ramp, stop_time_s
@@ -71,7 +72,6 @@ from hil.types import (
     SupplyCut,
     TickRecord,
 )
-from hil.units import DEG, MM
 
 ARM_LAPSE_S = 30.0
 MISSED_TICKS_TO_STOP = 3
@@ -82,15 +82,6 @@ REPLY_AGE_PERIODS = 5
 REPLY_AGE_REPORTS = 1
 """A controller may take its time to answer: a whole round of an RV-2AJ's questions, half a second, is still fresh."""
 CONFIRM_S = 1.0
-START_TOLERANCE = {AxisKind.REVOLUTE: 0.5 * DEG, AxisKind.PRISMATIC: 0.5 * MM, AxisKind.GRIPPER: 0.5 * MM}
-
-
-def start_tolerances(rig: Rig) -> tuple[float, ...]:
-    """How far each axis may stand from the start of a motion, rad or m.
-
-    The first sample makes up for the difference in one step, which has to keep the axis' speed limit.
-    """
-    return tuple(min(START_TOLERANCE[axis.kind], axis.speed * rig.period_s) for axis in rig.axes)
 
 
 class Shadow(ArmLink, Protocol):

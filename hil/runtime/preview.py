@@ -11,8 +11,6 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-import hil
-from hil.errors import RefusedError
 from hil.link import ArmLink
 from hil.model.rig import Rig
 from hil.motion.jog_refusals import ways_out
@@ -20,6 +18,7 @@ from hil.motion.jog_room import JogRoom
 from hil.motion.motion import ExpectedInput, Motion
 from hil.motion.planning import plan_joint_move
 from hil.motion.refusals import in_unit, say, unit_of
+from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.certified_rows import wire_table
@@ -32,19 +31,8 @@ from hil.safety.findings import without_echoes
 from hil.safety.guard import Guard
 from hil.safety.over_time import OverTime
 from hil.space.body import LiveBody
-from hil.types import (
-    Arm,
-    Confirm,
-    JointCommand,
-    Load,
-    Margin,
-    Mode,
-    Record,
-    Refusal,
-    Request,
-    Start,
-    TickRecord,
-)
+from hil.types import Arm, Confirm, JointCommand, Load, Margin, Mode, Record, Request, Start, TickRecord
+from hil.version import software_version
 
 CONNECT_DEADLINE_S = 6.0
 LEFT_BY_A_WAY_OUT = ("E-02", "E-09", "E-10", "E-13")
@@ -96,7 +84,7 @@ def preview(
     if not refusals:
         refusals = _second_look(rig, motion)
         table = wire_table(rig, motion)
-        certificate = issue(rig, motion, findings, now_epoch_s, version=hil.__version__, table=table)
+        certificate = issue(rig, motion, findings, now_epoch_s, version=software_version(), table=table)
         first_move, jumps = _check_first_move(rig, now_epoch_s)
         records, interruptions = _rehearse(rig, motion, certificate, now_epoch_s)
         refusals = (*refusals, *jumps, *interruptions)

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-import hil
 from hil.clock import VirtualClock, monotonic_s
 from hil.errors import HilError, JournalError
 from hil.identity import Acquaintance
@@ -32,6 +31,7 @@ from hil.runtime.port_wiring import VIRTUAL_START_S
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
 from hil.types import ControllerIdentity, Supply
+from hil.version import software_version
 from sim.arm import SimulatedArm
 from sim.faults import FaultScript, faults_from_table, load_faults
 from sim.profiles import Profile, as_text, choices_of, load_profile, profile_names
@@ -165,7 +165,7 @@ def replay_bridge(session: SessionRecord, open_port: Callable[[], BytePort]) -> 
     try:
         rig = _rig_from_tree(session.rig, session.settings["controller_kind"])
     except (msgspec.ValidationError, KeyError, HilError) as error:
-        raise JournalError(f"the journal's rig cannot be read by version {hil.__version__}: {error}") from None
+        raise JournalError(f"the journal's rig cannot be read by version {software_version()}: {error}") from None
     if rig.digest != session.rig_digest:
         raise JournalError("the journal's rig is not the one that its digest names: the session record was changed")
     return _session_bridge(session, rig, open_port)
@@ -210,7 +210,7 @@ def virtual_arm(
         start,
         now_s=clock.now_s(),
         epoch_offset_s=epoch_offset_s,
-        version=hil.__version__,
+        version=software_version(),
         around=around,
     )
     return VirtualArm(bridge, clock, fake)
@@ -308,7 +308,7 @@ def session_record(
     """
     who = {} if expected is None else {"controller": [list(fact) for fact in expected.facts]}
     return SessionRecord(
-        software_version=hil.__version__,
+        software_version=software_version(),
         wiring=Wiring.FAKE if fake else Wiring.REAL,
         port=url,
         rig_id=rig.id,

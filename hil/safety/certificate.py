@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hil.errors import RefusedError
 from hil.model.rig import Axis, Rig
 from hil.motion.motion import Motion
 from hil.motion.refusals import say
+from hil.refusal import Refusal, RefusedError
 from hil.safety.findings import Findings
-from hil.types import Margin, Record, Refusal
+from hil.types import Margin, Record
 from hil.wire_table import WireTable
 
 VALID_S = 8 * 3600.0

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from hil.model.rig import Axis, AxisKind
 from hil.motion.motion import Motion
+from hil.refusal import Refusal
 from hil.safety.over_time import Judged, OverTime, Stretch
-from hil.types import Margin, Record, Refusal
+from hil.types import Margin, Record
 from hil.units import DEG, MM
 
 RELATIVE_SLACK = 1e-6

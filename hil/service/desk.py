@@ -13,7 +13,7 @@ import msgspec
 from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.model.rig import Rig
-from hil.runtime.bridge import START_TOLERANCE
+from hil.model.start_tolerance import START_TOLERANCE
 from hil.service import lease_facts as leases
 from hil.service import wire
 from hil.service.arm_channel import ArmReport

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hil.clock import monotonic_s
-from hil.errors import CommandError, HilError, LinkError, RefusedError
+from hil.errors import CommandError, HilError, LinkError
 from hil.model.files import find
+from hil.refusal import RefusedError
 from hil.service import wire
 from hil.service.asking import Access
 from hil.service.client import COMING_S, HELD_S, AsyncArm

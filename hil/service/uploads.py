@@ -17,8 +17,9 @@ import msgspec
 from msgspec.structs import replace
 
 from hil.clock import monotonic_s
-from hil.errors import CommandError, HilError, InterlockError, RefusedError
+from hil.errors import CommandError, HilError, InterlockError
 from hil.model.rig import AxisKind, Rig
+from hil.refusal import Refusal, RefusedError
 from hil.runtime.host import Room
 from hil.runtime.recorder import PART_BYTES
 from hil.runtime.rtprio import go_after_others
@@ -26,7 +27,7 @@ from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner, start_
 from hil.service.gate import BOX_SLACK_M, SLACK
 from hil.service.grants import WorkBox
 from hil.service.wire import Previewed, encode
-from hil.types import Record, Refusal
+from hil.types import Record
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
@@ -351,8 +352,8 @@ def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: HilError | None) 
     """What becomes of a motion, or of as much of one as could be planned."""
     import numpy as np
 
+    from hil.model.start_tolerance import start_tolerances
     from hil.robot import Robot
-    from hil.runtime.bridge import start_tolerances
     from hil.runtime.preview import preview
     from hil.safety.checker import check_motion
     from hil.safety.over_time import OverTime

@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import msgspec
 
 from hil.errors import CommandError
+from hil.refusal import Refusal
 from hil.service.rights import Role
-from hil.types import AxisJog, Mode, Record, Refusal, StateSource, Supply, ToolJog
+from hil.types import AxisJog, Mode, Record, StateSource, Supply, ToolJog
 
 VERSION = 1
 """Of the protocol. Raised by any change that a client of the version before could not live with."""

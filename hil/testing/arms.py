@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hil.errors import RefusedError
 from hil.model.files import find
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_task
 from hil.motion.tasks import Task, load_task
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.preview import PreviewReport, preview

@@ -17,10 +17,11 @@ import hil.bench.pictures as pictures
 import hil.bench.plots as plots
 from hil.bench.columns import JournalColumns, cut_out, read_columns
 from hil.bench.plots import plot_journal
-from hil.errors import ConfigError, HilError, JournalError, RefusedError
+from hil.errors import ConfigError, HilError, JournalError
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_task, plan_until_refused
 from hil.motion.tasks import Task, task_from_table
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.safety.checker import check_motion
 from hil.types import Mode

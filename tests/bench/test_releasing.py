@@ -14,6 +14,7 @@ from hil.errors import InterlockError
 from hil.model.rig import Rig
 from hil.runtime.channel_wiring import channels_of
 from hil.runtime.wiring import load_rig
+from sim.ssc32 import Untouched
 
 RIG = load_rig("lynx6")
 ORDER = ["gripper", "wrist_rotate", "base", "wrist", "elbow", "shoulder"]
@@ -33,9 +34,9 @@ class Person:
         return self._answers(question, len(self.asked))
 
 
-def held(rig: Rig = RIG) -> Table:
+def held(rig: Rig = RIG, **board: object) -> Table:
     """The arm in its park pose, as a session has left it."""
-    table = Table(rig, true_arm(rig))
+    table = Table(rig, true_arm(rig), **board)
     targets = zip(channels_of(rig), rig.park, strict=True)
     line = "".join(f"#{each.channel}P{round(rig.controller.pulse_us(i, at))}" for i, (each, at) in enumerate(targets))  # type: ignore[attr-defined]
     table.board.receive(f"{line}\r".encode("ascii"), table.clock.now_s(), table.board.byte_s)
@@ -45,7 +46,8 @@ def held(rig: Rig = RIG) -> Table:
 
 
 def let_go(table: Table, person: Person, line: ChannelLine | None = None) -> tuple[str, ...]:
-    return carry_out(release(RIG, channels_of(RIG)), person, line or table.line, person.told.append)
+    line = line or table.line
+    return carry_out(release(RIG, channels_of(RIG), tells=line.tells), person, line, person.told.append)
 
 
 def driven(table: Table) -> list[str]:
@@ -116,3 +118,12 @@ def test_after_it_the_arm_is_to_be_confirmed_anew() -> None:
     table = held()
     let_go(table, Person())
     assert set(table.connect().report().values()) == {None}
+
+
+@pytest.mark.parametrize("answer", [Untouched.MIDDLE, Untouched.GARBAGE])
+def test_a_board_whose_answers_show_nothing_is_not_called_limp_but_let_go_of(answer: Untouched) -> None:
+    table, person = held(untouched=answer), Person()
+    assert list(let_go(table, person)) == ORDER
+    assert driven(table) == []
+    assert "does not show whether it drives" in person.told[0]
+    assert person.told[-1] == "the shoulder was switched off; the board does not show it: feel whether it is limp"

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.bench.task_writing import append_pose
-from hil.errors import ConfigError, RefusedError
+from hil.errors import ConfigError
 from hil.motion.planning import plan_task
 from hil.motion.tasks import Gripper, Move, load_task
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.units import DEG, MM

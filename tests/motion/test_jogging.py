@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from motion_rigs import revolute
 from space_judge import SpaceJudge, fault
 
-from hil.errors import CommandError, InterlockError, RefusedError
+from hil.errors import CommandError, InterlockError
 from hil.link import FloatArray
 from hil.model.loading import load_robot
 from hil.model.rig import Fences, Rig
@@ -24,6 +24,7 @@ from hil.motion.jog_run import speed_before
 from hil.motion.jogging import Jogging, Move
 from hil.motion.profiles import differences, usage
 from hil.motion.stopping import stop_ramp
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.space.body import LiveBody

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from motion_rigs import make_rig
 
-from hil.errors import RefusedError
 from hil.kinematics.results import IkResult
 from hil.motion.lines import Line, deviation_m, halfway_m, plan_line
 from hil.motion.profiles import usage
 from hil.motion.refusals import Spot
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.units import DEG
 

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_rigs import make_rig
 
-from hil.errors import CommandError, ConfigError, RefusedError
+from hil.errors import CommandError, ConfigError
 from hil.model.rig import AxisKind
 from hil.motion.planning import plan_joint_move, plan_task
 from hil.motion.profiles import usage
 from hil.motion.tasks import task_from_table
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.units import DEG, MM
 

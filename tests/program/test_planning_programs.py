@@ -11,7 +11,7 @@ from corpus_files import corpus
 from program_rigs import rig, with_gripper
 
 import hil
-from hil.errors import ConfigError, RefusedError
+from hil.errors import ConfigError
 from hil.model.files import bundled_dir
 from hil.program import programs
 from hil.program.lint import lint
@@ -21,6 +21,7 @@ from hil.program.programs import InputChange, Inputs, TextArrives, find_program,
 from hil.program.rv2aj import Rv2aj
 from hil.program.structure import parse_program
 from hil.program.trace import first_difference, from_csv, to_csv
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.safety.checker import check_motion
 

@@ -20,11 +20,11 @@ from virtual_session import EPOCH_S, Session, certified, load, lynx6, swing
 from drivers import _rv2aj_settings, _ssc32_settings, rv2aj, ssc32
 from hil.bench._proof import FoundError, Search
 from hil.bench._prove_sessions import Stack
-from hil.errors import RefusedError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move, plan_task
 from hil.motion.tasks import load_task
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.bridge import Bridge

@@ -12,11 +12,11 @@ import pytest
 from drivers._rv2aj_programs import RESERVED, program_lines
 from drivers.rv2aj import Rv2ajSettings, look_over
 from hil.clock import VirtualClock
-from hil.errors import RefusedError
 from hil.link import Condition
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
+from hil.refusal import RefusedError
 from hil.runtime import wiring
 from hil.runtime.preview import preview
 from hil.safety.certificate import Certificate

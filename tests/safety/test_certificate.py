@@ -10,8 +10,9 @@ from fixed_arm import HOME, arrive, hold, make_rig, move, pose, with_axis
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.errors import HilError, RefusedError
+from hil.errors import HilError
 from hil.motion.motion import Motion
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.safety.certificate import VALID_S, Certificate, issue, verify
 from hil.safety.checker import check_motion

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hil.refusal import Refusal
 from hil.safety.findings import without_echoes
-from hil.types import Refusal
 
 
 def _refusal(check: str, subject: str) -> Refusal:

@@ -9,9 +9,9 @@ from fixed_arm import HOME, NAMES, PERIOD_S, box, make_rig, move, pose, with_axi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.errors import RefusedError
 from hil.motion.motion import Motion
 from hil.motion.refusals import RIG_FILE
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.safety.certificate import issue, verify
 from hil.safety.checker import check_motion

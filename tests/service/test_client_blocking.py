@@ -11,7 +11,8 @@ from lab_server import run, served
 
 import hil
 import hil.errors
-from hil.errors import CommandError, RefusedError
+from hil.errors import CommandError
+from hil.refusal import RefusedError
 from hil.service import wire
 from hil.service.remote import RemoteArm, _task_text
 from hil.types import Mode

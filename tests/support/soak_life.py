@@ -43,12 +43,12 @@ from soak_promises import (
 from virtual_session import session_in_memory
 
 import hil
-from hil.errors import RefusedError
 from hil.link import BytePort
 from hil.model.files import find
 from hil.model.rig import Axis, Rig
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
+from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.attendance import Attendance

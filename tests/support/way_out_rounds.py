@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from space_judge import SpaceJudge, broken, fault, lessened
 
-from hil.errors import HilError, RefusedError
+from hil.errors import HilError
 from hil.link import FloatArray
 from hil.model.rig import AxisKind, Box, Rig
 from hil.motion.jog_refusals import ways_out
@@ -25,11 +25,12 @@ from hil.motion.jogging import Jogging, Move
 from hil.motion.motion import Motion
 from hil.motion.planning import plan_joint_move
 from hil.motion.refusals import RIG_FILE
+from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.safety.checker import check_motion
 from hil.safety.guard import Guard
-from hil.types import AxisJog, JogFrame, JointCommand, Refusal, ToolJog
+from hil.types import AxisJog, JogFrame, JointCommand, ToolJog
 from hil.units import DEG, MM
 
 RIGS = ("al5d", "lynx6", "lynx6-4axis", "lynx6-bench", "rv2aj", "rv2aj-hot", "rv2aj-line")

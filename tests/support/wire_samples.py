@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from hil.refusal import Refusal
 from hil.service import wire
 from hil.service.rights import Role
-from hil.types import AxisJog, JogFrame, Mode, Refusal, StateSource, Supply, ToolJog
+from hil.types import AxisJog, JogFrame, Mode, StateSource, Supply, ToolJog
 
 GOLDEN = Path(__file__).parents[1] / "service" / "golden"
 DIGEST = "0123456789abcdef" * 4
