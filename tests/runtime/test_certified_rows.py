@@ -222,38 +222,6 @@ def test_a_table_cannot_be_changed_and_tells_if_it_was_all_the_same() -> None:
             verify_table(certificate, other)
 
 
-@pytest.mark.parametrize("name", ["rv2aj", "rv2aj-hot", "rv2aj-line"])
-@pytest.mark.parametrize("again", [True, False])
-def test_a_target_that_waits_still_when_the_next_motion_comes_is_none_of_its_rows(name: str, again: bool) -> None:
-    rig, first = rig_called(name), move(name)
-    home = plan_joint_move(rig, first.end, rig.park)
-    there_and_back = Motion(first.axes, first.period_s, np.vstack([first.samples, home.samples[1:]]))
-    second = there_and_back if again else first
-
-    def lived(of: Callable[[Rig, Motion], Certificate]) -> list[TickRecord]:
-        arm = wiring.virtual_arm(rig, rig.park, energised=False, epoch_offset_s=EPOCH_S)
-        records: list[TickRecord] = []
-
-        def until(mode: Mode, *requests: Request) -> None:
-            for _ in range(2500):
-                records.append(arm.bridge.tick(arm.clock.now_s(), requests))
-                arm.clock.sleep_until(arm.clock.now_s() + rig.period_s)
-                requests = ()
-                if records[-1].mode is mode:
-                    return
-            raise AssertionError(records[-1])
-
-        until(Mode.UNKNOWN_POSE)
-        until(Mode.IDLE, Confirm(positions=rig.park, by="the test"))
-        until(Mode.ARMED, load(there_and_back, of(rig, there_and_back)), Arm(digest=there_and_back.digest))
-        until(Mode.IDLE, Start(digest=there_and_back.digest))
-        until(Mode.ARMED, load(second, of(rig, second)), Arm(digest=second.digest))
-        until(Mode.IDLE, Start(digest=second.digest))
-        return without_load(records)
-
-    assert lived(certified) == lived(plain)
-
-
 @pytest.mark.parametrize("by_table", [True, False])
 def test_a_journal_of_either_way_is_replayed_to_the_last_bit(by_table: bool) -> None:
     session = Session().to(Mode.IDLE)
