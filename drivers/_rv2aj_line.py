@@ -308,6 +308,8 @@ class Line:
 
     def _overdue_s(self) -> float | None:
         """When the oldest answer was due that was missing at the last look."""
+        if not self._due and self._printed is None:
+            return None
         oldest_s: float | None = None
         if self._due and self._due[0].due_s < self._looked_s:
             oldest_s = self._due[0].due_s

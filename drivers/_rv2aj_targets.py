@@ -117,6 +117,10 @@ class Targets:
             self._waiting_s = self._attended_s
         return True
 
+    def leave_table(self) -> None:
+        """What waits still is of no table from now on: the next rows are of another motion, or of another run."""
+        self.row = None
+
     def throw_away(self) -> None:
         """Forget what has not been sent."""
         self.wanted = self._waiting_s = None
@@ -211,7 +215,8 @@ class Targets:
 
     def way_s(self, target: Degrees, here: Degrees) -> float:
         """The least time in which the arm can be at a target: sent at once, at full speed from the one before."""
-        return self._between_s(self.sent if self.sent is not None else here, target)
+        before = self.sent if self.sent is not None else here
+        return max([abs(b - a) * DEG / speed for a, b, speed in zip(before, target, self._speeds, strict=True)])
 
     def _waited_s(self, since_s: float) -> float:
         return self._attended_s - max(since_s, self._sent_at_s)

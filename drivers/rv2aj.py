@@ -241,21 +241,27 @@ class Rv2ajDriver:
 
     def carry(self, table: WireTable, samples: FloatArray) -> None:
         """Take what the wire carries for the motion that is loaded; nothing is sent."""
+        self._targets.leave_table()
         self._carried = table, samples
         self._certify()
 
     def begin_rows(self) -> None:
         """The motion begins: the next row is its first."""
+        self._targets.leave_table()
         if self._line is not None:
             self._line.gate.begin()
 
     def write_row(self, row: int, command: JointCommand, now_s: float) -> JointCommand:
         """The sample of this number is the newest target; errors as for `write`."""
-        self._require_ready()
-        self._require_risen(command)
+        # Each is asked by itself only if it has to say no: this runs in every tick.
+        if self._trouble is not None or self._line is None or not self._ready:
+            self._require_ready()
+        if self._seq is not None and command.seq <= self._seq:
+            self._require_risen(command)
         if self._carried is None:
             raise CommandError(f"sample {row} of a motion of which no table is there", value=row)
-        self._require_servos()
+        if not (self._servo and all(self._energised)):
+            self._require_servos()
         table = self._carried[0]
         target = tuple([hundredths / STEPS_A_DEGREE for hundredths in table.native(row)])
         due_s = self._want(target, row, command.due_s, now_s)

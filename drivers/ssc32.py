@@ -158,7 +158,9 @@ class Ssc32Driver:
             raise failure
         if self._line is not None:
             try:
-                self._steps[self._stage](self._line, self._line.receive(now_s), now_s)
+                # Nearly always, and so without a look into a table.
+                step = self._watch if self._stage is _Stage.READY else self._steps[self._stage]
+                step(self._line, self._line.receive(now_s), now_s)
                 if self._stage is _Stage.READY or self._stage is _Stage.ADOPTING:
                     self._ask_on(self._line, now_s)
             except LinkClosed:
@@ -221,8 +223,12 @@ class Ssc32Driver:
 
     def write_row(self, row: int, command: JointCommand, now_s: float) -> JointCommand:
         """Send the line of one sample as it was certified; errors as for `write`."""
-        line = self._ready_line()
-        self._need_risen(command)
+        # Each is asked by itself only if it has to say no: this runs in every tick.
+        line = self._line
+        if line is None or self._trouble is not None or self._stage is not _Stage.READY:
+            line = self._ready_line()
+        if self._seq is not None and command.seq <= self._seq:
+            self._need_risen(command)
         if self._carried is None:
             raise CommandError(f"sample {row} of a motion of which no table is there", value=row)
         table, time_ms = self._carried[0], time_of(command.due_s - now_s)
@@ -523,7 +529,8 @@ class Ssc32Driver:
         """Hold every report against what was sent."""
         if self._trouble is not None:
             return
-        reading = self._poll(line, data, now_s)
+        assert self._firmware is not None
+        reading = line.poll(data, now_s, self._firmware.raw)
         try:
             if reading is None:
                 if line.overdue_s is not None:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from _bench_common import Effort, verdict
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
 ROUNDS = (3, 3, 1)
 SECONDS = (8.0, 3.0, 0.2)
 SIZE = (1280, 800)
@@ -40,12 +42,12 @@ def run(effort: Effort) -> bool:
 
 def _measure(effort: Effort) -> bool:
     import pyqtgraph.opengl as gl
+    from pretend import PretendLink
     from PySide6.QtCore import QSettings, QTimer
 
     from hil.dashboard.app import make_application
     from hil.dashboard.arm import arm_of_rig
     from hil.dashboard.live_view import FRAME_EVERY_MS
-    from hil.dashboard.pretend import PretendLink
     from hil.dashboard.scene import GlScene
     from hil.dashboard.session import QUANTITIES, Session
     from hil.dashboard.window import Window

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from pretend import PretendLink
 from previews_here import previewer
 from PySide6.QtCore import QEvent, QSettings
 
 from hil.dashboard.app import make_application
 from hil.dashboard.arm import ShownArm, arm_of_rig
 from hil.dashboard.driving import Driving
-from hil.dashboard.pretend import PretendLink
 from hil.dashboard.session import Session
 from hil.dashboard.window import Window
 from hil.runtime.wiring import load_rig

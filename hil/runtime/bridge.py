@@ -243,7 +243,7 @@ class Bridge:
             events=tuple(self._events),
             controller=self._met,
             line=self._accounts.entry(self._link_state.line, self.mode),
-            supply=self._supply.news_since(supply),
+            supply=None if self._supply.state is supply else self._supply.news_since(supply),
             released=self._released,
         )
         self._events.clear()
@@ -683,7 +683,7 @@ class Bridge:
         source = self._source
         assert source is not None
         now_s = tick.now_s
-        if self._all_sent(source):
+        if source.at_end and self._all_sent(source):
             # Sent again, the last sample would begin its look-ahead anew, and the pulse would creep towards it.
             if now_s >= self._last_due_s:
                 self._finish()

@@ -182,7 +182,7 @@ class LineHealth:
         age_s = now_s - believed_s
         if self._gaps:
             age_s -= sum([lost_s for _, lost_s in self._gaps])
-        noisy_s = now_s - self._noise_from_s if self._noisy(now_s) else 0.0
+        noisy_s = now_s - self._noise_from_s if now_s - self._noise_last_s <= QUIET_S else 0.0
         if age_s > self.fault_s or noisy_s > NOISE_FAULT_S:
             return Level.FAULT
         if age_s > self.hold_s or noisy_s > NOISE_HOLD_S:

@@ -11,11 +11,11 @@ import pytest
 from qt_ready import obstacle
 
 if not obstacle():
+    from pretend import PretendLink
     from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 
     from hil.dashboard.app import make_application
     from hil.dashboard.arm import ShownArm, arm_of_rig
-    from hil.dashboard.pretend import PretendLink
     from hil.dashboard.session import Session
     from hil.dashboard.window import Window
     from hil.runtime.wiring import load_rig

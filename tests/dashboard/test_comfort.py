@@ -374,7 +374,7 @@ from PySide6.QtCore import QSettings
 from looks import cut_off
 from hil.dashboard.app import make_application
 from hil.dashboard.arm import arm_of_rig
-from hil.dashboard.pretend import PretendLink
+from pretend import PretendLink
 from hil.dashboard.session import Session
 from hil.dashboard.window import Window
 from hil.runtime.wiring import load_rig

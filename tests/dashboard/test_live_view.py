@@ -12,6 +12,7 @@ require_qt()
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from pretend import welcome_of  # noqa: E402
 from PySide6.QtCore import QPointF, Qt, QTranslator  # noqa: E402
 from PySide6.QtGui import QAction, QImage  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
@@ -19,7 +20,6 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit  
 
 import hil  # noqa: E402
 from hil.dashboard.arm import arm_of_files, arm_of_model, arm_of_rig  # noqa: E402
-from hil.dashboard.pretend import welcome_of  # noqa: E402
 from hil.dashboard.theme import LIGHT  # noqa: E402
 from hil.model.files import list_names  # noqa: E402
 from hil.model.loading import load_robot  # noqa: E402

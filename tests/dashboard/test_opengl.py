@@ -19,7 +19,7 @@ from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from hil.dashboard.app import make_application
 from hil.dashboard.arm import arm_of_rig
-from hil.dashboard.pretend import PretendLink
+from pretend import PretendLink
 from hil.dashboard.probe import check
 from hil.dashboard.session import Figure, Session
 from hil.dashboard.theme import LIGHT

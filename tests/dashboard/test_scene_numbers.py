@@ -10,12 +10,12 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+from pretend import PretendLink  # noqa: E402
 
 from hil.dashboard.arm import arm_of_model, arm_of_rig  # noqa: E402
 from hil.dashboard.camera import VIEWS, Camera  # noqa: E402
 from hil.dashboard.figures import Body, Trace, dashed, frame_lines  # noqa: E402
 from hil.dashboard.forecast import StopForecast  # noqa: E402
-from hil.dashboard.pretend import PretendLink  # noqa: E402
 from hil.model.loading import load_robot  # noqa: E402
 from hil.model.transforms import frames as plain_frames  # noqa: E402
 from hil.model.transforms import random_q  # noqa: E402

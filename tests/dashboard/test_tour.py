@@ -11,6 +11,7 @@ from qt_ready import require_qt
 require_qt()
 
 import pytest  # noqa: E402
+from pretend import PretendLink  # noqa: E402
 from PySide6.QtCore import QPoint, QRect, QSettings, Qt, QTimer  # noqa: E402
 from PySide6.QtGui import QAction  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
@@ -18,7 +19,6 @@ from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from hil.dashboard import app as starting  # noqa: E402
 from hil.dashboard.arm import arm_of_rig  # noqa: E402
-from hil.dashboard.pretend import PretendLink  # noqa: E402
 from hil.dashboard.theme import THEMES  # noqa: E402
 from hil.dashboard.tour import STEPS  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402

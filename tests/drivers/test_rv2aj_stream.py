@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from rv2aj_script import START, TICK_S, Bench, Cr1Port
 
 from drivers._rv2aj_programs import MARK, program_lines
 from drivers._rv2aj_settings import Way
 from hil.errors import CommandError, ControllerError, LinkOverrun
-from hil.types import LinkState
+from hil.types import JointCommand, LinkState
 from hil.units import DEG
 
 WAYS = {"segments": 1500, "hot": 1000, "line": 1000}
@@ -49,6 +50,38 @@ def test_one_target_a_send_period_is_sent_and_each_is_the_newest(bench: Bench) -
         assert joints[0] == pytest.approx(4.0 * (at_s - sent[0][0]), abs=1.2)
     assert sent[-1][1] == (16.0, 0.0, 90.0, 90.0, 0.0)
     assert bench.port.joints(bench.now_s)[0] == 16.0
+
+
+@pytest.mark.parametrize("then", ["another motion is loaded", "the motion starts anew", "nothing"])
+def test_a_target_that_waits_still_is_none_of_the_next_motion_s_rows(bench: Bench, then: str) -> None:
+    """Sample by sample as they stand in the table; of a table that comes later it is none."""
+    samples = np.array([(at, *START[1:]) for at in (0.0, 1.0, 2.0, 4.0)]) * DEG
+    driver = bench.driver
+    driver.carry(bench.settings.wire_table(samples, 0.04), samples)
+    driver.begin_rows()
+
+    def send(row: int) -> None:
+        bench.seq += 1
+        wanted = JointCommand(seq=bench.seq, due_s=bench.now_s + 3.0, positions=tuple(samples[row].tolist()))
+        sent = driver.write_row(row, wanted, bench.now_s)
+        assert sent.positions == bench.settings.quantise_pose(wanted.positions)
+        bench.tick()
+
+    send(1)
+    bench.wait(lambda state: bool(targets(bench)))
+    send(2)
+    send(3)
+    if then == "another motion is loaded":
+        others = samples - 3.0 * DEG
+        driver.carry(bench.settings.wire_table(others, 0.04), others)
+    elif then == "the motion starts anew":
+        driver.begin_rows()
+    bench.tick(300)
+    assert [joints[0] for _, joints in targets(bench)] == [1.0, 4.0]
+    if then == "the motion starts anew":
+        send(0)
+        bench.tick(300)
+        assert targets(bench)[-1][1][0] == 0.0
 
 
 def test_a_command_comes_back_as_the_controller_sees_it(bench: Bench) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
+from pretend import NOW_EPOCH_S, Previewer
 
-from hil.dashboard.pretend import NOW_EPOCH_S, Previewer
 from hil.model.rig import Rig
 from hil.service.uploads import Job, judge, told
 from hil.service.wire import Previewed, Timeline, decode_body
