@@ -96,3 +96,19 @@ def test_marks_that_are_no_lines_are_not_judged_for_straightness(rig: Rig) -> No
     motion = plan_joint_move(rig, rig.home, rig.park)
     joint = Mark(first=0, last=len(motion.samples) - 1, step=1, kind="joint", label="")
     assert check_motion(rig, Robot(rig.robot), Motion(NAMES, rig.period_s, motion.samples, [joint])).refusals == ()
+
+
+def test_the_tool_is_as_fast_on_the_way_back_as_on_the_way_there(rig: Rig) -> None:
+    """The whole chord is looked at: an arm that turns while it is drawn in is fastest at its one end."""
+    rig, robot = msgspec.structs.replace(rig, tool_speed_m_s=0.01), Robot(rig.robot)
+    ends = np.array(rig.home) + np.array([[0, 0, 0, 0, 0], [60, 40, -60, 0, 0]]) * DEG
+    chord = Motion(NAMES, rig.period_s, ends, [])
+    back = Motion(NAMES, rig.period_s, ends[::-1], [])
+    margins = [
+        next(r.margin for r in check_motion(rig, robot, motion).refusals if "between targets" in r.limit)
+        for motion in (chord, back)
+    ]
+    assert margins[0] == pytest.approx(margins[1], rel=1e-3)
+    points = robot.forward_kinematics(ends)[:, :3, 3]
+    radii = np.linalg.norm(points[:, :2], axis=1)
+    assert abs(radii[0] - radii[1]) > 0.05, "or both ends are as fast"
