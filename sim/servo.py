@@ -44,8 +44,9 @@ def follow(position: float, start: float, end: float, duration_s: float, lag_s: 
                 return end - (error - side * closing * left_s)
             error, left_s = side * band, left_s - to_band_s
             continue
-        if abs(rate) > speed:
-            edge = math.copysign(band, rate)
+        edge = math.copysign(band, rate)
+        if abs(rate) > speed and edge != rest:
+            # Faster by a rounding alone, the edge is where the error comes to rest: it is never left.
             to_edge_s = lag_s * math.log((error - rest) / (edge - rest)) if error != edge else 0.0
             if to_edge_s < left_s:
                 drift = rate - math.copysign(speed, rate)

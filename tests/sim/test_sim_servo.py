@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim.servo import Servo, follow
@@ -36,6 +36,7 @@ def test_one_exact_step_agrees_with_fine_integration(x, start, end, duration_s, 
 
 
 @given(places, places, places, steps, st.floats(0.05, 0.95), lags, speeds)
+@example(x=0.0, start=0.0, end=1.75, duration_s=1.0, share=0.05, lag_s=0.005, speed=1.75)
 def test_two_steps_end_where_one_does(x, start, end, duration_s, share, lag_s, speed):
     middle = start + (end - start) * share
     once = follow(x, start, end, duration_s, lag_s, speed)
