@@ -18,7 +18,11 @@ from pathlib import Path
 
 PROCESSES = Path(__file__).parents[1] / "processes"
 RIG, TASK = str(PROCESSES / "quick-rig.toml"), str(PROCESSES / "short-way.toml")
-HIL = "import sys; from hil.cli.main import main; sys.argv = ['hil', *sys.argv[1:]]; main()"
+HIL = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from hil.cli.main import main; sys.argv = ['hil', *sys.argv[1:]]; main()"
+)
+"""Whoever runs these rounds in the background of a shell has its processes ignore SIGINT from birth."""
 BUSY = "while True: pass"
 PATIENCE_S = 240.0
 """A round that takes longer has not come up."""
