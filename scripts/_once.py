@@ -61,6 +61,7 @@ FORMS = (
     Form("line-noise", "--rounds 1 --every 40"),
     Form("bench", "peers --once"),
     Form("corners", "--most 6"),
+    Form("busy-start", "--busy 1 --rounds 1 --only run", linux=True),
     Form("docs", modules=("zensical", "mkdocstrings")),
     Form("mutants", "--list --count 3"),
     Form("soak", "--ticks 1000 --each 1000 --jobs 1 --seed 1"),
