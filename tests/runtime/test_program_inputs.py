@@ -36,7 +36,7 @@ class Session:
             made.append(Cr1(*arguments, **choices))
             return made[-1]
 
-        monkeypatch.setattr("sim.cr1.Cr1", keep)
+        monkeypatch.setattr("hil.runtime.kinds.rv2aj_fake.Cr1", keep)
         self.rig = rig
         self.arm = wiring.virtual_arm(rig, rig.park, energised=True, epoch_offset_s=EPOCH_S)
         self.cr1 = made[-1]

@@ -35,7 +35,7 @@ class Controller:
         self.said: list[str] = []
         self.asked: list[tuple[int, str]] = []
         self.answers: Callable[[int], bool] = lambda line: True
-        monkeypatch.setattr("sim.cr1.Cr1", self._make)
+        monkeypatch.setattr("hil.runtime.kinds.rv2aj_fake.Cr1", self._make)
 
     def _make(self, *arguments: Any, **choices: Any) -> Cr1:
         cr1 = Cr1(*arguments, **choices)

@@ -59,7 +59,7 @@ class Stand:
             made.append(Cr1(msgspec.structs.replace(settings, exec_wants_program=True, **choices), **given))
             return made[-1]
 
-        patch.setattr("sim.cr1.Cr1", make)
+        patch.setattr("hil.runtime.kinds.rv2aj_fake.Cr1", make)
         self.rig = _rig(name)
         self.arm = VirtualArm(self.rig)
         self.cr1 = made[-1]
