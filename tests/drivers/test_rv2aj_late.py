@@ -123,12 +123,14 @@ ANSWERS = st.sampled_from([(way, kind) for way, own in OWN.items() for kind in (
 @example(answer=("segments", "JPOSF"), number=4, how="late", by=[0.8, 1.6])
 @example(answer=("line", "PRN"), number=2, how="late", by=[0.8, 1.6])
 @example(answer=("hot", "RUN"), number=2, how="late", by=[0.8, 3.0])
+@example(answer=("line", "IN"), number=1, how="doubled", by=[0.3, 0.5])
 def test_no_answer_is_worse_for_coming_sooner(answer: tuple[str, str], number: int, how: str, by: list[float]) -> None:
     """And one that is late by 0.8 s holds up a motion at most; late or not, the arm ends where it was sent."""
     way, kind = answer
     sooner, later = (Life(way, damaged(kind, number, how, by_s)) for by_s in sorted(by))
-    assert sooner.severity <= later.severity
-    assert sooner.held_up <= later.held_up or later.error is not None
+    if how != "doubled":  # the answer itself comes in time; when its copy disturbs more is chance
+        assert sooner.severity <= later.severity
+        assert sooner.held_up <= later.held_up or later.error is not None
     if min(by) <= 0.8:
         assert sooner.error is None
         assert sooner.oldest_s < 1.6 + 1.5 * min(by)
