@@ -55,7 +55,8 @@ EXTRAS = {
     "service": "lending an arm over the network",
 }
 """What an extra is good for."""
-MADE_OF_OTHERS = ("dev", "all")
+NOT_FOR_USERS = ("dev", "docs", "all")
+"""Made of the others, or for whoever works on the project."""
 
 CONVERTERS = {
     "0403": ("ftdi_sio", ("6001", "6010", "6011", "6014", "6015")),
@@ -245,7 +246,7 @@ def _packages(system: System) -> Iterator[Finding]:
 
 def _extras(system: System) -> Iterator[Finding]:
     for extra, names in system.extras.items():
-        if not extra or extra in MADE_OF_OTHERS:
+        if not extra or extra in NOT_FOR_USERS:
             continue
         missing = [name for name in names if name not in system.versions]
         purpose = ", ".join(text for text in (f"[{extra}]", EXTRAS.get(extra, "")) if text)

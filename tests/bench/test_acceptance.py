@@ -343,7 +343,7 @@ def test_a_real_arm_that_somebody_else_has_is_not_asked_anything(
 ) -> None:
     said = iter(["yes", "5.9 7.4", ""])
     monkeypatch.setattr("builtins.input", lambda prompt: next(said))
-    monkeypatch.setattr(wiring, "raw_line", lambda *arguments: (lambda: pytest.fail("the port was opened"), None))
+    monkeypatch.setattr(port_wiring, "raw_line", lambda *arguments: (lambda: pytest.fail("the port was opened"), None))
     with RigLock(state_dir(), "lynx6", command="hil jog lynx6"):
         outcome = terminal.run("accept", "lynx6", "--hardware", "--port", "/dev/none", "-o", "real.zip")
     assert outcome.code == 1 and "hil jog lynx6" in outcome.err and "broken off" in outcome.out

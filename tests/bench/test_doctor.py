@@ -141,7 +141,7 @@ def test_the_supported_pythons_are_those_of_the_package() -> None:
 
 def test_every_extra_says_what_it_is_good_for() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert set(project["optional-dependencies"]) - set(doctor.MADE_OF_OTHERS) <= set(doctor.EXTRAS)
+    assert set(project["optional-dependencies"]) - set(doctor.NOT_FOR_USERS) <= set(doctor.EXTRAS)
 
 
 def test_a_32_bit_python_and_a_shared_one_are_mentioned_but_no_error(healthy: System) -> None:

@@ -68,11 +68,11 @@ disconnected   connect connecting, disconnect disconnected
 connecting     ready unknown_pose, disconnect disconnected
 unknown_pose   confirmed energising, disconnect disconnected
 energising     energised idle, stop unknown_pose, abandoned unknown_pose
-idle           arm armed, disconnect disconnected
+idle           arm armed, let_go unknown_pose, disconnect disconnected
 armed          start streaming, lapse idle, stop holding, abandoned holding, disconnect disconnected
 streaming      done idle, stop stopping, abandoned holding
 stopping       stopped holding, abandoned holding
-holding        arm armed, disconnect disconnected
+holding        arm armed, let_go unknown_pose, disconnect disconnected
 fault          reset unknown_pose, reconnect connecting, disconnect disconnected
 estop          reset unknown_pose, reconnect connecting, disconnect disconnected
 """

@@ -47,7 +47,7 @@ LIMP, DRIVEN, STALE = "limp", "driven", "stale text"
 HALF_A_LINE = "#0P15"
 WAYS = ("rv2aj", "rv2aj-hot", "rv2aj-line")
 CONNECT_S = 15.0
-SERVO_ON_S = 8.0
+SERVO_ON_S = 46.0
 REST_S = 0.5
 NOTICED_S = 4.0
 TRIES = 15
@@ -527,6 +527,7 @@ REMEDIES: tuple[tuple[str, str], ...] = (
     (r"refuses OPEN \(L6010", r"if letters got lost on the way, its line is set otherwise \(factory"),
     (r"alarm L5640 not possible while something runs", r"wait until it is done, or stop it"),
     (r"the controller does not drive .* yet", r"try again in a moment"),
+    (r"answers slowly and does not drive .* yet", r"wait, \d+ s at most"),
     (r"the controller measures .* taken to be at", r"Disconnect and connect again, and confirm the pose that you see"),
     (r"the controller has been silent|silent for", r"look at its power and at the cable"),
     (

@@ -10,7 +10,7 @@ from unittest import mock
 import msgspec
 
 from hil.link import BytePort, SerialAdapter
-from hil.runtime import wiring
+from hil.runtime import port_wiring, wiring
 from hil.types import Mode, Request, Reset
 from sim.cr1 import Cr1, Cr1Settings
 from sim.ports import MemoryPort
@@ -68,7 +68,7 @@ def bytes_to_another_arm() -> int:
 @contextlib.contextmanager
 def _desk_is_there(desk: Desk) -> Iterator[None]:
     with (
-        mock.patch.object(wiring, "open_serial", desk.open),
-        mock.patch.object(wiring, "list_adapters", desk.adapters),
+        mock.patch.object(port_wiring, "open_serial", desk.open),
+        mock.patch.object(port_wiring, "list_adapters", desk.adapters),
     ):
         yield

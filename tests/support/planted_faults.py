@@ -140,7 +140,7 @@ def _before_tick(act: Callable[[Bridge, float], None]) -> Plant:
     return lambda: _over(Bridge, "tick", make)
 
 
-def _blind_gate() -> AbstractContextManager[object]:
+def blind_gate() -> AbstractContextManager[object]:
     """Nobody reads back what leaves."""
 
     def pulses(self: Any, line: bytes, index: int) -> list[int]:
@@ -159,7 +159,7 @@ def _blind_guard() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         return lambda self, wanted: msgspec.structs.replace(original(self, wanted), hits=())
 
-    return _all(_over(Guard, "check", make), _blind_gate())
+    return _all(_over(Guard, "check", make), blind_gate())
 
 
 def _quiet(driver: type[Any], *errors: type[Exception], well: bool = False) -> Plant:
@@ -248,7 +248,7 @@ def doubled_look_ahead() -> AbstractContextManager[object]:
 
         return write
 
-    return _all(_over(Bridge, "_write_sample", make), _blind_gate())
+    return _all(_over(Bridge, "_write_sample", make), blind_gate())
 
 
 def beyond_pulse_limit() -> AbstractContextManager[object]:
@@ -260,7 +260,7 @@ def beyond_pulse_limit() -> AbstractContextManager[object]:
 
         return pulse_us
 
-    return _all(_over(Ssc32Settings, "pulse_us", make), _blind_gate())
+    return _all(_over(Ssc32Settings, "pulse_us", make), blind_gate())
 
 
 def _beyond_joint_limit() -> AbstractContextManager[object]:
@@ -270,7 +270,7 @@ def _beyond_joint_limit() -> AbstractContextManager[object]:
 
         return encode
 
-    return _all(*(_over(rv2aj, name, make) for name in ("joint_constant", "line_target")), _blind_gate())
+    return _all(*(_over(rv2aj, name, make) for name in ("joint_constant", "line_target")), blind_gate())
 
 
 def _skipped_sample() -> AbstractContextManager[object]:
@@ -368,7 +368,7 @@ def sent_again_while_holding() -> AbstractContextManager[object]:
 
         return write
 
-    return _over(Bridge, "_write", make)
+    return _all(_over(Bridge, "_write", make), blind_gate())
 
 
 # -- poses -----------------------------------------------------------------------------------------------
@@ -774,7 +774,7 @@ PLANTED: tuple[Planted, ...] = (
             "nothing is sent in HOLDING",
             "a target sent again while it holds",
             judge,
-            "left in mode holding|left after the end of the stream",
+            "left in mode (holding|armed)|left after the end of the stream",
             sent_again_while_holding,
             rig,
         )

@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from planted_faults import blind_gate
 from virtual_session import lynx6
 
 import hil.cli.main as command_line
-from drivers import _ssc32_line as driver_line
+from drivers._ssc32_gate import Gate
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.bench.prove import CounterExample, Proof, prove
 from hil.model.files import bundled_dir
@@ -137,14 +138,14 @@ def test_a_driver_that_clamps_instead_of_refusing_is_found(monkeypatch: pytest.M
 
 
 def test_a_driver_that_forgets_the_pulse_limits_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both of its looks at them have to be taken away."""
+    """Both looks at them, where pulses are made and where they leave, have to be taken away."""
 
     def unlimited(self: Ssc32Settings, axis: int, position: float) -> int:
         return round(min(max(self.maps[axis](position), 500), 2500))
 
     monkeypatch.setattr(Ssc32Settings, "pulse_us", unlimited)
     assert proof(lynx6()).ok
-    monkeypatch.setattr(driver_line, "check_bytes", lambda data, limits_us: None)
+    monkeypatch.setattr(Gate, "check", lambda self, data: None)
     assert "outside its pulse limits" in found(lynx6()).words
 
 
@@ -189,8 +190,15 @@ def test_a_guard_that_is_blind_is_found(
 def test_a_bridge_that_does_not_ask_the_guard_is_found_with_the_shortest_way_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Bridge, "_passes", lambda self, tick, wanted: True)
-    counter_example = found(lynx6(), rounds=20)
+    """The gate, which would stop the bytes, has to be taken away, too."""
+    asks = Bridge._passes
+
+    def unasked(self: Bridge, tick: Any, wanted: Any, row: int | None) -> bool:
+        return row is None or asks(self, tick, wanted, row)
+
+    monkeypatch.setattr(Bridge, "_passes", unasked)
+    with blind_gate():
+        counter_example = found(lynx6(), rounds=20)
     assert counter_example.what == "random sessions of the whole stack"
     assert 1 <= len(counter_example.steps) <= 3
     assert any("unchecked motion" in step for step in counter_example.steps)
