@@ -35,11 +35,6 @@ class CoreClaim:
             self._descriptor = None
 
 
-def usable_cores() -> list[int]:
-    """Cores that this process may use, in order; empty where the system does not let it choose."""
-    return sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
-
-
 def claim_core(cores: Sequence[int] | None = None, folder: Path | None = None) -> CoreClaim:
     """Claim the last core that no other loop has.
 
@@ -63,11 +58,18 @@ def leave_the_loops_core(core: int | None) -> None:
     cores = usable_cores()
     others = set(cores) - {cores[-1] if core is None else core} if cores else set()
     if others and len(others) < len(cores):
-        os.sched_setaffinity(0, others)
+        _keep_to(others)
 
 
 if sys.platform == "linux":
     import fcntl
+
+    def usable_cores() -> list[int]:
+        """Cores that this process may use, in order; empty where the system does not let it choose."""
+        return sorted(os.sched_getaffinity(0))
+
+    def _keep_to(cores: set[int]) -> None:
+        os.sched_setaffinity(0, cores)
 
     def _lock(path: Path) -> int | None:
         """A descriptor that holds the file's lock; None where somebody else does, or the file cannot be used."""
@@ -94,6 +96,13 @@ if sys.platform == "linux":
         return descriptor
 
 else:
+
+    def usable_cores() -> list[int]:
+        """Cores that this process may use, in order; empty where the system does not let it choose."""
+        return []
+
+    def _keep_to(cores: set[int]) -> None:
+        """There is nothing to choose from."""
 
     def _lock(path: Path) -> int | None:
         return None
