@@ -29,7 +29,7 @@ _KNOWN = re.compile(
     rb"OPEN=.*|CLOSE|CNTLON|CNTLOFF|SRVON|STOP|SLOTINIT|RSTALRM|OVRD=\d{1,3}"
     rb"|STATE|DSTATE|ERROR|JPOSF|PPOSF|STPSIG|VAL\w+;\w+|PAR\w+|IN\d+|OUT\d+|INDMY|IN=\d+;[0-9A-F]{4}"
     rb"|FCHECK.+|FDEL.+|LOAD=.+|PRGLOAD=.+|PRGUP|PDIR(?:TOP|\d+)|LIST[IP](?:TOP|\+1)|ECLR|EDATA.+|SAVE|NEW"
-    rb"|RUN(?:\w+;1)?|STEP1|EXECJT=J_CURR"
+    rb"|RUN(?:[\w-]+;1)?|STEP1|EXECJT=J_CURR"
 )
 _CONSTANT = re.compile(rb"(?:EXEC|HOTHILHOT;)JT=\(([-.,0-9]+)\)")
 _MOVE = b"EXECMOV JT"

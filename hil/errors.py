@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from enum import Enum
+from importlib import import_module
 
 
 class HilError(Exception):
@@ -105,3 +107,10 @@ class LinkOverrun(LinkError):  # noqa: N818
 
 class JournalError(HilError):
     """A journal cannot be read, or does not say what it claims."""
+
+
+def __getattr__(name: str) -> object:
+    if name != "RefusedError":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("RefusedError is in hil.refusal now", DeprecationWarning, stacklevel=2)
+    return import_module("hil.refusal").RefusedError

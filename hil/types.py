@@ -7,7 +7,9 @@ in metres of opening, if the rig has one. The order is that of `rig.axes` everyw
 from __future__ import annotations
 
 import math
+import warnings
 from enum import Enum
+from importlib import import_module
 from typing import ClassVar
 
 import msgspec
@@ -489,3 +491,10 @@ class TickRecord(Record, frozen=True, tag="tick"):
     line: LineAccount | None = None
     supply: Supply | None = None
     released: int | None = None
+
+
+def __getattr__(name: str) -> object:
+    if name != "Refusal":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("Refusal is in hil.refusal now", DeprecationWarning, stacklevel=2)
+    return import_module("hil.refusal").Refusal

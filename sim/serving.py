@@ -283,7 +283,7 @@ class _TcpEnd:
             self._listener = None
 
     def _accept(self) -> None:
-        if self._listener is None:
+        if self._listener is None or self._has_more_to_say():
             return
         try:
             client, _ = self._listener.accept()
@@ -295,6 +295,20 @@ class _TcpEnd:
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client = client
+
+    def _has_more_to_say(self) -> bool:
+        """The client of now has sent what was not read yet; one that has hung up without is dropped."""
+        if self._client is None:
+            return False
+        try:
+            waiting = self._client.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            waiting = b""
+        if not waiting:
+            self._drop()
+        return bool(waiting)
 
     def _drop(self) -> None:
         if self._client is not None:

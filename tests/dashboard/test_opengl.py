@@ -89,6 +89,7 @@ def test_the_scene_is_drawn_in_opengl_and_its_keys_stop_and_turn(tmp_path: objec
         pytest.skip("no virtual display here: xvfb-run and xauth are needed")
     command = ["xvfb-run", "-a", "-s", "-screen 0 1280x800x24", sys.executable, "-c", SCRIPT, f"{tmp_path}/layout.ini"]
     environment = {name: value for name, value in os.environ.items() if name != "QT_QPA_PLATFORM"}
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     child = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment, check=False)
     if child.returncode == 77:
         pytest.skip("the virtual display has no OpenGL")

@@ -143,7 +143,7 @@ OWNER = """
 import sys, time
 from pathlib import Path
 from hil.clock import VirtualClock
-from hil.runtime import wiring
+from hil.runtime import fake_process, wiring
 if __name__ == "__main__":
     fake = fake_process.start_fake(wiring.load_rig(sys.argv[1], calibrated=False), Path(sys.argv[2]))
     print(fake.process.pid, flush=True)

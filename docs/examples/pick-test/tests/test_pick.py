@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hil
-from hil.errors import RefusedError
+from hil.refusal import RefusedError
 from hil.testing import Faults, RigFactory, VirtualArm, WatchedBytes, plan_and_stream
 from hil.types import Arm, Mode, Reset, Start
 
