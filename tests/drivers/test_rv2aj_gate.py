@@ -147,3 +147,15 @@ def test_a_changed_byte_of_a_certified_target_is_found_or_means_the_same(place, 
     made = certified(2)
     with pytest.raises(CommandError):
         made.check(bytes(line))
+
+
+@pytest.mark.parametrize("name", ["1", "HIL", "PICK_2", "RV2AJ-SHORT"])
+@pytest.mark.parametrize("request_", ["RUN{};1", "LOAD={}", "FDEL{}", "FCHECK{}", "PRGLOAD={}"])
+def test_every_name_that_a_program_may_have_is_let_out(name: str, request_: str) -> None:
+    gate().check(f"1;1;{request_.format(name)}\r".encode())
+
+
+@pytest.mark.parametrize("name", ["A B", "A;2", "A.MB4"])
+def test_what_is_no_name_of_a_program_is_not_run(name: str) -> None:
+    with pytest.raises(CommandError, match="no request that may leave"):
+        gate().check(f"1;1;RUN{name};1\r".encode())
