@@ -91,6 +91,7 @@ async def until(reached: Callable[[], bool]) -> None:
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arms, "AGAIN_S", (0.05,))
     monkeypatch.setattr(arms, "HUNG_AGAIN_S", (0.05,))
+    monkeypatch.setattr(arms, "TURN_S", 0.05)
     monkeypatch.setattr(arms, "END_S", 0.5)
 
 
