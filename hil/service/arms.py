@@ -24,6 +24,7 @@ from hil.service.arm_worker import ArmSpec, run_arm
 from hil.types import Disconnect, EmergencyStop, Request, Stop, SupplyCut
 
 BEAT_S = 0.05
+LOOK_S = 0.5
 START_S = 30.0
 """A worker that starts its arm gives a sign of life every ten seconds; one that gave none for so long hangs."""
 
@@ -235,12 +236,12 @@ class ArmProcess:
         while True:
             signed = self._sign_s > float("-inf")
             since_s, allowed_s = (self._sign_s, START_S) if signed else (begun_s, FIRST_SIGN_S)
-            if await self._first_report_or_end(max(0.0, since_s + allowed_s - monotonic_s())):
-                return
-            if self._ended is not None:
-                return
-            if self._sign_s <= since_s:
+            left_s = since_s + allowed_s - monotonic_s()
+            if left_s <= 0.0:
                 break
+            # A sign of life wakes nobody, and from the first one on less is allowed.
+            if await self._first_report_or_end(min(left_s, LOOK_S)) or self._ended is not None:
+                return
         stage = self._starting or ("its fake, loop and recorder" if signed else "its worker has not come up")
         self._hung = f"its start gave no sign of life for {allowed_s:.0f} s ({stage}) and was ended"
         process.terminate()
