@@ -98,7 +98,7 @@ def main() -> int:
     """Run them and say how long each took; 1 if one did not end well."""
     parser = argparse.ArgumentParser(prog="scripts/once", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these scripts (all)")
-    parser.add_argument("--jobs", type=int, default=3, help="scripts at a time (2)")
+    parser.add_argument("--jobs", type=int, default=3, help="scripts at a time (3)")
     wanted = parser.parse_args()
     known = {form.script for form in FORMS}
     if unknown := set(wanted.names) - known:

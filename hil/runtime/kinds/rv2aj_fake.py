@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from drivers import rv2aj
-from hil.errors import ConfigError, HilError
+from hil.errors import ConfigError
 from hil.model.files import find
 from hil.model.rig import Rig
-from hil.runtime.cores import leave_the_loops_core
 from hil.runtime.kinds.kind import FakeChoices, FakeKind, MemoryFake
-from hil.runtime.kinds.served import Owner, has_pseudo_terminals, laid_over, tell
-from hil.runtime.rtprio import go_before_others
+from hil.runtime.kinds.served import Owner, has_pseudo_terminals, laid_over, serve_owner
 from hil.units import DEG
 from sim.cr1 import Cr1, Cr1Settings, EndCode, Procedure
 from sim.fake_cr1 import Cr1Options, run_fake_cr1
 from sim.faults import ANY_CONTROLLER, FaultScript
 from sim.ports import MemoryPort
-from sim.serving import serve_pty, serve_tcp
+from sim.serving import Ready, serve_pty, serve_tcp
 from sim.uart import FRAMINGS
 
 SOMEBODYS = {"1": "10 END"}
@@ -64,23 +61,21 @@ def _in_memory(
 
 def _process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices, loop_core: int | None) -> None:
     """Serve a fake CR1 whose arm stands in the park pose, until its owner ends it or is gone."""
-    said = Owner(owner)
-    settings = rig.controller
-    assert isinstance(settings, rv2aj.Rv2ajSettings)
-    on_tcp = not has_pseudo_terminals()
-    options = Cr1Options(
-        link=None if on_tcp else str(folder / "cr1"),
-        tcp_port=0 if on_tcp else None,
-        settings=chosen.over(usual(settings)),
-        programs=SOMEBODYS,
-        joints_deg=settings.degrees(rig.park),
-    )
-    go_before_others()
-    leave_the_loops_core(loop_core)
-    try:
-        run_fake_cr1(options, partial(tell, owner), owned=said.ended, orders=said.orders)
-    except HilError as error:
-        tell(owner, error)
+
+    def run(ready: Ready, said: Owner) -> None:
+        settings = rig.controller
+        assert isinstance(settings, rv2aj.Rv2ajSettings)
+        on_tcp = not has_pseudo_terminals()
+        options = Cr1Options(
+            link=None if on_tcp else str(folder / "cr1"),
+            tcp_port=0 if on_tcp else None,
+            settings=chosen.over(usual(settings)),
+            programs=SOMEBODYS,
+            joints_deg=settings.degrees(rig.park),
+        )
+        run_fake_cr1(options, ready, owned=said.ended, orders=said.orders)
+
+    serve_owner(owner, loop_core, run)
 
 
 def serve(

@@ -5,18 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hil.clock import monotonic_s
 from hil.errors import HilError
+from hil.runtime.cores import leave_the_loops_core
 from hil.runtime.processes import death_of
+from hil.runtime.rtprio import go_before_others
 from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_the_owner
 from hil.types import Record
 from sim.faults import Event, Fault, FaultKind
 from sim.profiles import choices_of
+from sim.serving import Ready
 
 S = TypeVar("S", bound=Record)
 
@@ -52,6 +56,17 @@ def tell(owner: Connection, word: str | HilError) -> None:
     """Say something to the owner, if it still listens."""
     with contextlib.suppress(OSError):  # it has changed its mind meanwhile
         owner.send(word)
+
+
+def serve_owner(owner: Connection, loop_core: int | None, run: Callable[[Ready, Owner], None]) -> None:
+    """Serve until the owner ends it or is gone; what cannot be had is told to the owner."""
+    said = Owner(owner)
+    go_before_others()
+    leave_the_loops_core(loop_core)
+    try:
+        run(partial(tell, owner), said)
+    except HilError as error:
+        tell(owner, error)
 
 
 def has_pseudo_terminals() -> bool:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from drivers import ssc32
-from hil.errors import ConfigError, HilError
+from hil.errors import ConfigError
 from hil.model.files import find
 from hil.model.rig import Rig
-from hil.runtime.cores import leave_the_loops_core
 from hil.runtime.kinds.kind import FakeChoices, FakeKind, MemoryFake
-from hil.runtime.kinds.served import Owner, has_pseudo_terminals, laid_over, tell
-from hil.runtime.rtprio import go_before_others
+from hil.runtime.kinds.served import Owner, has_pseudo_terminals, laid_over, serve_owner
 from hil.space.gravity_load import sinking_joints
 from sim.bench import BenchServo, ServoBench
 from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.faults import ANY_CONTROLLER, FaultScript
 from sim.ports import MemoryPort
-from sim.serving import serve_pty, serve_tcp
+from sim.serving import Ready, serve_pty, serve_tcp
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 
 JUMPER_RATES = (2400, 9600, 38400, 115200)
@@ -97,22 +94,20 @@ def _in_memory(
 
 def _process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices, loop_core: int | None) -> None:
     """Serve a fake board that stands in the park pose, until its owner ends it or is gone."""
-    said = Owner(owner)
-    settings = rig.controller
-    assert isinstance(settings, ssc32.Ssc32Settings)
-    on_tcp = not has_pseudo_terminals()
-    options = FakeOptions(
-        link=None if on_tcp else str(folder / "ssc32"),
-        tcp_port=0 if on_tcp else None,
-        board=chosen.over(_board(settings)),
-        servos=tuple(_servos(rig, rig.park)),
-    )
-    go_before_others()
-    leave_the_loops_core(loop_core)
-    try:
-        run_fake_ssc32(options, partial(tell, owner), owned=said.ended, orders=said.orders)
-    except HilError as error:
-        tell(owner, error)
+
+    def run(ready: Ready, said: Owner) -> None:
+        settings = rig.controller
+        assert isinstance(settings, ssc32.Ssc32Settings)
+        on_tcp = not has_pseudo_terminals()
+        options = FakeOptions(
+            link=None if on_tcp else str(folder / "ssc32"),
+            tcp_port=0 if on_tcp else None,
+            board=chosen.over(_board(settings)),
+            servos=tuple(_servos(rig, rig.park)),
+        )
+        run_fake_ssc32(options, ready, owned=said.ended, orders=said.orders)
+
+    serve_owner(owner, loop_core, run)
 
 
 def serve(
