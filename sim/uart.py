@@ -126,6 +126,21 @@ def mishear(
     return found
 
 
+def hear(
+    data: bytes, start_s: float, sent_byte_s: float, heard_byte_s: float, sent: Framing, heard: Framing
+) -> list[tuple[Chunk, bool]]:
+    """What a receiver takes off the line: all at once if both ends agree, else byte by byte; and what was wrong in it.
+
+    Args and times as for `mishear`.
+    """
+    if sent == heard and same_speed(sent_byte_s, heard_byte_s):
+        return [(Chunk(data, start_s, sent_byte_s), False)] if data else []
+    return [
+        (Chunk(bytes((value,)), end_s - heard_byte_s, heard_byte_s), wrong)
+        for end_s, value, wrong in mishear(data, start_s, sent_byte_s, heard_byte_s, sent, heard)
+    ]
+
+
 def _level(levels: list[int], position: float) -> int:
     index = int(position)
     return levels[index] if index < len(levels) else 1

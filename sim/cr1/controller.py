@@ -21,7 +21,7 @@ from sim.cr1.requests import Procedure
 from sim.cr1.settings import Cr1Settings
 from sim.cr1.state import Holder, Key, Stop
 from sim.faults import Event, FaultKind
-from sim.uart import EIGHT_E_TWO, Chunk, Framing, mishear, same_speed
+from sim.uart import EIGHT_E_TWO, Chunk, Framing, hear
 
 REBOOT_S = 0.5
 """From the answer to RSTPWR to the start."""
@@ -156,15 +156,10 @@ class Cr1:
 
         Bytes with a wrong parity or stop bit are dropped, if it checks them.
         """
-        if not data:
-            return
-        if framing == self.framing and same_speed(byte_s, self.byte_s):
-            self._inbox.append(Chunk(data, start_s, byte_s))
-            return
-        for end_s, value, broken in mishear(data, start_s, byte_s, self.byte_s, framing, self.framing):
+        for chunk, broken in hear(data, start_s, byte_s, self.byte_s, framing, self.framing):
             self.counts.broken += broken
             if not (broken and self.settings.checks_parity):
-                self._inbox.append(Chunk(bytes((value,)), end_s - self.byte_s, self.byte_s))
+                self._inbox.append(chunk)
 
     def advance(self, until_s: float) -> None:
         """Let everything happen that happens up to and including `until_s`; never goes back."""

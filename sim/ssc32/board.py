@@ -18,7 +18,7 @@ from sim.ssc32.machine import Machine
 from sim.ssc32.outputs import Level, Servo, Watcher
 from sim.ssc32.settings import BAUDS, LOWEST_US, BoardSettings, Firmware
 from sim.ssc32.words import BadLineError, Kind
-from sim.uart import EIGHT_N_ONE, Chunk, Framing, mishear, same_speed
+from sim.uart import EIGHT_N_ONE, Chunk, Framing, hear
 
 LINE_LIMIT = 4096
 """Text kept without a CR; the board has no documented limit, but a fake must not grow without end."""
@@ -129,14 +129,9 @@ class Ssc32Board:
             byte_s: time of a byte of the sender. More than 4 % off the board's own, and it hears garbage.
             framing: the sender's; with any other than 8N1 it hears garbage too.
         """
-        if not data:
-            return
-        if framing == self.framing and same_speed(byte_s, self.byte_s):
-            self._inbox.append(Chunk(data, start_s, byte_s))
-            return
-        for end_s, value, broken in mishear(data, start_s, byte_s, self.byte_s, framing, self.framing):
+        for chunk, broken in hear(data, start_s, byte_s, self.byte_s, framing, self.framing):
             self.counts.framing_errors += broken
-            self._inbox.append(Chunk(bytes((value,)), end_s - self.byte_s, self.byte_s))
+            self._inbox.append(chunk)
 
     def advance(self, until_s: float) -> None:
         """Let everything happen that happens up to and including `until_s`; never goes back."""
