@@ -267,13 +267,14 @@ def judge_joints(facts: Facts, answer: str) -> Verdict:
 # -- what a person says --------------------------------------------------------------------------------------------
 
 _YES = {"yes", "y", "ja", "j"}
+_NOT_YET = Verdict(result=Result.NOT_JUDGED, remedy="not done yet")
 
 
 def judge_said(facts: Facts, answer: str) -> Verdict:
     """Yes passes; no, with whatever stands behind it, does not."""
     word = answer.split(",")[0].split(" ")[0].lower()
     if not answer:
-        return Verdict(result=Result.NOT_JUDGED, remedy="not done yet")
+        return _NOT_YET
     if word in _YES:
         return Verdict(result=Result.PASSED, number=answer)
     if word in ("no", "n", "nein"):
@@ -373,6 +374,10 @@ class Part(Record, frozen=True):
     judge: Judge
     asker: Asker | None = None
     pairs: Pairs = ()
+
+    def was_asked(self, facts: Facts) -> bool:
+        """Whether the controller was asked what it has to be asked; until then its silence says nothing."""
+        return self.asker is None or any(each.step == self.step.id for each in facts.talk)
 
     def left(self, facts: Facts) -> tuple[Run, ...]:
         """Those runs that have not passed yet."""
@@ -499,5 +504,6 @@ def judged(kind: str, facts: Facts) -> list[Outcome]:
     outcomes = []
     for part in PARTS[kind]:
         answer = facts.answers.get(part.step.id, "")
-        outcomes.append(Outcome(step=part.step, verdict=part.judge(facts, answer), answer=answer))
+        verdict = part.judge(facts, answer) if part.was_asked(facts) else _NOT_YET
+        outcomes.append(Outcome(step=part.step, verdict=verdict, answer=answer))
     return outcomes

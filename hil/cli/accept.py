@@ -219,7 +219,11 @@ class _Hour:
         return tuple(f"{each.severity.value}: {each.text}" for each in examine(system))
 
     def walk(self, opened: Callable[[str], Talk]) -> bool:
-        """Every step that has not passed yet; False if something ended it that is not the arm's to answer for."""
+        """Every step that has not passed yet; False if something ended it that is not the arm's to answer for.
+
+        Raises:
+            KeyboardInterrupt: it was broken off by a signal; what was done is kept.
+        """
         from hil.bench.acceptance import PARTS, Result
         from hil.errors import HilError
 
@@ -229,8 +233,11 @@ class _Hour:
             self._announce(part)
             try:
                 self._go_through(part, opened)
-            except (EOFError, KeyboardInterrupt):
-                print(f"\nbroken off; the same command goes on from here. So far: {self._path}")
+            except KeyboardInterrupt:
+                self._say_broken_off()
+                raise
+            except EOFError:
+                self._say_broken_off()
                 return True
             except HilError as error:
                 complain(str(error))
@@ -240,6 +247,9 @@ class _Hour:
                 self._keep()
             self._show(self._outcome(part))
         return True
+
+    def _say_broken_off(self) -> None:
+        print(f"\nbroken off; the same command goes on from here. So far: {self._path}")
 
     def _go_through(self, part: Part, opened: Callable[[str], Talk]) -> None:
         """Ask the controller, have it run, ask the person: whatever the step has of these."""

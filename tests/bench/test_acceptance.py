@@ -134,6 +134,7 @@ def test_it_can_be_broken_off_at_any_question_and_goes_on_where_it_was(
     monkeypatch.setattr("builtins.input", person)
     first = terminal.run("accept", "lynx6")
     assert "broken off; the same command goes on from here" in first.out
+    assert first.code == (130 if leaving is KeyboardInterrupt else 0)
     before = read(terminal.folder / "lynx6-acceptance.zip")
     passed = [step for step, result in results(before).items() if result is Result.PASSED]
     # Steps 4 to 6 ask nobody, and 9 has no question.
