@@ -31,6 +31,7 @@ from hil.runtime import bridge as bridge_module
 from hil.runtime import journal as journal_module
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import JournalWriter
+from hil.runtime.modes import Event
 from hil.runtime.pacing import Watch
 from hil.runtime.recorder import Recorder
 from hil.runtime.reports import AgreedReport
@@ -428,6 +429,21 @@ def _starts_itself() -> AbstractContextManager[object]:
     return _over(Bridge, "_arm", make)
 
 
+def _limp_and_known() -> AbstractContextManager[object]:
+    """An axis is let go of, and the pose counts as known all the same."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def follow(self: Bridge, event: Event, words: str, *more: Any) -> None:
+            if event is Event.LET_GO:
+                self._events.append(words)
+            else:
+                original(self, event, words, *more)
+
+        return follow
+
+    return _over(Bridge, "_follow", make)
+
+
 # -- latches, ticks --------------------------------------------------------------------------------------
 
 
@@ -589,6 +605,13 @@ PLANTED: tuple[Planted, ...] = (
         "by a board that never forgot its pulses",
         _supply(look=Supply.FORGOTTEN),
         seed=2,
+    ),
+    Planted(
+        "an arm that was let go of waits for its pose",
+        "its pose kept as known",
+        "LimpJudge",
+        "was let go of, and nobody confirmed",
+        _limp_and_known,
     ),
     Planted(
         "the look-ahead is the rig's",

@@ -36,6 +36,7 @@ from soak_promises import (
     ConfirmJudge,
     DeathJudge,
     LatchJudge,
+    LimpJudge,
     StopJudge,
     SupplyJudge,
     judge_journal,
@@ -68,6 +69,7 @@ from hil.types import (
     Disconnect,
     EmergencyStop,
     EnergiseCommand,
+    LetGo,
     Load,
     Mode,
     Request,
@@ -403,7 +405,9 @@ class _Person:
         self._refusals = 0
         self._reported: tuple[float | None, ...] = (None,) * len(rig.axes)
         self._power = random.Random(f"{tally.seed} power")
+        self._release = random.Random(f"{tally.seed} release")
         self._was_without = self._cut = False
+        self._limp_next: list[str] = []
         self.puts = 0
 
     def see(self, record: TickRecord) -> None:
@@ -431,7 +435,13 @@ class _Person:
             return [EmergencyStop(reason="somebody pressed it")]
         if now_s < self._act_s:
             return []
+        if self._limp_next:
+            return [self._let_go_next(now_s)]
         match self._mode:
+            case Mode.IDLE | Mode.HOLDING if self._release.random() < 0.02:
+                self._tally.counts["arms let go of"] += 1
+                self._limp_next = [axis.name for axis in reversed(self._rig.axes)]
+                return [self._let_go_next(now_s)]
             case Mode.UNKNOWN_POSE:
                 return self._confirm(now_s)
             case Mode.IDLE | Mode.HOLDING:
@@ -446,6 +456,14 @@ class _Person:
                     self._put_down(now_s)
                 return [Reset(by="the person")]
         return []
+
+    def _let_go_next(self, now_s: float) -> Request:
+        """The axes one after the other; at times somebody leaves it at that."""
+        self._act_s = now_s + self._release.uniform(0.1, 1.0)
+        axis = self._limp_next.pop(0)
+        if self._release.random() < 0.1:
+            self._limp_next.clear()
+        return LetGo(axis=axis, by="the person")
 
     def _put_down(self, now_s: float) -> None:
         self._world.free_by_hand(now_s)
@@ -629,6 +647,7 @@ class _Session:
             StopJudge(self._world.freezes()),
             LatchJudge(),
             self._supply,
+            LimpJudge(),
             self._adopted,
             ConfirmJudge(facts, self._world.same),
             self._notice,

@@ -17,7 +17,7 @@ from typing import Any
 
 from soak_excuses import Excuse
 
-from hil.types import WRITING, Confirm, EndStream, EnergiseCommand, JointCommand, Mode, Start, TickRecord
+from hil.types import WRITING, Confirm, EndStream, EnergiseCommand, JointCommand, LetGo, Mode, Start, TickRecord
 
 STILL = 0.1
 """Degrees or millimetres: what counts as standing still."""
@@ -154,6 +154,7 @@ class WireJudge:
 
     _MOVE = re.compile(rb"((?:#\d{1,2}P\d{3,4})+)(?:T(\d{1,5}))?")
     _TARGET = re.compile(rb"#(\d+)P(\d+)")
+    _LET_GO = re.compile(rb"#(\d{1,2})P0")
     _QUESTION = re.compile(rb"|(?:~~)?\x1b|VER|R[04]|R(?:3[2-9]|[4-8]\d|9[0-5])|SS|((?:QP\d{1,2})+)|STOP(\d{1,2})")
 
     def __init__(self, rig: RigFacts, *, old_firmware: bool) -> None:
@@ -184,12 +185,20 @@ class WireJudge:
             if move := self._MOVE.fullmatch(line):
                 moves += not self._mark(line)
                 self._judge_move(record, line, move)
+            elif let_go := self._LET_GO.fullmatch(line):
+                self._judge_let_go(record, line, int(let_go[1]))
             else:
                 self._judge_question(line)
         _hold(moves <= 1, f"{moves} moves in one tick: {data!r}")
 
     def _mark(self, line: bytes) -> bool:
         return line in [b"#%dP%d" % (self._rig.canary, width_us) for width_us in (750, 1250, 1750, 2250)]
+
+    def _judge_let_go(self, record: TickRecord, line: bytes, channel: int) -> None:
+        asked = [request.axis for request in record.requests if isinstance(request, LetGo)]
+        named = channel in self._by_channel and self._by_channel[channel].name in asked
+        _hold(named and record.mode not in WRITING, f"{line!r} lets an axis go that nobody asked for")
+        self.counts["axes let go of"] += 1
 
     def _judge_question(self, line: bytes) -> None:
         match = self._QUESTION.fullmatch(line)

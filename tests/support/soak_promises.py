@@ -21,6 +21,7 @@ from hil.types import (
     EnergiseCommand,
     JointCommand,
     JointState,
+    LetGo,
     Mode,
     Reset,
     StateSource,
@@ -255,6 +256,23 @@ class SupplyJudge:
                 abs(there - now) <= axis.still,
                 f"{axis.name} went from {there:.4f} to {now:.4f} where it was put by hand, in mode {record.mode.value}",
             )
+
+
+class LimpJudge:
+    """Once an axis was let go of, nothing drives the arm before somebody has confirmed a pose anew."""
+
+    def __init__(self) -> None:
+        self._limp = ""
+
+    def judge(self, record: TickRecord) -> None:
+        """Take one tick."""
+        for request in record.requests:
+            if isinstance(request, LetGo) and any(f"lets go of the {request.axis};" in said for said in record.events):
+                self._limp = request.axis
+        if any("pose confirmed by" in said for said in record.events):
+            self._limp = ""
+        quiet = record.sent is None and record.mode not in WRITING | {Mode.IDLE, Mode.ARMED, Mode.HOLDING}
+        _hold(not self._limp or quiet, f"{self._limp} was let go of, and nobody confirmed: {record.mode.value}")
 
 
 _TICK = re.compile(rb'"data":\{"type":"tick","tick":(\d+),')
