@@ -98,6 +98,7 @@ class Measured(Record, frozen=True):
         samples: of motions, streamed.
         deed_s: when the deed was done, by the clock of the journal; None where a person did it.
         stop_to_rest_s: from the stop to the last move of a setpoint, and of the joints where they are measured.
+        rest_time_s: what that may take at most by the rig: its ramp, its look-ahead, and what the controller takes.
         good_to_fault_s: from the last report that could be believed to the fault.
         deed_to_fault_s: from the deed to the fault, where that was noted.
         still_to_fault_s: how long measured joints had stood still at the fault.
@@ -120,6 +121,7 @@ class Measured(Record, frozen=True):
     samples: int = 0
     deed_s: float | None = None
     stop_to_rest_s: float | None = None
+    rest_time_s: float | None = None
     good_to_fault_s: float | None = None
     deed_to_fault_s: float | None = None
     still_to_fault_s: float | None = None
@@ -292,14 +294,20 @@ def ran_through(run: Measured) -> Finding:
     return True, number, ""
 
 
-def came_to_rest(most_s: float) -> RunJudge:
-    """It was stopped, and stood in time."""
+def came_to_rest(most_s: float | None = None) -> RunJudge:
+    """It was stopped, and stood in time.
+
+    Args:
+        most_s: how long that may take; what the rig's own ramps and look-ahead take if not given.
+    """
 
     def judge(run: Measured) -> Finding:
-        if run.stop_to_rest_s is None:
+        allowed_s = run.rest_time_s if most_s is None else most_s
+        if run.stop_to_rest_s is None or allowed_s is None:
             return None, "there was no stop in the middle of the motion", f"press Ctrl-C while it moves; {AGAIN}"
         number = f"at rest {run.stop_to_rest_s:.2f} s after the stop, {run.moved_after} commands after that"
-        return run.stop_to_rest_s <= most_s and run.moved_after == 0, number, f"allowed: {most_s:g} s, and none. {SEND}"
+        in_time = run.stop_to_rest_s <= allowed_s
+        return in_time and run.moved_after == 0, number, f"allowed: {allowed_s:.3g} s, and none. {SEND}"
 
     return judge
 

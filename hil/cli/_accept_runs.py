@@ -102,6 +102,7 @@ class Stage:
 
         from hil.bench.acceptance_runs import Deed, Measured, Way, measure
         from hil.errors import HilError, InterlockError, JournalError
+        from hil.motion.stopping import rest_time_s
         from hil.runtime.wiring import load_rig
 
         if run.way is Way.COMMAND:
@@ -132,7 +133,7 @@ class Stage:
             found = Measured(step=step, run=run.name, journal=file.name, verified=str(error))
         if found.samples or found.fault:
             self._undo(run.deed)
-        return msgspec.structs.replace(found, trouble=trouble, asked=asked)
+        return msgspec.structs.replace(found, trouble=trouble, asked=asked, rest_time_s=rest_time_s(rig))
 
     def _keep(self, file: Path) -> None:
         if file.exists():

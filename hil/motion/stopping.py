@@ -117,6 +117,11 @@ def stop_time_s(rig: Rig) -> float:
     return rig.period_s * float(_plan(rig.period_s, most, jerk, speed, most).periods.max())
 
 
+def rest_time_s(rig: Rig) -> float:
+    """Longest time from a stop to the last moving pulse: the ramp, the look-ahead, and what the controller takes."""
+    return stop_time_s(rig) + rig.look_ahead_s + rig.controller.settle_s
+
+
 def _checked(rig: Rig, name: str, values: Sequence[float]) -> FloatArray:
     if len(values) != len(rig.axes):
         raise CommandError(f"stop: {len(values)} values of {name} for {len(rig.axes)} axes")

@@ -19,7 +19,7 @@ from hil.model.rig import Rig
 from hil.model.start_tolerance import start_tolerances
 from hil.motion.motion import Motion
 from hil.motion.refusals import say, say_range
-from hil.motion.stopping import stop_ramp, stop_time_s
+from hil.motion.stopping import rest_time_s, stop_ramp
 from hil.runtime.certified_rows import CertifiedRows
 from hil.runtime.divergence import DivergenceMonitor, stands_elsewhere
 from hil.runtime.driven import DrivenWait
@@ -183,8 +183,8 @@ class Bridge:
 
     @property
     def stop_time_s(self) -> float:
-        """Longest time from a stop to the last moving pulse: the ramp, the look-ahead and one board frame."""
-        return stop_time_s(self._rig) + self._rig.look_ahead_s + self._rig.controller.settle_s
+        """Longest time from a stop to the last moving pulse."""
+        return rest_time_s(self._rig)
 
     @property
     def by_hand(self) -> bool:

@@ -54,6 +54,7 @@ def well_done(stage: _accept_runs.Stage, step: str, run: Run) -> Measured:
         samples=100,
         fault=fault,
         stop_to_rest_s=0.3,
+        rest_time_s=0.3,
         good_to_fault_s=0.05,
         deed_to_fault_s=0.2,
         limp=6,

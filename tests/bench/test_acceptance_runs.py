@@ -14,6 +14,8 @@ from virtual_session import Session, swing
 from hil.bench import acceptance_runs as runs
 from hil.bench.acceptance import Facts, Result, judge_runs
 from hil.bench.acceptance_runs import Deed, Measured, Run, Way, measure
+from hil.motion.stopping import rest_time_s, stop_time_s
+from hil.runtime.wiring import load_rig
 from hil.types import Disconnect, JointCommand, Mode, Stop, TickRecord
 
 PERIOD_S = 0.02
@@ -92,6 +94,16 @@ def test_the_number_of_a_stop_is_held_against_its_limit_to_the_hundredth(tmp_pat
     assert found.stop_to_rest_s is not None
     assert runs.came_to_rest(found.stop_to_rest_s + 0.01)(found)[0] is True
     assert runs.came_to_rest(found.stop_to_rest_s - 0.01)(found)[0] is False
+
+
+def test_where_no_limit_is_given_a_stop_may_take_what_it_takes_by_the_rig() -> None:
+    stopped_so = [Measured(step="C5", stop_to_rest_s=1.91, rest_time_s=limit_s) for limit_s in (1.92, 1.90, None)]
+    assert [runs.came_to_rest()(found)[0] for found in stopped_so] == [True, False, None]
+
+
+def test_the_rest_by_the_rig_is_ramp_look_ahead_and_the_controllers_own() -> None:
+    rig = load_rig("lynx6")
+    assert rest_time_s(rig) == pytest.approx(stop_time_s(rig) + 0.06 + rig.controller.settle_s)
 
 
 def test_without_a_stop_nothing_is_judged(tmp_path: Path) -> None:
