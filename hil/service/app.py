@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import msgspec
 from aiohttp import web
@@ -98,6 +98,7 @@ def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
     if PAGE.is_dir():
         app.router.add_get("/", _page("index.html"))
         app.router.add_static("/page", PAGE)
+        app.router.add_get(r"/{arm:[\w-]+}", _page_of_arm)
     app.on_startup.append(lambda _: lab.start())
     app.on_shutdown.append(lambda _: lab.close("the server ends"))
     return app
@@ -108,6 +109,11 @@ def _page(name: str) -> Handler:
         return web.FileResponse(PAGE / name)
 
     return answer
+
+
+async def _page_of_arm(request: web.Request) -> web.StreamResponse:
+    """An arm's address, as commands print and take it, typed into a browser; of a stranger too, whatever there is."""
+    return web.Response(status=302, headers={"Location": f"./#{quote(request.match_info['arm'], safe='')}"})
 
 
 def quiet_logger() -> logging.Logger:

@@ -282,6 +282,19 @@ def test_pages_of_other_servers_and_other_names_of_this_one_are_refused_where_th
     run(story)
 
 
+def test_an_arm_s_address_shows_its_page_in_a_browser_and_tells_nobody_which_arms_there_are(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            for name in ("arm-1", "nobody"):
+                async with lab.session.get(f"{lab.url}/{name}", allow_redirects=False) as response:
+                    assert (response.status, response.headers["Location"]) == (302, f"./#{name}")
+            async with lab.session.get(f"{lab.url}/arm-1") as response:
+                assert response.status == 200 and "<!doctype html>" in (await response.text()).lower()
+
+    run(story)
+
+
 def test_every_wrong_request_is_answered_with_a_reason(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
