@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 
 from hil.errors import LinkClosed, LinkOverrun
 from sim.controllers import Controller, Plant
@@ -80,8 +81,7 @@ class Line:
     def poll(self, now_s: float) -> bytes:
         """Let everything happen up to `now_s`, and take the bytes that have arrived at the host."""
         self._apply_faults(now_s)
-        for end_s, data in self.board.transmit(now_s):
-            self._bring(end_s, data)
+        self._bring(self.board.transmit(now_s))
         if not self._arriving or self._arriving[0][0] > now_s:
             return b""
         arrived = bytearray()
@@ -102,8 +102,18 @@ class Line:
         self._arriving.clear()
         self._free_s = self._reaches_s = at_s
 
-    def _bring(self, end_s: float, data: bytes) -> None:
-        """One reply byte comes down the line."""
+    def _bring(self, sent: Sequence[tuple[float, bytes]]) -> None:
+        """Reply bytes come down the line, each with the time of its end."""
+        board, waiting = self.board, self._arriving
+        in_turn = sent and (not waiting or waiting[-1][0] <= sent[0][0])
+        well_set = board.framing == self._framing and same_speed(board.byte_s, self._byte_s)
+        if in_turn and well_set and self._faults is None:
+            waiting.extend(sent)
+            return
+        for end_s, data in sent:
+            self._bring_byte(end_s, data)
+
+    def _bring_byte(self, end_s: float, data: bytes) -> None:
         board = self.board
         if board.framing != self._framing or not same_speed(board.byte_s, self._byte_s):
             start_s = end_s - board.byte_s
@@ -129,8 +139,7 @@ class Line:
 
     def happen(self, event: Event) -> None:
         """A fault begins or ends, by a script or because somebody has ordered it."""
-        for end_s, data in self.board.transmit(event.time_s):
-            self._bring(end_s, data)
+        self._bring(self.board.transmit(event.time_s))
         self._apply(event)
 
     def _apply(self, event: Event) -> None:

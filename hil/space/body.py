@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,9 @@ BLOCK = 2048
 
 TOUCHING_M = 1e-9
 """Nearer than this a segment counts as inside a box: rounding does not tell."""
+
+NEAR_M = 0.03
+"""Less room than this is worth an exact look: it lasts for more ticks."""
 
 POSES_ALL_OVER = 16
 UNMOVED_M = 1e-9
@@ -143,7 +147,9 @@ class LiveBody:
         self._keep_out = tuple((unpack(b.lower_m), unpack(b.upper_m)) for b in rig.fences.keep_out)
         box = rig.fences.keep_in
         self._keep_in = None if box is None else (unpack(box.lower_m), unpack(box.upper_m))
-        self.rounding_m: tuple[float, ...] = tuple(rounding_of(rig, travel_of(rig)).tolist())
+        travel = travel_of(rig)
+        self._room = RoomLeft(travel)
+        self.rounding_m: tuple[float, ...] = tuple(rounding_of(rig, travel).tolist())
         everywhere = np.array([self.margins(joints) for joints in poses_all_over(rig).tolist()])
         self.unmoved_m: tuple[float, ...] = tuple(unmoved_m(everywhere).tolist())
 
@@ -154,14 +160,11 @@ class LiveBody:
 
     def violations(self, joints: Sequence[float], slack_m: float) -> list[tuple[int, float]]:
         """Constraints that are broken by more than `slack_m`, as (index, margin in metres)."""
-        frames = link_frames(self._chain, joints, FLOATS)
-        placed = [_place(frames[link], start, end) for link, start, end in self._shapes]
-        found = self._close_pairs(placed, slack_m)
-        found += self._low_shapes(placed, slack_m)
-        found += self._in_boxes(placed, slack_m)
-        if self._keep_in is not None:
-            found += self._outside(placed, *self._keep_in, slack_m)
-        return found
+        if self._room.is_enough(joints):
+            return []
+        left = self._at_least(joints)
+        self._room.note(joints, left)
+        return [(index, margin_m) for index, margin_m in enumerate(left) if margin_m < -slack_m]
 
     def margins(self, joints: Sequence[float], indices: Sequence[int] | None = None) -> tuple[float, ...]:
         """What is left of some constraints, or of all, in metres; negative where violated."""
@@ -185,49 +188,64 @@ class LiveBody:
         assert self._keep_in is not None
         return _room_inside_single(*placed[i][:2], *self._keep_in) - self._need[i]
 
-    def _close_pairs(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
-        found = []
-        for index, (i, j, need_m, surely_m) in enumerate(self._pairs):
+    def _at_least(self, joints: Sequence[float]) -> list[float]:
+        """What every constraint has left: exactly where that is little, else what balls around the segments say.
+
+        Those settle most pairs at a fraction of the cost.
+        """
+        frames = link_frames(self._chain, joints, FLOATS)
+        placed = [_place(frames[link], start, end) for link, start, end in self._shapes]
+        left: list[float] = []
+        for i, j, need_m, surely_m in self._pairs:
             start, end, middle = placed[i]
             other_start, other_end, other_middle = placed[j]
-            # Balls around the segments settle most pairs at a fraction of the cost.
-            if math.dist(middle, other_middle) < surely_m:
-                margin_m = segment_distance_single(start, end, other_start, other_end) - need_m
-                if margin_m < -slack_m:
-                    found.append((index, margin_m))
-        return found
-
-    def _low_shapes(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
-        found = []
-        for index, i in enumerate(self._above, len(self._pairs)):
+            room_m = math.dist(middle, other_middle) - surely_m
+            if room_m < NEAR_M:
+                room_m = segment_distance_single(start, end, other_start, other_end) - need_m
+            left.append(room_m)
+        for i in self._above:
             start, end, _ = placed[i]
-            margin_m = min(start[2], end[2]) - self._table_m - self._need[i]
-            if margin_m < -slack_m:
-                found.append((index, margin_m))
-        return found
-
-    def _in_boxes(self, placed: list[_Placed], slack_m: float) -> list[tuple[int, float]]:
-        found = []
-        index = len(self._pairs) + len(self._above)
+            left.append(min(start[2], end[2]) - self._table_m - self._need[i])
         for lower, upper in self._keep_out:
             for i in self._moving:
                 start, end, middle = placed[i]
-                need_m = self._need[i]
-                if _ball_to_box(middle, lower, upper) < need_m + self._half[i]:
-                    margin_m = _outside_of_single(start, end, lower, upper) - need_m
-                    if margin_m < -slack_m:
-                        found.append((index, margin_m))
-                index += 1
-        return found
+                room_m = _ball_to_box(middle, lower, upper) - self._need[i] - self._half[i]
+                if room_m < NEAR_M:
+                    room_m = _outside_of_single(start, end, lower, upper) - self._need[i]
+                left.append(room_m)
+        if self._keep_in is not None:
+            for i in self._moving:
+                start, end, _ = placed[i]
+                left.append(_room_inside_single(start, end, *self._keep_in) - self._need[i])
+        return left
 
-    def _outside(self, placed: list[_Placed], lower: Point, upper: Point, slack_m: float) -> list[tuple[int, float]]:
-        found = []
-        for index, i in enumerate(self._moving, len(self.constraints) - len(self._moving)):
-            start, end, _ = placed[i]
-            margin_m = _room_inside_single(start, end, lower, upper) - self._need[i]
-            if margin_m < -slack_m:
-                found.append((index, margin_m))
-        return found
+
+class RoomLeft:
+    """What each constraint had left where it was looked at last: as near as that to there nothing can be broken.
+
+    Args:
+        travel: how far each constraint can shrink per unit of each joint, shape (constraints, joints).
+    """
+
+    def __init__(self, travel: FloatArray) -> None:
+        self._travel = travel
+        self._most: tuple[float, ...] = tuple(travel.max(axis=0, initial=0.0).tolist())
+        self._at: tuple[float, ...] = ()
+        self._left, self._least_m = np.empty(0), -math.inf
+
+    def note(self, joints: Sequence[float], left: Sequence[float]) -> None:
+        """There each constraint has at least so much left, in metres."""
+        self._at, self._left = tuple(joints), np.array(left)
+        self._least_m = min(left, default=math.inf)
+
+    def is_enough(self, joints: Sequence[float]) -> bool:
+        """No constraint can be broken at these joints, whatever way the arm took there."""
+        if self._least_m < 0.0:
+            return False
+        moved = [abs(here - there) for here, there in zip(joints, self._at, strict=True)]
+        if sum(map(mul, self._most, moved)) <= self._least_m:
+            return True
+        return bool((self._travel @ moved <= self._left).all())
 
 
 def constraints(rig: Rig) -> list[Constraint]:

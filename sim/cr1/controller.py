@@ -92,6 +92,15 @@ class Cr1:
             self.machine.keep_program(name, text)
         self.conversation = Conversation(self.machine, self.counts)
         self._inbox: deque[Chunk] = deque()
+        machine, line = self.machine, self.conversation
+        self._happens: tuple[Callable[[float], None], ...] = (
+            machine.finish_servo,
+            machine.run_cycle,
+            line.end_request,
+            line.do_request,
+            self._restart,
+            self._take_byte,
+        )
         self.power, self._ready_s = Power.BOOTING, start_s
         self._boot(start_s)
 
@@ -275,25 +284,26 @@ class Cr1:
     # Time.
 
     def _next_moment(self) -> tuple[float, Callable[[float], None]] | None:
-        """What happens next by itself, and when."""
+        """What happens next by itself, and when; of what happens at one time, the first in this order."""
         line, machine = self.conversation, self.machine
-        found: tuple[float, Callable[[float], None]] = (math.inf, self._take_byte)
+        byte_s = math.inf
         if self._inbox:
             chunk = self._inbox[0]
-            found = (chunk.end_s(chunk.taken + 1), self._take_byte)
-        if self.power is Power.BOOTING:
-            found = min(found, (self._ready_s, self._boot), key=_time)
-        elif self.power is Power.RUNNING:
-            # Of what happens at one time, the first of these comes first.
-            others: list[tuple[float, Callable[[float], None]]] = [
-                (machine.servo.due_s, machine.finish_servo),
-                (machine.cycle_due_s, machine.run_cycle),
-                (line.pause_due_s, line.end_request),
-                (line.request_due_s, line.do_request),
-                (self._reboot_due_s(), self._restart),
-            ]
-            found = min([*others, found], key=_time)
-        return None if found[0] == math.inf else found
+            byte_s = chunk.end_s(chunk.taken + 1)
+        if self.power is Power.RUNNING:
+            due_s = (
+                machine.servo.due_s,
+                machine.cycle_due_s,
+                line.pause_due_s,
+                line.request_due_s,
+                self._reboot_due_s(),
+                byte_s,
+            )
+            next_s = min(due_s)
+            return None if next_s == math.inf else (next_s, self._happens[due_s.index(next_s)])
+        if self.power is Power.BOOTING and self._ready_s < byte_s:
+            return self._ready_s, self._boot
+        return None if byte_s == math.inf else (byte_s, self._take_byte)
 
     def _take_byte(self, time_s: float) -> None:
         chunk = self._inbox[0]
@@ -308,7 +318,3 @@ class Cr1:
 
     def _print_text(self, text: str) -> None:
         self.conversation.print_text(text, self.now_s)
-
-
-def _time(moment: tuple[float, object]) -> float:
-    return moment[0]

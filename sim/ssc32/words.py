@@ -65,6 +65,8 @@ _SERVO_WORDS = frozenset({"P", "S", "PO", "H", "L"})
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ#")
 _ARGUMENT = frozenset("-0123456789:=;,")
 _TOKEN = re.compile(r"[A-Z#]+|-?[0-9]+(?:[.,][0-9]*)?|[^ \t\n]")
+_PLAIN_MOVE = re.compile(r"((?:#[0-9]+P[0-9]+)+)(?:T([0-9]+))?")
+_PLAIN_TARGET = re.compile(r"#([0-9]+)P([0-9]+)")
 _FRACTION = re.compile(r"(-?[0-9]+)[.,][0-9]*$")
 
 
@@ -100,6 +102,7 @@ class LineParser:
 
     def __init__(self, kinds: dict[str, Kind], mixed: Mixed, counts: Counts) -> None:
         self._kinds, self._mixed, self._counts = kinds, mixed, counts
+        self._knows_plain_moves = {"#", "P", "T"} <= kinds.keys()
 
     def parse(self, line: str) -> ParsedLine:
         """A line's commands.
@@ -108,6 +111,8 @@ class LineParser:
             BadLineError: a word is not known, or has not what it needs.
         """
         text = line.upper().strip(" \t\n")
+        if self._knows_plain_moves and (plain := _PLAIN_MOVE.fullmatch(text)):
+            return self._plain_move(plain)
         if text.startswith("SSCAT"):  # what follows is kept as it was sent
             if "SSCAT" not in self._kinds:
                 raise BadLineError
@@ -138,6 +143,11 @@ class LineParser:
                 kind = Kind.OFFSET if word == "PO" else Kind.LEVEL
                 commands.append(Command(kind, (word, str(servo.number), *args)))
         return ParsedLine(self._one_type(commands), servos, duration_ms)
+
+    def _plain_move(self, line: re.Match[str]) -> ParsedLine:
+        """A group move without anything odd, which most lines are; as the words one by one would have it."""
+        servos = [Servo(int(number), int(width)) for number, width in _PLAIN_TARGET.findall(line[1])]
+        return ParsedLine([Command(Kind.MOVE)], servos, self.sixteen_bits(int(line[2] or 0)))
 
     def _position(self, servo: Servo, word: str, args: Sequence[str]) -> None:
         value, fraction = self.number(args)

@@ -39,6 +39,29 @@ def test_the_live_form_finds_exactly_what_the_batch_finds(q):
 
 
 @settings(deadline=None)
+@given(joints, st.lists(small, min_size=1, max_size=12))
+def test_step_by_step_it_finds_what_a_first_look_finds(q, steps):
+    going = LiveBody(RIG)
+    for step in steps:
+        assert going.violations(q, 0.0) == LiveBody(RIG).violations(q, 0.0)
+        q = tuple(np.add(q, step).tolist())
+
+
+def test_near_a_place_with_room_nothing_is_looked_at_again_and_at_the_end_of_the_room_it_is(monkeypatch):
+    looked = []
+    going, at_least = LiveBody(RIG), LiveBody._at_least
+    monkeypatch.setattr(LiveBody, "_at_least", lambda self, q: looked.append(q) or at_least(self, q))
+    pose = (0.0, 0.6, -0.4, 0.0, 0.0)
+    room, travel = min(margins(pose)), BODY.travel[int(np.argmin(margins(pose)))]
+    joint = int(np.argmax(travel))
+    for share in (0.0, 0.5, 0.99, 1.01):
+        there = list(pose)
+        there[joint] += share * room / travel[joint]
+        going.violations(there, 0.0)
+    assert len(looked) == 2
+
+
+@settings(deadline=None)
 @given(joints, small)
 def test_no_margin_shrinks_faster_than_the_travel_bound(q, step):
     bound = np.abs(step) @ BODY.travel.T

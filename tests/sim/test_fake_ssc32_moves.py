@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.ssc32 import FRAME_S, BoardSettings, Firmware, FirstMove, Fractions, Level, Mixed, Ssc32Board
+from sim.ssc32.counts import Counts
+from sim.ssc32.words import LineParser, vocabulary
 
 BYTE_S = 10 / 115200
 
@@ -43,6 +45,23 @@ def test_case_blanks_tabs_line_feeds_and_the_place_of_t_do_not_matter(terminal, 
     assert (board.pulse(0), board.pulse(1)) == (1600, 1700)
     assert len(board.widths(0)) == len(board.widths(1)) == 5
     assert board.board.counts.parse_errors == 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 70000)), min_size=1, max_size=7),
+    st.none() | st.integers(0, 140000),
+)
+def test_a_plain_move_is_read_as_its_words_one_by_one(targets, time_ms):
+    words = [f"#{channel}P{width}" for channel, width in targets] + ([] if time_ms is None else [f"T{time_ms}"])
+    read, counted = [], []
+    # A blank within a word is not plain, and changes nothing.
+    for line in ("".join(words), " ".join(words).replace("P", " P", 1)):
+        counts = Counts()
+        parser = LineParser(vocabulary(Firmware.V2, "SSC32-V2.01XE"), Mixed.ALL, counts)
+        read.append(parser.parse(line))
+        counted.append(counts)
+    assert read[0] == read[1] and counted[0] == counted[1]
+    assert [(servo.number, servo.width) for servo in read[0].servos] == targets
 
 
 def test_nothing_happens_before_the_carriage_return_and_a_line_feed_is_none(terminal):
