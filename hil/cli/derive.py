@@ -35,6 +35,9 @@ def derive(
     ] = None,
     layout: Annotated[Layout, typer.Option(help="arduino makes a library for its IDE.")] = Layout.PLAIN,
     seed: Annotated[int, typer.Option(help="Of the configurations in the check program.")] = 1,
+    measure: Annotated[
+        bool, typer.Option("--size", help="Compile it too, where a compiler is found, and tell the size.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that this command did not write.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -53,7 +56,7 @@ def derive(
     model = load_robot(robot)
     exported = export(model, names, to, options)
     _write(folder, exported.files, force)
-    size = _machine_code_bytes(folder, exported, language)
+    size = _machine_code_bytes(folder, exported, language) if measure else None
     check = language.check_command(options) if language.check_command else None
     if as_json:
         print_json(_report(folder, exported, size, check))

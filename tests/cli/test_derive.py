@@ -24,7 +24,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
 def test_the_command_that_is_printed_builds_and_runs_the_check(terminal: Terminal) -> None:
-    outcome = terminal.run("derive", "planar-2r", "--what", "fk,jacobian", "-o", "out")
+    outcome = terminal.run("derive", "planar-2r", "--what", "fk,jacobian", "-o", "out", "--size")
     assert outcome.code == 0
     assert all(name in outcome.out for name in ("planar_2r.h", "planar_2r.c", "check.c", "machine code"))
     command = outcome.out.partition("to check it: ")[2].strip()
@@ -34,7 +34,7 @@ def test_the_command_that_is_printed_builds_and_runs_the_check(terminal: Termina
 
 
 def test_the_report_for_programs_counts_files_and_operations(terminal: Terminal) -> None:
-    outcome = terminal.run("derive", "puma560", "--what", "fk", "--to", "cpp", "-o", "out", "--json")
+    outcome = terminal.run("derive", "puma560", "--what", "fk", "--to", "cpp", "-o", "out", "--json", "--size")
     report = json.loads(outcome.out)
     assert [function["name"] for function in report["functions"]] == ["forward_kinematics"]
     assert report["functions"][0]["operations"] == sum(report["functions"][0]["of"].values()) > 50
@@ -43,6 +43,16 @@ def test_the_report_for_programs_counts_files_and_operations(terminal: Terminal)
         assert file["bytes"] == len(text.encode()) and file["lines"] == text.count("\n")
     size = report["machine_code_bytes"]
     assert size is None or 100 < size < 100_000
+
+
+def test_no_compiler_is_called_unless_the_size_is_asked_for(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(shutil, "which", lambda name: asked.append(name))
+    silent = terminal.run("derive", "planar-2r", "--what", "fk", "-o", "out")
+    assert silent.code == 0 and "machine code" not in silent.out and not asked
+    assert terminal.run("derive", "planar-2r", "--what", "fk", "-o", "out", "--size").code == 0 and asked
 
 
 def test_a_python_module_works_without_anything_of_ours(terminal: Terminal) -> None:
