@@ -11,16 +11,17 @@ import numpy.typing as npt
 
 from hil.errors import CommandError
 from hil.kernels import families
-from hil.kernels.build import fast_available
+from hil.kernels.build import fast_available, loops_source
 from hil.kernels.chain import Chain, Frame, chain_of, frame_of_rows
 from hil.kernels.closed_form import ClosedForm
 from hil.kernels.compiled import CompiledRoutine, contiguous, direct
+from hil.kernels.emit_numba import numba_source
 from hil.kernels.evaluator import Evaluator
 from hil.kernels.quantities import derive
 from hil.kernels.scalar import FloatArray
 from hil.kinematics import certified, numeric, pitch_target, stepping, yaw_pitch
 from hil.kinematics.certified import AllSolutions
-from hil.kinematics.compiled_inverse import CompiledInverse
+from hil.kinematics.compiled_inverse import CompiledInverse, compiled_inverse_source
 from hil.kinematics.limits import range_of
 from hil.kinematics.pitch_target import ToolTarget
 from hil.kinematics.poses import checked_pose
@@ -47,6 +48,8 @@ METHODS = (
     "forward_dynamics",
 )
 """Methods that are one routine; `Robot.compile` puts a quicker one in their place."""
+
+_INVERSE = ("inverse_kinematics", "inverse_kinematics_numeric")
 
 WORTH_COMPILING = 4_000_000
 """Configurations in one call from which compiling on the spot costs less time than it saves."""
@@ -112,7 +115,8 @@ class Robot:
     def compile(self, *quantities: str) -> Robot:
         """Make machine code for single calls and batches; without it single calls run as straight-line Python.
 
-        The first time for one arm takes seconds a quantity; the code is kept in the user's cache folder.
+        The first time for one arm takes seconds a quantity, as many of them at once as there are processors; the code
+        is kept in the user's cache folder.
 
         Args:
             quantities: names as in `hil derive --what`; all that this arm has methods for, by default.
@@ -124,21 +128,34 @@ class Robot:
             MissingExtraError: the extra [fast] is not installed.
             CommandError: no such quantity.
         """
-        for quantity in quantities or self._compilable():
+        from hil.kernels.build_apart import build_apart
+
+        wanted = quantities or self._compilable()
+        sources = [self._compiled_source(quantity) for quantity in wanted]
+        if fast_available():
+            build_apart(sources)
+        for quantity in wanted:
             if quantity == "inverse_kinematics" and self._form is not None:
                 self._compiled_inverse = self._compiled_inverse or CompiledInverse(self._form)
-            elif quantity in ("inverse_kinematics", "inverse_kinematics_numeric"):
+            elif quantity in _INVERSE:
                 self._solver = self._solver or numeric.Solver(self._chain, self._ranges)
-            elif quantity not in METHODS:
-                allowed = ", ".join(self._compilable())
-                raise CommandError(f"{quantity!r} cannot be compiled", value=quantity, allowed=allowed)
             elif quantity not in self._compiled:
                 compiled = self._compiled[quantity] = CompiledRoutine(derive(self._model, quantity))
                 setattr(self, quantity, direct(compiled, getattr(self, quantity)))
         return self
 
+    def _compiled_source(self, quantity: str) -> str:
+        if quantity == "inverse_kinematics" and self._form is not None:
+            return compiled_inverse_source(self._form)
+        if quantity in _INVERSE:
+            return loops_source(numeric.SEARCH_LOOPS)
+        if quantity not in METHODS:
+            allowed = ", ".join(self._compilable())
+            raise CommandError(f"{quantity!r} cannot be compiled", value=quantity, allowed=allowed)
+        return numba_source(derive(self._model, quantity))
+
     def _compilable(self) -> tuple[str, ...]:
-        kinematic = (*METHODS[:2], "inverse_kinematics", "inverse_kinematics_numeric")
+        kinematic = (*METHODS[:2], *_INVERSE)
         inertia = self._model.inertia
         if inertia is None or any(link.inertia_kg_m2 is None for link in inertia):
             return kinematic

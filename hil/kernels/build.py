@@ -48,15 +48,25 @@ def build_loops(name: str) -> ModuleType:
     Raises:
         MissingExtraError: Numba is not installed.
     """
-    return _build(resources.files("hil.kernels.loops").joinpath(f"{name}.py").read_text(encoding="utf-8"))
+    return _build(loops_source(name))
+
+
+def loops_source(name: str) -> str:
+    """The text of one file of `hil/kernels/loops/`."""
+    return resources.files("hil.kernels.loops").joinpath(f"{name}.py").read_text(encoding="utf-8")
+
+
+def is_kept(source: str) -> bool:
+    """The cache has this source, compiled unless somebody broke that off."""
+    return _kept_at(_digest(source)).exists()
 
 
 @cache
 def _build(source: str) -> ModuleType:
     if not fast_available():
         raise MissingExtraError("compiled kernels", "fast")
-    digest = hashlib.sha256("\n".join((*_versions(), source)).encode()).hexdigest()[:32]
-    file = cache_dir() / "kernels" / f"kernel_{digest}.py"
+    digest = _digest(source)
+    file = _kept_at(digest)
     if not file.exists():
         _write_whole(file, source)
     name = f"hil_kernel_{digest}"
@@ -67,6 +77,14 @@ def _build(source: str) -> ModuleType:
     sys.modules[name] = module  # Numba looks the module up by name when it loads cached code.
     spec.loader.exec_module(module)
     return module
+
+
+def _digest(source: str) -> str:
+    return hashlib.sha256("\n".join((*_versions(), source)).encode()).hexdigest()[:32]
+
+
+def _kept_at(digest: str) -> Path:
+    return cache_dir() / "kernels" / f"kernel_{digest}.py"
 
 
 def _versions() -> tuple[str, ...]:

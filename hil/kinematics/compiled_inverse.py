@@ -19,6 +19,11 @@ WORTH_A_THREAD = 5_000
 """Poses per thread below which starting it costs more than it saves."""
 
 
+def compiled_inverse_source(form: ClosedForm) -> str:
+    """What is compiled for the closed form of one arm."""
+    return inverse_source(form, exact=EXACT_ERROR, accepted=ACCEPTED_ERROR, same=SAME_RAD)
+
+
 class CompiledInverse:
     """The closed form of one arm, compiled. Open joints go to zero, as in `Robot.inverse_kinematics_all`."""
 
@@ -28,7 +33,7 @@ class CompiledInverse:
         Raises:
             MissingExtraError: Numba is not installed.
         """
-        module = build(inverse_source(form, exact=EXACT_ERROR, accepted=ACCEPTED_ERROR, same=SAME_RAD))
+        module = build(compiled_inverse_source(form))
         self._one: Callable[..., int] = module.solutions
         self._many: Callable[..., int] = module.solutions_many
         self._shape = (len(form.branches), len(form.chain.rows))

@@ -152,6 +152,9 @@ def point_task(position_m: Sequence[float], pitch_rad: float | None) -> Task:
     return Task(PITCH, (pitch_rad, *IDENTITY[1:9], px, py, pz), lacking)
 
 
+SEARCH_LOOPS = "least_squares"
+
+
 class Solver:
     """The compiled search: the same as that of `solve_dls` on floats, some thirty times faster."""
 
@@ -162,7 +165,7 @@ class Solver:
             MissingExtraError: Numba is not installed.
         """
         self._ranges = tuple(ranges)
-        self._search = build_loops("least_squares").search
+        self._search = build_loops(SEARCH_LOOPS).search
         self._arm = (
             np.array(chain.rows, dtype=np.float64),
             np.array([chain.base, IDENTITY if chain.tool is None else chain.tool], dtype=np.float64),
