@@ -128,12 +128,12 @@ class Robot:
             MissingExtraError: the extra [fast] is not installed.
             CommandError: no such quantity.
         """
-        from hil.kernels.build_apart import build_apart
+        from hil.compile_apart import compile_apart
 
         wanted = quantities or self._compilable()
         sources = [self._compiled_source(quantity) for quantity in wanted]
         if fast_available():
-            build_apart(sources)
+            compile_apart(sources)
         for quantity in wanted:
             if quantity == "inverse_kinematics" and self._form is not None:
                 self._compiled_inverse = self._compiled_inverse or CompiledInverse(self._form)

@@ -145,7 +145,7 @@ class Terminal:
         time.sleep(2 * LOOK_S)  # its last words
         return self.code
 
-    def left(self, within_s: float = 4.0) -> dict[int, str]:
+    def left(self, within_s: float) -> dict[int, str]:
         """Whoever of its family is still there after a while."""
         deadline_s = time.monotonic() + within_s
         while (found := self._family()) and time.monotonic() < deadline_s:

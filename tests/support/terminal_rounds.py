@@ -25,6 +25,7 @@ from soak_oracles import read_rig
 from terminal import CTRL_BACKSLASH, CTRL_C, CTRL_Z, HIL, MARK, NeverBeganError, Terminal
 
 from hil.model.files import find
+from hil.motion.stopping import rest_time_s
 from hil.runtime import wiring
 from hil.runtime.journal import Completeness, read_journal, verify
 from hil.runtime.replay import replay
@@ -35,6 +36,8 @@ HERE = Path(__file__).parents[1] / "processes"
 LOOK_S = 0.3
 """Until whoever was told begins to stop the arm, on a machine with other work."""
 MOVING_FRAMES = 5
+LEFT_S = 4.0
+"""So long a process of a command may outlive it, the stop of an arm not counted."""
 SUSPENDED_S = 2.0
 """Longer than an owner may be silent, and a stop."""
 OWNER_SILENT_S = 1.0
@@ -541,7 +544,8 @@ def _judge(
     event_s: float,
 ) -> None:
     outcome.hold(outcome.code in codes, f"exit code {outcome.code}, expected {sorted(codes)}")
-    left = terminal.left()
+    # Who outlives a command that was killed brings its arm to rest first.
+    left = terminal.left(LEFT_S + (rest_time_s(here.rig) if outcome.code == -signal.SIGKILL else 0.0))
     outcome.hold(not left, f"left behind: {left}")
     for words in _BAD_WORDS:
         outcome.hold(words not in terminal.screen, f"{words!r} was shown")
@@ -698,7 +702,7 @@ def moment_round(kind: str, port: bool, moment: Moment, folder: Path, rng: rando
                 outcome.words = terminal.screen
                 codes = {0, 130} if moment.late else {130}
                 outcome.hold(outcome.code in codes, f"exit code {outcome.code}, expected {sorted(codes)}")
-                left = terminal.left()
+                left = terminal.left(LEFT_S)
                 outcome.hold(not left, f"left behind: {left}")
                 for words in _BAD_WORDS:
                     outcome.hold(words not in terminal.screen, f"{words!r} was shown")

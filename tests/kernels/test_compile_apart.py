@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from hil.kernels import build, build_apart
-from hil.kernels.build_apart import build_apart as apart
+from hil import compile_apart as apart_module
+from hil.compile_apart import compile_apart as apart
+from hil.kernels import build
 from hil.model import files
 
 pytestmark = pytest.mark.skipif(not build.fast_available(), reason="the extra [fast] is not installed")
@@ -38,16 +40,18 @@ def test_they_are_compiled_elsewhere_and_only_loaded_here(kept: Path) -> None:
 
 
 def test_what_is_kept_or_alone_starts_no_process(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build_apart.subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **_: started.append(given))
     apart([adds(400)] * 2)
     build.build(adds(400))
     apart([adds(400), adds(500)])
+    assert not started
 
 
 @pytest.mark.parametrize("python", ["", "/nowhere/python", sys.executable])
 def test_without_processes_all_is_compiled_here(kept: Path, monkeypatch: pytest.MonkeyPatch, python: str) -> None:
     monkeypatch.setattr(sys, "executable", python)
-    monkeypatch.setattr(build_apart, "_CHILD", "raise SystemExit(1)")
+    monkeypatch.setattr(apart_module, "_CHILD", "raise SystemExit(1)")
     sources = [adds(600 + len(python)), adds(700 + len(python))]
     apart(sources, processes=2)
     assert [build.build(source).one(0) for source in sources] == [600 + len(python), 700 + len(python)]
