@@ -38,11 +38,20 @@ class CommandError(HilError):
 
 
 class MissingExtraError(HilError):
-    """Something needs a package that is not installed; `extra` names the extra that brings it."""
+    """Something needs a package that is not installed; `extra` names the extra that brings it.
 
-    def __init__(self, what: str, extra: str) -> None:
+    Args:
+        what: needs it; several things, or one together with its verb in `needs`.
+        extra: of this package.
+        otherwise: what else can be done; empty if nothing.
+    """
+
+    def __init__(self, what: str, extra: str, otherwise: str = "", *, needs: str = "need") -> None:
         self.what, self.extra = what, extra
-        super().__init__(f"{what} need a package that is not installed: pip install 'hil-arm-bridge[{extra}]'")
+        super().__init__(
+            f"{what} {needs} a package that is not installed: pip install 'hil-arm-bridge[{extra}]', "
+            f"in a checkout .venv/bin/pip install -e '.[{extra}]'{f'. {otherwise}' if otherwise else ''}"
+        )
 
 
 class InterlockError(HilError):

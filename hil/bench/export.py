@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from hil.bench.columns import JournalColumns, Words, read_columns
-from hil.errors import HilError, JournalError
+from hil.errors import JournalError, MissingExtraError
 from hil.link import FloatArray
 from hil.version import software_version
 
@@ -230,9 +230,8 @@ def _write_mat(output: Path, table: _Table) -> None:
     try:
         from scipy.io import savemat
     except ImportError:
-        raise HilError(
-            "a MAT file needs scipy, which is not installed: pip install 'hil-arm-bridge[export]'. "
-            "Or export to csv, which MATLAB reads with readtable"
+        raise MissingExtraError(
+            "a MAT file", "export", "Or export to csv, which MATLAB reads with readtable", needs="needs"
         ) from None
     content: dict[str, Any] = {}
     for name, column in table.flat().items():

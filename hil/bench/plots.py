@@ -14,7 +14,7 @@ import numpy as np
 
 from hil.bench.columns import AxisColumns, JournalColumns, Words, cut_out, read_columns
 from hil.bench.export import plain_names
-from hil.errors import ConfigError, HilError
+from hil.errors import ConfigError, HilError, MissingExtraError
 from hil.link import FloatArray
 from hil.types import Mode, StateSource
 
@@ -115,12 +115,12 @@ def require_matplotlib() -> None:
     """Say in one line what is missing.
 
     Raises:
-        HilError: matplotlib is not installed.
+        MissingExtraError: matplotlib is not installed.
     """
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise HilError("pictures need matplotlib, which is not installed: pip install 'hil-arm-bridge[plot]'") from None
+        raise MissingExtraError("pictures", "plot") from None
 
 
 def new_figure() -> Figure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -170,6 +171,20 @@ def demo(
     if report.certificate is None:
         raise typer.Exit(1)
     _stream(set_up, motion, report.certificate, url=None, confirmed_by=None, journal=file)
+    _say_what_comes_next(set_up.id)
+
+
+def _say_what_comes_next(rig: str) -> None:
+    hil = "hil" if shutil.which("hil") else sys.argv[0]
+    steps = (
+        (f"{hil} serve --demo 1 --browser", "a virtual arm on a page of your browser"),
+        (f"{hil} jog {rig}", "lead it with keys: one press, one step"),
+        (f"{hil} --help", "everything else"),
+    )
+    width = max(len(command) for command, _ in steps)
+    print("\nnext:")
+    for command, what in steps:
+        print(f"  {command:{width}}   {what}")
 
 
 # -- the steps -------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class _ServeGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the unnamed command's name in front of its arguments."""
-        if not args or (args[0] not in self.commands and args[0] != "--help"):
+        if not args or args[0] not in self.commands:
             args = ["arms", *args]
         return super().parse_args(ctx, args)
 
@@ -63,8 +63,12 @@ def serve(
     ] = False,
     host: Annotated[str | None, typer.Option(metavar="ADDR", help="Address to listen on; none: this computer.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="None: 8742, or the lab's.")] = None,
+    browser: Annotated[bool, typer.Option("--browser", help="Open the page of the first arm.")] = False,
 ) -> None:
-    """Share arms over the network: the settings' own, those of RIG..., or virtual ones. Ends with Ctrl-C."""
+    """Share arms over the network: one drives, many watch. Ends with Ctrl-C.
+
+    The arms are those of RIG..., virtual ones (--demo), or a lab's own (--lab). `hil serve init DIR` makes a lab.
+    """
     from hil.service.settings import Lab, Settings, load_lab
 
     if demo is not None and (rigs or lab is not None or hardware):
@@ -75,7 +79,7 @@ def serve(
         plans = _plans(found.settings, rigs or [], demo, demo_rig, hardware, Path(folder))
         if not plans:
             raise ConfigError("hil serve", "RIG", None, "rigs, --demo N, or --lab DIR with arms in its settings")
-        _serve(found, plans, keyed=lab is not None)
+        _serve(found, plans, keyed=lab is not None, browser=browser)
 
 
 def _listening(settings: Settings, host: str | None, port: int | None) -> Settings:
@@ -105,7 +109,7 @@ def _plans(
     return arms_of(settings)
 
 
-def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
+def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool, browser: bool) -> None:
     import asyncio
 
     from hil.runtime.terminal_signals import held_back
@@ -124,10 +128,10 @@ def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool) -> None:
     # Asyncio forgets at its end what signals did before it.
     with held_back() as held, asyncio.Runner() as runner:
         held.deliver()
-        runner.run(_run(running, settings, tls_of(lab)))
+        runner.run(_run(running, settings, tls_of(lab), browser))
 
 
-async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None) -> None:
+async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None, browser: bool) -> None:
     import asyncio
 
     from aiohttp import web
@@ -158,11 +162,21 @@ async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None) 
         # What is here now stays. Passed over when garbage is looked for, it delays no heartbeat.
         gc.collect()
         gc.freeze()
-        _say_where(runner.addresses, tls is not None, lab)
+        urls = _say_where(runner.addresses, tls is not None, lab)
+        if browser:
+            _open_page(f"{urls[0]}/{next(iter(lab.desks))}")
         await _wait_and_sweep(told)
         print("ending: every arm is stopped and held first", flush=True)
     finally:
         await runner.cleanup()
+
+
+def _open_page(url: str) -> None:
+    """In a browser; aside, since some are slow, and one in the terminal stays until it is left."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 async def _wait_and_sweep(told: asyncio.Event) -> None:
@@ -184,17 +198,20 @@ def _words(context: dict[str, Any]) -> str:
     return context["message"] if error is None else f"{type(error).__name__}: {error}"
 
 
-def _say_where(addresses: list[object], tls: bool, lab: RunningLab) -> None:
+def _say_where(addresses: list[object], tls: bool, lab: RunningLab) -> list[str]:
     from hil.service.settings import is_loopback
 
+    urls = []
     for address in addresses:
         assert isinstance(address, tuple)
         host, port = address[:2]
         shown = f"[{host}]" if ":" in host else host
         url = f"{'https' if tls else 'http'}://{shown}:{port}"
+        urls.append(url)
         print(f"serving {', '.join(lab.desks)} at {url}", flush=True)
         if is_loopback(host) and not lab.door.keyed:
             arm = next(iter(lab.desks))
             print(f"in another terminal: hil drive {url}/{arm}   or watch: hil watch {url}/{arm}", flush=True)
     if not lab.door.keyed:
         print("without keys: whoever uses this computer may drive; nobody else can reach it", flush=True)
+    return urls

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from calibrations import calibrate_as_it_is
 
 import hil.cli.main as command_line
+from hil.cli import moving
 from hil.runtime.wiring import load_rig
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -191,3 +193,18 @@ def test_tables_are_whole_in_80_columns(hil, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_bundled_task_suits_a_rig_of_ones_own(hil) -> None:
     assert hil("new", "rig", "mine", "--from", "lynx6").code == 0
     assert hil("preview", "mine", "pick-and-place").code == 0
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_what_comes_next_can_be_typed_as_it_stands(
+    hil, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], found: bool
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/hil" if found else None)
+    monkeypatch.setattr(sys, "argv", [".venv/bin/hil", "demo"])
+    moving._say_what_comes_next("lynx6")
+    lines = [line.split("   ")[0].split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert {line[0] for line in lines} == {"hil" if found else ".venv/bin/hil"}
+    assert [line[1] for line in lines] == ["serve", "jog", "--help"]
+    for line in lines:
+        known = hil(*line[1:2], "--help").out
+        assert all(option in known for option in line if option.startswith("--"))

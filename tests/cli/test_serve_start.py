@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import webbrowser
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
@@ -21,7 +24,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Addresses that would have been listened on."""
     found: list[str] = []
 
-    async def run(lab: RunningLab, settings: Settings, _: object) -> None:
+    async def run(lab: RunningLab, settings: Settings, *_: object) -> None:
         found.append(settings.listen.host)
         await lab.close("the test is over")
 
@@ -45,6 +48,36 @@ def test_without_keys_no_address_but_this_computer_s_own_is_served(
     assert served == []
     for words in (host, "allowed: a loopback address", "access.token_keys", "`hil serve init DIR`"):
         assert words in " ".join(refused.err.split())
+
+
+def test_the_browser_is_asked_for_the_page_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: Queue[str] = Queue()
+    left = threading.Event()
+
+    def in_the_terminal(url: str) -> bool:
+        opened.put(url)
+        return left.wait(60.0)
+
+    monkeypatch.setattr(webbrowser, "open", in_the_terminal)
+    serving._open_page("http://127.0.0.1:8742/arm-1")
+    assert opened.get(timeout=60.0) == "http://127.0.0.1:8742/arm-1"
+    left.set()
+
+
+@pytest.mark.parametrize("wish", [[], ["--browser"]])
+def test_the_page_is_opened_only_if_asked_for(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, wish: list[str]
+) -> None:
+    asked: list[object] = []
+
+    async def run(lab: RunningLab, settings: Settings, tls: object, browser: bool) -> None:
+        asked.append(browser)
+        await lab.close("the test is over")
+
+    monkeypatch.setattr(serving, "_run", run)
+    monkeypatch.setattr(opening, "share_out", lambda plans: {})
+    assert terminal.run("serve", "--demo", "1", *wish).code == 0
+    assert asked == [bool(wish)]
 
 
 def test_this_computer_s_own_address_needs_no_keys(terminal: Terminal, served: list[str]) -> None:
