@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._names import names
 from hil.cli.moving import Hardware, Port, command_line, say_which
 from hil.cli.output import complain
 
@@ -26,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def accept(
-    rig: Annotated[str | None, typer.Argument(help="Name or path of the rig.")] = None,
+    rig: Annotated[str | None, typer.Argument(autocompletion=names("rigs"), help="Rig's name or file.")] = None,
     hardware: Hardware = False,
     port: Port = None,
     answers: Annotated[

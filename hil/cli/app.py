@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+from typer.models import CommandInfo, TyperInfo
 
 from hil.cli import (
     accept,
@@ -32,13 +35,40 @@ from hil.cli import (
     watch,
     workspace,
 )
+from hil.version import software_version
+
+GROUPS = {
+    "First steps": ("demo", "doctor", "robots", "rigs", "preview", "run", "dashboard"),
+    "Arm": ("jog", "park", "release", "supply", "ports", "calibrate", "identify", "accept", "status", "backup"),
+    "Program": ("program", "lint", "fake"),
+    "Kinematics": ("fk", "ik", "workspace", "derive"),
+    "Lab": ("serve", "drive", "watch", "login", "book", "pull", "token", "audit"),
+    "Files": ("new", "import", "check", "journal", "plot", "paths", "schema"),
+}
+"""Every command stands in one group of the help, in this order."""
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Plan, preview and stream motion to a small robot arm, or to its fake.",
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hil {software_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _hil(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Plan, preview and stream motion to a small robot arm, or to its fake."""
+
+
 arms.add_to(app)
 connect.add_to(app)
 import_robot.add_to(app)
@@ -65,3 +95,24 @@ watch.add_to(app)
 pull.add_to(app)
 book.add_to(app)
 audit.add_to(app)
+
+
+def _in_groups() -> None:
+    """Put each command where the help has it."""
+    place = {name: group for group, names in GROUPS.items() for name in names}
+    order = list(place)
+    every: list[CommandInfo | TyperInfo] = [*app.registered_commands, *app.registered_groups]
+    for registered in every:
+        registered.rich_help_panel = place[_name_of(registered)]
+    app.registered_commands.sort(key=lambda command: order.index(_name_of(command)))
+    app.registered_groups.sort(key=lambda group: order.index(_name_of(group)))
+
+
+def _name_of(registered: CommandInfo | TyperInfo) -> str:
+    if registered.name:
+        return str(registered.name)
+    assert isinstance(registered, CommandInfo) and registered.callback is not None
+    return registered.callback.__name__.replace("_", "-")
+
+
+_in_groups()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._names import names
 from hil.cli._new_file import refuse_existing, write_new
 from hil.cli.output import complain, console, print_json, print_table
 from hil.clock import monotonic_s
@@ -28,7 +29,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def robots(
-    name: Annotated[str | None, typer.Argument(help="A robot's name or file; none lists all.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(autocompletion=names("robots"), help="A robot's name or file; none lists all.")
+    ] = None,
     stl: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write its links as STL files, drawn from the DH table.")
     ] = None,
@@ -260,7 +263,12 @@ def rigs(as_json: AsJson = False) -> None:
 
 
 def check(
-    file: Annotated[str, typer.Argument(help="A robot, rig or task: a file, or a name.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=names("robots", "rigs", "tasks"), help="A robot, rig or task: a file, or a name."
+        ),
+    ],
     rig: Annotated[str, typer.Option(help="The rig that a task is planned for.")] = "lynx6",
     prove: Annotated[
         bool, typer.Option("--prove", help="Search a rig for anything that could let an unsafe byte out.")

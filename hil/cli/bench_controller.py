@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from hil.cli._names import RigName
 from hil.cli.arms import AsJson
-from hil.cli.moving import Hardware, Port, RigName, port_of, say_which
+from hil.cli.moving import Hardware, Port, port_of, say_which
 from hil.cli.output import print_json
 
 

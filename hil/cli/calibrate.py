@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli.moving import Hardware, Port, RigName, say_which
+from hil.cli._names import RigName, names
+from hil.cli.moving import Hardware, Port, say_which
 from hil.cli.output import complain
 from hil.units import DEG, MM
 
@@ -157,7 +158,12 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
 
 
 def release(
-    rig: Annotated[str, typer.Argument(metavar="RIG|URL", help="Rig's name or file; of an arm at a lab its address.")],
+    rig: Annotated[
+        str,
+        typer.Argument(
+            metavar="RIG|URL", autocompletion=names("rigs"), help="Rig's name or file; of an arm at a lab its address."
+        ),
+    ],
     hardware: Hardware = False,
     port: Port = None,
     by: By = None,

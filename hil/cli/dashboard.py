@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from hil.cli._names import names
 from hil.errors import CommandError, LinkError
 from hil.runtime.terminal_signals import held_back, start_unheard
 
@@ -27,7 +28,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def dashboard(
-    what: Annotated[str, typer.Argument(metavar="RIG|URL", help="A rig, or the address of a service.")] = "lynx6",
+    what: Annotated[
+        str, typer.Argument(metavar="RIG|URL", autocompletion=names("rigs"), help="A rig, or the address of a service.")
+    ] = "lynx6",
     hardware: Annotated[bool, typer.Option("--hardware", help="The rig's real arm. Without: a fake.")] = False,
     token: Annotated[str | None, typer.Option(help="For a service; else that of your login.")] = None,
     name: Annotated[str, typer.Option(help="Shown to others where no token brings one.")] = "",

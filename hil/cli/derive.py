@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._names import RobotName
 from hil.cli.arms import AsJson
 from hil.cli.output import console, print_json, print_table
 from hil.kernels.export_options import Layout, Options, Real
@@ -24,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def derive(
-    robot: Annotated[str, typer.Argument(help="Robot's name or file.")],
+    robot: RobotName,
     folder: Annotated[Path, typer.Option("-o", "--output", help="Folder to write into; made if it is not there.")],
     what: Annotated[
         str, typer.Option(help="Quantities with commas between, or all; fk, ik, id and fd are short names.")

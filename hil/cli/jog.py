@@ -21,8 +21,9 @@ from hil.cli._jogging import (
     say,
     settings_line,
 )
+from hil.cli._names import RigName
 from hil.cli._power import Power
-from hil.cli.moving import ConfirmedBy, Hardware, Journal, Port, RigName
+from hil.cli.moving import ConfirmedBy, Hardware, Journal, Port
 from hil.cli.output import complain
 
 if TYPE_CHECKING:

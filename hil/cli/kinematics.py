@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from hil.cli._names import RobotName
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, console, print_json, print_table
 from hil.units import DEG, MM
@@ -20,7 +21,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def fk(
-    robot: Annotated[str, typer.Argument(help="Robot's name or file.")],
+    robot: RobotName,
     q: Annotated[list[float], typer.Argument(help="One value per joint: degrees, millimetres if prismatic.")],
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +55,7 @@ def fk(
 
 
 def ik(
-    robot: Annotated[str, typer.Argument(help="Robot's name or file.")],
+    robot: RobotName,
     target: Annotated[list[float], typer.Argument(help="X Y Z in mm, or X Y Z A B C in mm and degrees.")],
     pitch: Annotated[float | None, typer.Option(help="Angle of the tool above the ground, degrees.")] = None,
     roll: Annotated[float | None, typer.Option(help="Roll about the tool axis, degrees.")] = None,

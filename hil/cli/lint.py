@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hil.cli._names import names
 from hil.cli.arms import AsJson
 from hil.cli.output import console, print_json, print_table
 
@@ -22,7 +23,12 @@ def add_to(app: typer.Typer) -> None:
 
 
 def lint_program(
-    program: Annotated[str, typer.Argument(help="Program's name or file; a .pos list beside it is read too.")],
+    program: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=names("programs"), help="Program's name or file; a .pos list beside it is read too."
+        ),
+    ],
     rig: Annotated[str, typer.Option(help="Check against this rig's limits and speeds.")] = "",
     strict: Annotated[
         bool, typer.Option("--strict/--loose", help="Only what IV spells, or also what V allows.")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._names import RigName, TaskName
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, console, print_json, print_table
 from hil.units import DEG, MM
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from hil.safety.certificate import Certificate
     from hil.types import JointState, Mode, TickRecord
 
-RigName = Annotated[str, typer.Argument(help="Rig's name or file.")]
-TaskName = Annotated[str, typer.Argument(help="Task's name or file.")]
 Hardware = Annotated[bool, typer.Option("--hardware", help="Move a real arm. Without it: a fake controller.")]
 Port = Annotated[str | None, typer.Option(help="Port to use with --hardware instead of the rig's own.")]
 Journal = Annotated[Path | None, typer.Option(help="Journal file to write instead of one in the usual folder.")]

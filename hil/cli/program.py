@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from hil.cli._interruption import INTERRUPTED
+from hil.cli._names import RigName, names
 from hil.cli.moving import (
     ConfirmedBy,
     Hardware,
     Journal,
     Port,
-    RigName,
     announce,
     command_line,
     journal_file,
@@ -68,7 +68,12 @@ class Proved(NamedTuple):
 
 def run_a_program(
     rig: RigName,
-    program: Annotated[str, typer.Argument(help="Program's name or file; a .pos list beside it is read too.")],
+    program: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=names("programs"), help="Program's name or file; a .pos list beside it is read too."
+        ),
+    ],
     on: Annotated[
         On, typer.Option(help="Who runs it: the bridge streams its motion, or the controller itself.")
     ] = "bridge",

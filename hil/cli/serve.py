@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hil.cli._names import names
 from hil.cli._serve_init import init
 from hil.cli.moving import command_line
 from hil.cli.output import complain
@@ -52,7 +53,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def serve(
-    rigs: Annotated[list[str] | None, typer.Argument(metavar="RIG...", help="Rigs by name or file.")] = None,
+    rigs: Annotated[
+        list[str] | None, typer.Argument(metavar="RIG...", autocompletion=names("rigs"), help="Rigs by name or file.")
+    ] = None,
     demo: Annotated[int | None, typer.Option(metavar="N", help="N virtual arms, on this computer alone.")] = None,
     demo_rig: Annotated[str, typer.Option(metavar="RIG", help="What the virtual arms are.")] = "lynx6",
     lab: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hil.cli.moving import RigName
+from hil.cli._names import RigName
 
 
 def add_to(app: typer.Typer) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._names import RobotName
 from hil.cli.arms import AsJson
 from hil.cli.output import console, print_json, print_table
 from hil.units import DEG, MM
@@ -41,7 +42,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def workspace(
-    robot: Annotated[str, typer.Argument(help="Robot's name or file.")],
+    robot: RobotName,
     step: Annotated[
         float | None, typer.Option("--step", "--factor", metavar="DEG", help="Step of every revolute joint, degrees.")
     ] = None,

@@ -48,9 +48,9 @@ def find(kind: str, name: str | Path, *, file: str = "", key: str = "") -> Path:
     raise ConfigError(file or f"{what} {str(name)!r}", key or "name", str(name), allowed, advice)
 
 
-def list_names(kind: str) -> list[str]:
+def list_names(kind: str, ending: str = ".toml") -> list[str]:
     """Names of all files of this kind that can be given without a path, sorted."""
-    return sorted({path.stem for folder in folders(kind) for path in folder.glob("*.toml")})
+    return sorted({path.stem for folder in folders(kind) for path in folder.glob(f"*{ending}")})
 
 
 def folders(kind: str) -> list[Path]:

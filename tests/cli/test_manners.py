@@ -1,0 +1,73 @@
+"""What a command line owes its user before anything moves: groups, a version, names that complete."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Terminal
+
+from hil.cli.app import GROUPS, app
+from hil.version import software_version
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    monkeypatch.setenv("COLUMNS", "100")
+    return Terminal(tmp_path, monkeypatch, capsys)
+
+
+def completed(words: str, folder: Path) -> list[str]:
+    """What bash is offered for the last of these words."""
+    asked = {"_HIL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'hil'; from hil.cli.main import main; main()"],
+        env={**os.environ, **asked},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_every_command_stands_in_one_group_of_the_help(terminal: Terminal) -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert len(grouped) == len(set(grouped)) == len(app.registered_commands) + len(app.registered_groups)
+    shown = terminal.run("--help").out
+    places = [shown.index(f" {group} ─") for group in GROUPS]
+    assert places == sorted(places)
+    for group, place, end in zip(GROUPS, places, [*places[1:], len(shown)], strict=True):
+        assert set(re.findall(r"^│ ([a-z]+)", shown[place:end], re.MULTILINE)) == set(GROUPS[group])
+
+
+def test_the_version_is_told(terminal: Terminal) -> None:
+    assert terminal.run("--version").out == f"hil {software_version()}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("hil prev", ["preview"]),
+        ("hil robots pum", ["puma560"]),
+        ("hil preview lynx6-b", ["lynx6-bench"]),
+        ("hil preview lynx6 pick", ["pick-and-place"]),
+        ("hil lint palle", ["palletise"]),
+        ("hil check palle", []),
+    ],
+)
+def test_a_shell_completes_commands_and_names(words: str, offered: list[str], tmp_path: Path) -> None:
+    assert completed(words, tmp_path) == offered
+
+
+def test_completing_a_name_loads_no_numpy(tmp_path: Path) -> None:
+    program = (
+        "import sys; from hil.cli._names import names; "
+        "assert 'lynx6' in names('rigs')('ly'); assert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=120)
