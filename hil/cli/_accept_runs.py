@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from hil.cli import moving
+from hil.cli._verdict import show_preview
 from hil.cli.output import complain
 from hil.clock import monotonic_s
 from hil.units import DEG
@@ -167,7 +168,7 @@ class Stage:
 
         report = preview(rig, motion)
         if report.certificate is None or motion.digest not in self._shown:
-            moving.show_preview(rig, report)
+            show_preview(rig, report)
         else:
             print(f"previewed again, PASSED: motion {motion.digest[:12]}, {report.duration_s:.2f} s", flush=True)
         if report.certificate is None:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hil.cli._names import RigName, TaskName
+from hil.cli._verdict import All, show_preview
 from hil.cli.arms import AsJson
-from hil.cli.output import complain, console, print_json, print_table
+from hil.cli.output import complain, print_json, print_table
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def preview(
     picture: Annotated[
         Path | None, typer.Option("--plot", help="Draw what was refused, or the whole motion, as PNG.")
     ] = None,
+    every: All = False,
     as_json: AsJson = False,
 ) -> None:
     """Plan a task and check every sample; then stream it to the fake controller on a virtual clock."""
@@ -72,7 +74,7 @@ def preview(
                     "duration_s": report.duration_s, "samples": report.samples, "wire_bytes": len(report.wire_bytes),
                     "certificate": report.certificate})  # fmt: skip
     else:
-        show_preview(set_up, report)
+        show_preview(set_up, report, every=every)
     if report.certificate is None:
         raise typer.Exit(1)
     if output is not None:
@@ -89,6 +91,7 @@ def run(
     port: Port = None,
     confirmed_by: ConfirmedBy = None,
     journal: Journal = None,
+    every: All = False,
 ) -> None:
     """Preview a task and stream it, to the fake unless --hardware is given."""
     from hil.motion.planning import plan
@@ -98,7 +101,7 @@ def run(
     url = announce(set_up, hardware, port)
     file = journal_file(set_up, journal)
     motion = plan(set_up, task)
-    granted = _certificate(set_up, motion, certificate)
+    granted = _certificate(set_up, motion, certificate, every)
     _stream(set_up, motion, granted, url=url, confirmed_by=confirmed_by, journal=file)
 
 
@@ -235,7 +238,7 @@ def _preview(rig: Rig, motion: Motion) -> PreviewReport:
     return check_and_rehearse(rig, motion)
 
 
-def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
+def _certificate(rig: Rig, motion: Motion, file: Path | None, every: bool) -> Certificate:
     """The certificate to send under: the given one if it fits, else a fresh preview's."""
     from hil.refusal import RefusedError
     from hil.safety.certificate import Certificate, verify
@@ -250,7 +253,7 @@ def _certificate(rig: Rig, motion: Motion, file: Path | None) -> Certificate:
         verify(granted, rig, motion, time.time(), version=software_version())
         return granted
     report = _preview(rig, motion)
-    show_preview(rig, report)
+    show_preview(rig, report, every=every)
     if report.certificate is None:
         raise RefusedError(report.refusals, "nothing is sent")
     return report.certificate
@@ -505,24 +508,6 @@ def command_line() -> str:
 
 def _in_unit(axis: Axis, value: float) -> str:
     return f"{value / DEG:.2f} deg" if axis.kind.value == "revolute" else f"{value / MM:.2f} mm"
-
-
-def show_preview(rig: Rig, report: PreviewReport) -> None:
-    """Print the verdict: refusals, or the worst margins."""
-    if report.refusals:
-        console().print(f"[bold]REFUSED[/bold] for rig {rig.id}: {len(report.refusals)} reasons")
-        for refusal in report.refusals:
-            print(refusal.text)
-        return
-    console().print(f"[bold]PASSED[/bold] for rig {rig.id}: {report.duration_s:.2f} s, {report.samples} samples, "
-                    f"{len(report.wire_bytes)} bytes on the wire")  # fmt: skip
-    rows = (
-        [m.check, m.subject, m.limit, f"{m.margin:.3g} {m.unit}", "" if m.time_s is None else f"{m.time_s:.2f} s"]
-        for m in report.worst_margins
-    )
-    print_table("worst margin of each check", ["check", "subject", "limit", "margin", "at"], rows)
-    pairs = ", ".join(" and ".join(pair) for pair in rig.fences.neighbours)
-    console().print(f"touching by construction, not checked against each other: {pairs or 'none'}")
 
 
 def _show_tracking(rig: Rig, rows: Any) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from hil.cli._interruption import INTERRUPTED
 from hil.cli._names import RigName, names
+from hil.cli._verdict import All, show_preview
 from hil.cli.moving import (
     ConfirmedBy,
     Hardware,
@@ -21,7 +22,6 @@ from hil.cli.moving import (
     announce,
     command_line,
     journal_file,
-    show_preview,
     stream,
 )
 from hil.cli.output import complain
@@ -97,6 +97,7 @@ def run_a_program(
     port: Port = None,
     confirmed_by: ConfirmedBy = None,
     journal: Journal = None,
+    every: All = False,
 ) -> None:
     """Prove a program with the inputs assumed, and run it, on the fake unless --hardware is given.
 
@@ -111,7 +112,7 @@ def run_a_program(
     set_up = load_rig(rig)
     url = announce(set_up, hardware, port)
     file = None if only_preview or on == "controller" else journal_file(set_up, journal)
-    proved = _prove(set_up, program, assumed, strict=strict)
+    proved = _prove(set_up, program, assumed, strict=strict, every=every)
     known = {line.number or line.row for line in proved.program.lines}
     for line in breaks or ():
         if line not in known:
@@ -161,7 +162,7 @@ def read_inputs(inputs: Sequence[str], texts: Sequence[str]) -> Inputs:
     return Inputs(changes=tuple(changes), texts=tuple(arriving))
 
 
-def _prove(rig: Rig, name: str, inputs: Inputs, *, strict: bool) -> Proved:
+def _prove(rig: Rig, name: str, inputs: Inputs, *, strict: bool, every: bool) -> Proved:
     from hil.program import programs
     from hil.refusal import RefusedError
     from hil.runtime.preview import preview
@@ -174,7 +175,7 @@ def _prove(rig: Rig, name: str, inputs: Inputs, *, strict: bool) -> Proved:
     for notice in plan.notices:
         print(f"  {notice}")
     report = preview(rig, plan.motion)
-    show_preview(rig, report)
+    show_preview(rig, report, every=every)
     if report.certificate is None:
         raise RefusedError(report.refusals, "nothing is sent")
     print(f"program {program.name}, digest {plan.digest[:12]}: {_assumptions(plan)}")

@@ -99,13 +99,23 @@ def test_every_branch_of_a_reachable_point_is_listed(hil) -> None:
 
 
 def test_a_preview_names_every_check_and_writes_a_certificate(hil, tmp_path: Path) -> None:
-    outcome = hil("preview", "lynx6", "pick-and-place", "-o", str(tmp_path / "c.json"))
+    outcome = hil("preview", "lynx6", "pick-and-place", "--all", "-o", str(tmp_path / "c.json"))
     assert outcome.code == 0
     assert "PASSED" in outcome.out
     for check in ("E-02", "E-03", "E-09", "E-10", "E-13", "E-16"):
         assert check in outcome.out
     assert "not checked against each other: pedestal and turret" in outcome.out
     assert json.loads((tmp_path / "c.json").read_bytes())["motion_digest"]
+
+
+def test_without_all_a_preview_shows_the_three_tightest_places(hil) -> None:
+    lines = hil("preview", "lynx6", "pick-and-place").out.splitlines()
+    assert lines[0].startswith("PASSED for rig lynx6: 21.72 s")
+    assert lines[1:] == [
+        "  nearest to its end:   elbow, 2 deg left to the lower limit -86 deg, at 0.00 s",
+        "  nearest to touching:  forearm and palm, 12 mm left to the clearance 5 mm, at 1.82 s",
+        "  fastest:              gripper, 0.779 mm/s left to the speed 30 mm/s and one step of the wire a period, at 3.76 s",
+    ]
 
 
 def test_a_refused_preview_says_what_to_change_and_ends_with_one(hil, tmp_path: Path) -> None:
