@@ -123,7 +123,7 @@ def summary(axis: AxisPlan, found: AxisCalibration) -> str:
     slope = (found.points[-1][1] - found.points[0][1]) / (found.points[-1][0] - found.points[0][0])
     rows = [f"{axis.name}: channel {found.channel}, {found.direction}, {abs(slope):.2f} us per {axis.unit}"]
     for (at, us), residual in zip(found.points, found.residuals, strict=True):
-        rows.append(f"  {at:8.1f} {axis.unit}  {us:5d} us  {residual:+6.2f} {axis.unit} from a straight line")
+        rows.append(f"  {at:z8.1f} {axis.unit}  {us:5d} us  {residual:+z6.2f} {axis.unit} from a straight line")
     for what, limit, wanted in (("lower", found.lower, axis.lower), ("upper", found.upper, axis.upper)):
         if limit is not None:
             rows.append(f"  {what} limit {axis.say(limit)} instead of {axis.say(wanted)}: nothing was measured beyond")

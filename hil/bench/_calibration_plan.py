@@ -57,7 +57,7 @@ class AxisPlan(Record, frozen=True):
 
     def say(self, position: float) -> str:
         """A position in words."""
-        return f"{position:.1f} {self.unit}"
+        return f"{position:z.1f} {self.unit}"
 
 
 class Plan(Record, frozen=True):

@@ -330,7 +330,7 @@ def _draw_ranges(panel: Axes, rig: Rig, pose: FloatArray, refusals: Sequence[Ref
         panel.plot([place(value)], [row], marker="D", color=SIMULATED, markersize=8, zorder=4)
         for at, text, side in ((0.0, axis.lower, "left"), (100.0, axis.upper, "right")):
             panel.text(at, row - 0.24, f"{text / factor:.4g} {unit}", fontsize=8, ha=side, va="bottom")
-        words = f"{axis.name}: {value / factor:.4g} {unit}"
+        words = f"{axis.name}: {value / factor:z.4g} {unit}"
         if axis.name in wanted:
             goal = _wanted(axis, wanted[axis.name], factor)
             shown = min(max(place(goal), -12.0), 112.0)

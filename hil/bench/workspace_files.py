@@ -55,9 +55,9 @@ def write_box(box: JointWorkspace, revolute: Sequence[bool], file: Path) -> None
     with _whole(file, 0) as part:
         part.write((",".join(["x_mm", "y_mm", "z_mm", "branch", "within_limits", *heads]) + "\n").encode())
         for sample in box.samples:
-            place = ",".join(f"{v / MM:.6g}" for v in sample.point_m)
+            place = ",".join(f"{v / MM:z.6g}" for v in sample.point_m)
             for solution in sample.solutions:
-                values = ",".join(f"{v / unit:.6f}" for v, unit in zip(solution.q, units, strict=True))
+                values = ",".join(f"{v / unit:z.6f}" for v, unit in zip(solution.q, units, strict=True))
                 branch = f'"{solution.branch}"'
                 part.write(f"{place},{branch},{int(solution.within_limits)},{values}\n".encode())
             if not sample.solutions:

@@ -221,7 +221,7 @@ def _draw_slice(panel: Axes, reach: ReachMap, axis: int, at_m: float, pose: Pose
     panel.imshow(image.transpose(1, 0, 2), extent=extent, origin="lower", interpolation="nearest", zorder=2)
     panel.set_aspect("equal")
     _label(panel, "xyz"[across] + "xyz"[up], reach.summary.bounds)
-    panel.set_title(f"slice at {'xyz'[axis]} = {at_m / MM:.0f} mm", fontsize=10)
+    panel.set_title(f"slice at {'xyz'[axis]} = {at_m / MM:z.0f} mm", fontsize=10)
     if (layer == VOID).any():
         _legend(panel, [("void, not reached", CAVITY)])
     if pose is not None:

@@ -129,7 +129,7 @@ def say(axis: PadAxis, value: float) -> str:
     from hil.bench.jog_pad import unit_of
     from hil.model.rig import AxisKind
 
-    return f"{value / unit_of(axis) + 0.0:.2f} {'deg' if axis.kind is AxisKind.REVOLUTE else 'mm'}"
+    return f"{value / unit_of(axis):z.2f} {'deg' if axis.kind is AxisKind.REVOLUTE else 'mm'}"
 
 
 def axes_table(pad: Pad, columns: Sequence[tuple[str, Sequence[float | None]]]) -> Table:

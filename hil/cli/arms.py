@@ -116,13 +116,13 @@ def _show_joints(model: RobotModel) -> None:
     from hil.model.specification import NOT_GIVEN, unit_of
 
     def given(value: float | None, unit: float, word: str) -> str:
-        return NOT_GIVEN if value is None else f"{value / unit:.6g} {word}"
+        return NOT_GIVEN if value is None else f"{value / unit:z.6g} {word}"
 
     geometry, ranges = [], []
     for i, joint in enumerate(model.joints, 1):
         unit, word = unit_of(joint)
         lengths = (joint.d_m / MM, joint.theta_rad / DEG, joint.a_m / MM, joint.alpha_rad / DEG)
-        geometry.append([str(i), joint.name, joint.type.value, *(f"{value:.6g}" for value in lengths)])
+        geometry.append([str(i), joint.name, joint.type.value, *(f"{value:z.6g}" for value in lengths)])
         lower, upper = (given(limit, unit, word) for limit in (joint.lower, joint.upper))
         ranges.append([str(i), joint.name, lower, upper, given(joint.max_speed, unit, f"{word}/s"), f"{joint.sign:+d}"])
     columns = ["i", "joint", "type", "d mm", "theta deg", "a mm", "alpha deg"]
@@ -139,7 +139,7 @@ def _placed(transform: Transform) -> str:
     matrix = np.array(transform)
     if np.array_equal(matrix, np.eye(4)):
         return "none"
-    x, y, z = (f"{value / MM:.6g}" for value in matrix[:3, 3])
+    x, y, z = (f"{value / MM:z.6g}" for value in matrix[:3, 3])
     angles = [round(angle / DEG, 6) + 0.0 for angle in rpy_of(matrix[:3, :3])]
     turned = f", turned by roll {angles[0]:.6g}, pitch {angles[1]:.6g}, yaw {angles[2]:.6g} deg" if any(angles) else ""
     return f"at {x}, {y}, {z} mm{turned}"

@@ -215,7 +215,7 @@ def _ask_for_park(rig: Rig, person: Person, by: str | None, *, real: bool) -> No
     from hil.space.limp_rest import limp_rest, words
 
     today = datetime.date.today().isoformat()
-    pose = ", ".join(f"{axis.name} {axis.park / unit_of(axis) + 0.0:g}" for axis in rig.axes)
+    pose = ", ".join(f"{axis.name} {axis.park / unit_of(axis):zg}" for axis in rig.axes)
     print(f"The park pose of the rig: {pose} (degrees, millimetres). On paper: {words(rig, limp_rest(rig, rig.park))}.")
     if not person.agrees("Put the limp arm into it and take your hands away. Does it stay there by itself? (yes/no) "):
         lies = {

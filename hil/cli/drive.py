@@ -389,8 +389,8 @@ def _tool(arm: RemoteArm) -> str:
     seen = arm.channel.telemetry
     if seen is None or seen.tool_m is None:
         return "tool unknown"
-    x, y, z = (1e3 * value + 0.0 for value in seen.tool_m)
-    return f"tool x {x:.2f} y {y:.2f} z {z:.2f} mm"
+    x, y, z = (1e3 * value for value in seen.tool_m)
+    return f"tool x {x:z.2f} y {y:z.2f} z {z:z.2f} mm"
 
 
 def _stop_words(arm: RemoteArm) -> str:

@@ -243,13 +243,13 @@ class _Jogging:
         if not self.robot.has_pitch_and_roll:
             at = pose_to_xyzabc(self.robot.forward_kinematics(joints))
             return (
-                f"tool x {at.x_mm:.2f} y {at.y_mm:.2f} z {at.z_mm:.2f} mm, "
-                f"a {at.a_deg:.2f} b {at.b_deg:.2f} c {at.c_deg:.2f} deg ({at.convention.value})"
+                f"tool x {at.x_mm:z.2f} y {at.y_mm:z.2f} z {at.z_mm:z.2f} mm, "
+                f"a {at.a_deg:z.2f} b {at.b_deg:z.2f} c {at.c_deg:z.2f} deg ({at.convention.value})"
             )
         at_tool = self.robot.tool_target(joints)
-        x, y, z = (value / MM + 0.0 for value in at_tool.position_m)
-        roll = "" if at_tool.roll_rad is None else f" roll {at_tool.roll_rad / DEG + 0.0:.2f}"
-        return f"tool x {x:.2f} y {y:.2f} z {z:.2f} mm, pitch {at_tool.pitch_rad / DEG + 0.0:.2f}{roll} deg"
+        x, y, z = (value / MM for value in at_tool.position_m)
+        roll = "" if at_tool.roll_rad is None else f" roll {at_tool.roll_rad / DEG:z.2f}"
+        return f"tool x {x:z.2f} y {y:z.2f} z {z:z.2f} mm, pitch {at_tool.pitch_rad / DEG:z.2f}{roll} deg"
 
     def screen(self) -> RenderableType:
         """Everything at a glance."""

@@ -45,13 +45,13 @@ def fk(
         return
     out = console()
     out.print(
-        f"X {readout.x_mm:.3f}  Y {readout.y_mm:.3f}  Z {readout.z_mm:.3f} mm   "
-        f"A {readout.a_deg:.4f}  B {readout.b_deg:.4f}  C {readout.c_deg:.4f} deg ({readout.convention.value})"
+        f"X {readout.x_mm:z.3f}  Y {readout.y_mm:z.3f}  Z {readout.z_mm:z.3f} mm   "
+        f"A {readout.a_deg:z.4f}  B {readout.b_deg:z.4f}  C {readout.c_deg:z.4f} deg ({readout.convention.value})"
     )
     if readout.note:
         out.print(readout.note)
     for row in pose:
-        out.print("  ".join(f"{value:10.6f}" for value in row))
+        out.print("  ".join(f"{value:z10.6f}" for value in row))
 
 
 def ik(
@@ -93,7 +93,7 @@ def ik(
             [*(joint.name for joint in arm.model.joints), "branch", "limits"],
             (
                 [
-                    *(f"{value / unit:.2f}" for value, unit in zip(s.q, units, strict=True)),
+                    *(f"{value / unit:z.2f}" for value, unit in zip(s.q, units, strict=True)),
                     s.branch,
                     "inside" if s.within_limits else "beyond",
                 ]

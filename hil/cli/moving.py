@@ -507,7 +507,7 @@ def command_line() -> str:
 
 
 def _in_unit(axis: Axis, value: float) -> str:
-    return f"{value / DEG:.2f} deg" if axis.kind.value == "revolute" else f"{value / MM:.2f} mm"
+    return f"{value / DEG:z.2f} deg" if axis.kind.value == "revolute" else f"{value / MM:z.2f} mm"
 
 
 def _show_tracking(rig: Rig, rows: Any) -> None:

@@ -129,8 +129,8 @@ def _lines(seen: Telemetry, picture: str) -> list[str]:
     """The rest of what is known, in words."""
     tool = "tool unknown"
     if seen.tool_m is not None:
-        x, y, z = (1e3 * value + 0.0 for value in seen.tool_m)
-        tool = f"tool x {x:.1f} y {y:.1f} z {z:.1f} mm"
+        x, y, z = (1e3 * value for value in seen.tool_m)
+        tool = f"tool x {x:z.1f} y {y:z.1f} z {z:z.1f} mm"
     stop = ""
     if seen.stop is not None:
         stop = f"   stops within {seen.stop.total_ms:.0f} ms, {seen.stop.distance_mm:.1f} mm"
@@ -163,7 +163,7 @@ def _by_lines(arm: RemoteArm, until_s: float, *, as_json: bool) -> None:
 def _in_unit(axis: AxisInfo, value: float | None) -> str:
     from hil.units import DEG, MM
 
-    return "" if value is None else f"{value / (DEG if axis.kind == 'revolute' else MM) + 0.0:.2f}"
+    return "" if value is None else f"{value / (DEG if axis.kind == 'revolute' else MM):z.2f}"
 
 
 def _unit(axis: AxisInfo) -> str:

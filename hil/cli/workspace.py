@@ -244,7 +244,7 @@ def _tell_cloud(
     kind = "closed: with the upper end of every range" if cloud.closed else "half open: without the upper ends"
     out.print(f"{_grouped(cloud.points)} points ({kind}), elapsed {elapsed_s:.3f} s")
     for axis, low, high in zip("xyz", bounds.lower_m, bounds.upper_m, strict=True):
-        out.print(f"{axis} from {low / MM:.1f} to {high / MM:.1f} mm")
+        out.print(f"{axis} from {low / MM:z.1f} to {high / MM:z.1f} mm")
     stretched = farthest_m(cloud.chain, cloud.sweeps)
     out.print(f"stretched out, all links together reach {stretched / MM:.1f} mm from the origin of the base")
     out.print(f"every place within reach is {gap_m / MM:.1f} mm or less from a point of the cloud")
@@ -261,7 +261,7 @@ def _tell_volume(reach: ReachMap, gap_m: float) -> None:
     out.print(f"connected pieces: {summary.pieces}; {holes}; voids enclosed: {len(summary.voids) or 'none'}")
     for void in summary.voids:
         ends = "; ".join(
-            f"{axis} {low / MM:.0f} to {high / MM:.0f}"
+            f"{axis} {low / MM:z.0f} to {high / MM:z.0f}"
             for axis, low, high in zip("xyz", void.lower_m, void.upper_m, strict=True)
         )
         out.print(f"  void of {void.volume_m3:.4g} m3, within {ends} mm")
@@ -479,7 +479,7 @@ def _joint(arm: Robot, name: str) -> int:
 
 
 def _amount(sweep: Sweep, value: float) -> str:
-    return f"{value / DEG:.4g} deg" if sweep.revolute else f"{value / MM:.4g} mm"
+    return f"{value / DEG:z.4g} deg" if sweep.revolute else f"{value / MM:z.4g} mm"
 
 
 def _grouped(number: int) -> str:

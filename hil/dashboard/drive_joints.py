@@ -183,7 +183,7 @@ class AxisRow:
         newest = driving.session.newest
         self.bar.refresh()
         here = None if newest is None or axis >= len(newest.commanded) else newest.commanded[axis]
-        value = tr("unknown") if here is None else f"{here / shown.unit + 0.0:.2f} {shown.unit_name}"
+        value = tr("unknown") if here is None else f"{here / shown.unit:z.2f} {shown.unit_name}"
         if self._value.text() != value:
             self._value.setText(value)
         dress(self._name, f"font-weight: 700; color: {theme.accent};" if axis == driving.axis else "")

@@ -104,7 +104,7 @@ class PoseWizard(QWidget):
             sign, colour = ("✓", self._theme.good) if driven else ("○", self._theme.faint)
             state = tr("driven") if driven else tr("limp")
             cells.append(
-                f"<tr><td>{axis.name}</td><td align=right>&nbsp; <b>{axis.park / axis.unit + 0.0:.1f}</b> "
+                f"<tr><td>{axis.name}</td><td align=right>&nbsp; <b>{axis.park / axis.unit:z.1f}</b> "
                 f"{axis.unit_name} &nbsp;</td><td style='color:{colour}'>{sign} {state}</td></tr>"
             )
         return f"<table cellspacing=3>{''.join(cells)}</table>"

@@ -87,5 +87,5 @@ class ToolPanel(QWidget):
         newest = self._driving.session.newest
         place = None if newest is None else newest.tool_m
         for index, direction in enumerate(LINES):
-            where = tr("unknown") if place is None else f"{1e3 * place[index] + 0.0:.1f} mm"
+            where = tr("unknown") if place is None else f"{1e3 * place[index]:z.1f} mm"
             self._labels[direction].setText(f"{direction.value}   {where}")

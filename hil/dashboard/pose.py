@@ -63,8 +63,8 @@ class PoseView(QWidget):
             return
         pose = frames[-1]
         told = pose_to_xyzabc(pose, list(Convention)[self.convention.currentIndex()])
-        self.place.setText(f"{told.x_mm + 0.0:9.2f} {told.y_mm + 0.0:9.2f} {told.z_mm + 0.0:9.2f} mm")
+        self.place.setText(f"{told.x_mm:z9.2f} {told.y_mm:z9.2f} {told.z_mm:z9.2f} mm")
         note = "" if told.separate else f"  {tr(told.note)}"
-        self.angles.setText(f"{told.a_deg + 0.0:9.2f} {told.b_deg + 0.0:9.2f} {told.c_deg + 0.0:9.2f} deg{note}")
-        rows = ["".join(f"{value + 0.0:9.4f}" for value in row) for row in pose.tolist()]
+        self.angles.setText(f"{told.a_deg:z9.2f} {told.b_deg:z9.2f} {told.c_deg:z9.2f} deg{note}")
+        rows = ["".join(f"{value:z9.4f}" for value in row) for row in pose.tolist()]
         self.matrix.setText("\n".join(rows))

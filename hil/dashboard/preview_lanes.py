@@ -323,7 +323,7 @@ def _number(value: float, unit: str) -> str:
         return "-"
     size = abs(value)
     digits = 0 if size >= 100.0 else 1 if size >= 10.0 else 2 if size >= 0.1 or size == 0.0 else 4
-    return f"{value + 0.0:.{digits}f} {unit}"
+    return f"{value:z.{digits}f} {unit}"
 
 
 def _thinned(times_s: Floats, margins: Floats, plan: Plan) -> tuple[Floats, Floats]:

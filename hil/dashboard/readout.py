@@ -88,5 +88,5 @@ def value_text(low: float, high: float) -> str:
     if math.isnan(low) or math.isnan(high):
         return UNKNOWN
     if high - low < 0.005:
-        return f"{0.5 * (low + high) + 0.0:.2f}"
+        return f"{0.5 * (low + high):z.2f}"
     return f"{low:.1f} … {high:.1f}"

@@ -65,11 +65,11 @@ _HEADS = ("joint", "d mm", "theta deg", "a mm", "alpha deg", "lower", "upper", "
 def _cells(joint: Joint) -> list[str]:
     unit, name = unit_of(joint)
     given = [
-        NOT_GIVEN if value is None else f"{value / unit:.6g}" for value in (joint.lower, joint.upper, joint.max_speed)
+        NOT_GIVEN if value is None else f"{value / unit:z.6g}" for value in (joint.lower, joint.upper, joint.max_speed)
     ]
     limits = [
         text if text == NOT_GIVEN else f"{text} {name}{per}" for text, per in zip(given, ("", "", "/s"), strict=True)
     ]
     numbers = (joint.d_m / MM, joint.theta_rad / DEG, joint.a_m / MM, joint.alpha_rad / DEG)
-    cells = [escape(joint.name), *(f"{value:.6g}" for value in numbers), *limits]
+    cells = [escape(joint.name), *(f"{value:z.6g}" for value in numbers), *limits]
     return [f"<td align='right'>&nbsp;{cell}</td>" for cell in cells]

@@ -247,7 +247,7 @@ def _note(form: ClosedForm, joints: Sequence[OpenJoint], q: Sequence[float], res
         i = joint.joint
         names = [f"J{j + 1}" for j, slope in enumerate(joint.slopes) if slope != 0.0]
         together = f" ({', '.join(names[:-1])} and {names[-1]} can move together)" if len(names) > 1 else ""
-        value = f"{q[i] / DEG:.2f} deg" if form.chain.rows[i].revolute else f"{q[i] / MM:.2f} mm"
+        value = f"{q[i] / DEG:z.2f} deg" if form.chain.rows[i].revolute else f"{q[i] / MM:z.2f} mm"
         parts.append(f"J{i + 1} is free{together} and was {'kept at' if abs(away[i]) <= MOVED else 'set to'} {value}")
     return f"singular pose: {'; '.join(parts)}" if parts else "singular pose"
 

@@ -39,7 +39,7 @@ class Range(NamedTuple):
 
     def text(self, value: float) -> str:
         """A coordinate in the user's unit."""
-        return f"{value / DEG:.2f} deg" if self.revolute else f"{value / MM:.2f} mm"
+        return f"{value / DEG:z.2f} deg" if self.revolute else f"{value / MM:z.2f} mm"
 
 
 def range_of(joint: Joint) -> Range:

@@ -329,6 +329,6 @@ def _pitch_refusal(arm: YawPitchArm, problem: _Problem, axis: tuple[int, float],
     return wrist_refusal(
         arm,
         min(gaps),
-        f"pitch {pitch_rad / DEG:.2f} deg",
-        f"; the nearest pitch within reach is {nearest / DEG:.2f} deg",
+        f"pitch {pitch_rad / DEG:z.2f} deg",
+        f"; the nearest pitch within reach is {nearest / DEG:z.2f} deg",
     )

@@ -154,7 +154,7 @@ def _refusal(arm: YawPitchArm, hand: Frame) -> IkResult:
         return IkResult(
             reason=(
                 f"{len(form.chain.rows)} axes cannot take this orientation here: with the base at "
-                f"{wrap(coordinates(arm, [yaw_rad])[0]) / DEG:.2f} deg, where the point is, the {what} would still be "
+                f"{wrap(coordinates(arm, [yaw_rad])[0]) / DEG:z.2f} deg, where the point is, the {what} would still be "
                 f"{off / DEG:.3f} deg off; turn the target by that angle, or give a pitch instead of a full "
                 "orientation"
             )

@@ -37,8 +37,8 @@ def home_text(model: RobotModel) -> str:
     pairs = [(q / unit_of(joint)[0], unit_of(joint)[1]) for q, joint in zip(model.home, model.joints, strict=True)]
     units = {unit for _, unit in pairs}
     if len(units) == 1:
-        return f"{', '.join(f'{value:.6g}' for value, _ in pairs)} {units.pop()}"
-    return ", ".join(f"{value:.6g} {unit}" for value, unit in pairs)
+        return f"{', '.join(f'{value:z.6g}' for value, _ in pairs)} {units.pop()}"
+    return ", ".join(f"{value:z.6g} {unit}" for value, unit in pairs)
 
 
 def inertia_lines(model: RobotModel) -> list[str]:

@@ -287,7 +287,7 @@ class _Trace:
 
     def _words(self, fraction: float) -> str:
         x, y, z = self._line.point_m(fraction) / MM
-        return f"({x:.1f}, {y:.1f}, {z:.1f}) mm, {100.0 * fraction:.0f} % of the way"
+        return f"({x:z.1f}, {y:z.1f}, {z:z.1f}) mm, {100.0 * fraction:.0f} % of the way"
 
     def _refused(self, refusals: list[Refusal], fraction: float) -> RefusedError:
         """With the sample at which the tool would be there at the speed asked for."""

@@ -407,7 +407,7 @@ class _Planner:
 
     def _no_posture(self, result: IkResult, step: Move) -> list[Refusal]:
         assert step.to_mm is not None
-        where = "({:.1f}, {:.1f}, {:.1f}) mm".format(*step.to_mm)
+        where = "({:z.1f}, {:z.1f}, {:z.1f}) mm".format(*step.to_mm)
         candidates = [s for s in result.solutions if step.elbow is None or ELBOWS[step.elbow] in s.branch]
         if candidates:
             axes = self._axes[: self._robot.dof]

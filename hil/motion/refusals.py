@@ -40,12 +40,12 @@ def in_unit(axis: Axis, value: float) -> float:
 def say(axis: Axis, value: float) -> str:
     """A position in words."""
     amount = in_unit(axis, value)
-    return f"{amount:.2f} {unit_of(axis)}" if abs(amount) < SENSIBLE else f"{amount:g} {unit_of(axis)}"
+    return f"{amount:z.2f} {unit_of(axis)}" if abs(amount) < SENSIBLE else f"{amount:g} {unit_of(axis)}"
 
 
 def say_range(axis: Axis) -> str:
     """The limits of an axis in words."""
-    return f"{in_unit(axis, axis.lower):.2f} to {say(axis, axis.upper)}"
+    return f"{in_unit(axis, axis.lower):z.2f} to {say(axis, axis.upper)}"
 
 
 RIG_FILE = "No joint changes this distance: correct the rig file, a shape, the table's height, a box or the clearance."

@@ -57,7 +57,7 @@ def to_csv(rows: Iterable[TraceRow], arm: ProgramArm) -> str:
     joints = [f"J{slot + 1}" for slot in arm.slots]
     writer.writerow(["time_s", "line", "statement", *joints, *POSE, "outputs"])
     for row in rows:
-        numbers = [f"{value:.4f}" for value in (*row.joints_deg, *row.pose)]
+        numbers = [f"{value:z.4f}" for value in (*row.joints_deg, *row.pose)]
         writer.writerow([f"{row.time_s:.4f}", row.line, row.statement, *numbers, " ".join(map(str, row.outputs))])
     return text.getvalue()
 
@@ -107,7 +107,7 @@ def first_difference(one: Sequence[TraceRow], other: Sequence[TraceRow], toleran
         where = f"sample {k}, {a.time_s:.3f} s, line {a.line}"
         for j, (left, right) in enumerate(zip(a.joints_deg, b.joints_deg, strict=True)):
             if abs(left - right) > tolerance_deg:
-                return f"{where}: joint {j + 1} at {left:.4f} and {right:.4f} deg"
+                return f"{where}: joint {j + 1} at {left:z.4f} and {right:z.4f} deg"
         if a.line != b.line:
             return f"{where}: the other is in line {b.line}"
         if a.outputs != b.outputs:

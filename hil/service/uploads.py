@@ -474,7 +474,7 @@ def _beyond_the_token(job: Job, peak_share: float, tool_m: FloatArray) -> str:
     if job.box is None or _keeps_to(job.box, tool_m):
         return ""
     ends = zip(tool_m.min(axis=0), tool_m.max(axis=0), job.box.lower_m, job.box.upper_m, strict=True)
-    spans = [(f"{least / MM:.0f} to {most / MM:.0f}", f"{low / MM:.0f} to {high / MM:.0f}")
+    spans = [(f"{least / MM:z.0f} to {most / MM:z.0f}", f"{low / MM:z.0f} to {high / MM:z.0f}")
              for least, most, low, high in ends]  # fmt: skip
     seen, fits = (", ".join(words) for words in zip(*spans, strict=True))
     return f"the tool's path spans {seen} mm in x, y, z; the token allows {fits} mm"

@@ -71,3 +71,9 @@ def test_completing_a_name_loads_no_numpy(tmp_path: Path) -> None:
         "assert 'lynx6' in names('rigs')('ly'); assert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=120)
+
+
+@pytest.mark.parametrize("joints", ["0 90 0 0 0", "0 -0 0 -0 0", "90 90 90 -90 0", "180 0 -180 0 0.00000001"])
+def test_no_number_is_a_negative_zero(terminal: Terminal, joints: str) -> None:
+    shown = terminal.run("fk", "lynx6", *joints.split()).out
+    assert re.findall(r"\d\.\d", shown) and not re.findall(r"-0(?:\.0*)?(?![.\d])", shown)
