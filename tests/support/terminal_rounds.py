@@ -513,6 +513,8 @@ def _happens(outcome: Outcome, command: Command, event: Event, terminal: Termina
         codes = _codes(command, event)
     resumed = event.name in ("Ctrl-Z, fg", "SIGSTOP for all, fg") and _goes_on(command)
     outcome.code = terminal.ends(RESUMED_S if resumed else 60.0)
+    if resumed and command.name == "program on controller":
+        codes = codes | {0}  # it went on, and its program has come to its end by now
     if outcome.code is None and resumed:
         terminal.type(CTRL_C)
         outcome.code = terminal.ends(30.0)
