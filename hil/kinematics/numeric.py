@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -193,18 +194,19 @@ class Solver:
             starts = _starts(self._ranges, restarts, generator)
         start = self._middle if seed is None else np.array(seed, dtype=np.float64)
         found = np.empty((restarts + 1, n + 1))
-        count, within, used, _, distance, turn = self._search(
+        count, within, used, steps, distance, turn = self._search(
             *self._arm, task.kind, task.target, start, seed is not None, starts, tolerance, iterations, found
         )
         if count == 0:
-            return _not_found(task, n, used, distance, turn)
+            return _not_found(task, n, used, steps, distance, turn)
         solutions = [
             IkSolution(q=tuple(row[:n]), within_limits=False, branch="", error=row[n]) for row in found[:count].tolist()
         ]
         if within:
             best = solutions[-1]
-            return IkResult(solutions=(IkSolution(q=best.q, within_limits=True, branch="", error=best.error),))
-        return result_of(_distinct(solutions), self._ranges, seed)
+            solution = IkSolution(q=best.q, within_limits=True, branch="", error=best.error)
+            return IkResult(solutions=(solution,), iterations=steps)
+        return _counted(result_of(_distinct(solutions), self._ranges, seed), steps)
 
 
 def solve_dls(
@@ -249,15 +251,18 @@ def solve_dls(
     nearest, nearest_q = Residual([], [], math.inf, math.inf), None
     start: Sequence[float] = [r.middle for r in ranges] if seed is None else list(seed)
     starts: list[list[float]] | None = None
+    steps = 0
     for attempt in range(restarts + 1):
         if attempt > 0:
             starts = _starts(ranges, restarts, generator).tolist() if starts is None else starts
             start = starts[attempt - 1]
-        q, residual = search.descend(start, iterations)
+        q, residual, taken = search.descend(start, iterations)
+        steps += taken
         if residual.largest <= tolerance:
-            solutions = search.accepted(q, seed, iterations)
+            solutions, taken = search.accepted(q, seed, iterations)
+            steps += taken
             if solutions and solutions[-1].within_limits:
-                return IkResult(solutions=(solutions[-1],))
+                return IkResult(solutions=(solutions[-1],), iterations=steps)
             outside += solutions
         elif residual.largest < nearest.largest:
             nearest, nearest_q = residual, q
@@ -265,10 +270,11 @@ def solve_dls(
         # With more patience, the nearest try may turn out to be a solution after all.
         nearest_q, nearest = search.settle(nearest_q)
         if nearest.largest <= tolerance:
-            outside = search.accepted(nearest_q, seed, iterations)[-1:]
+            solutions, taken = search.accepted(nearest_q, seed, iterations)
+            outside, steps = solutions[-1:], steps + taken
     if outside:
-        return result_of(_distinct(outside), ranges, seed)
-    return _not_found(task, len(ranges), restarts + 1, nearest.distance_m, nearest.turn_rad)
+        return _counted(result_of(_distinct(outside), ranges, seed), steps)
+    return _not_found(task, len(ranges), restarts + 1, steps, nearest.distance_m, nearest.turn_rad)
 
 
 def solve_transpose(
@@ -305,18 +311,20 @@ def solve_transpose(
     matrix = gain_matrix(gain)
     q = np.array(seed, dtype=np.float64)
     error, jacobian = _transpose_error(chain, q, wanted)
-    for _ in range(iterations):
+    steps = 0
+    while steps < iterations:
         if float(error @ error) < tolerance * tolerance:
             break
         with np.errstate(over="ignore", invalid="ignore"):
             q = q + jacobian @ (matrix @ error)
+        steps += 1
         if not np.isfinite(q).all():
             break
         error, jacobian = _transpose_error(chain, q, wanted)
     finite = bool(np.isfinite(q).all())
     if finite and float(error @ error) < tolerance * tolerance:
         search = _Search.of(chain, ranges, pose_task(wanted), tolerance)
-        return result_of([_judged(search, q.tolist(), seed)], ranges, seed)
+        return _counted(result_of([_judged(search, q.tolist(), seed)], ranges, seed), steps)
     distance = turn = math.inf
     places = [seed, q.tolist()] if finite else [seed]
     if finite:
@@ -328,6 +336,7 @@ def solve_transpose(
             f"{turn / DEG:.4g} deg are left. {_gain_advice(chain, places, matrix)}"
         ),
         distance_m=distance,
+        iterations=steps,
     )
 
 
@@ -407,13 +416,14 @@ class _Search(NamedTuple):
     def residual(self, q: Sequence[float]) -> Residual:
         return self.task.lacking(*forward_and_jacobian(self.chain, q, FLOATS))
 
-    def descend(self, start: Sequence[float], iterations: int, *, inside: bool = False) -> tuple[list[float], Residual]:
-        """The best that the start leads to; `inside` keeps every joint within its limits."""
+    def descend(
+        self, start: Sequence[float], iterations: int, *, inside: bool = False
+    ) -> tuple[list[float], Residual, int]:
+        """The best that the start leads to, and the steps it took; `inside` keeps every joint within its limits."""
         q, before = list(start), math.inf
         residual = self.residual(q)
-        for count in range(iterations):
-            if residual.largest <= self.tolerance:
-                break
+        count = 0
+        while count < iterations and not residual.largest <= self.tolerance:
             half_square = self._half_square(residual)
             if count % PATIENCE == 0:
                 if not half_square <= 0.5 * before:
@@ -429,7 +439,8 @@ class _Search(NamedTuple):
             if inside:
                 q = [min(max(v, r.lower), r.upper) for v, r in zip(q, self.ranges, strict=True)]
             residual = self.residual(q)
-        return q, residual
+            count += 1
+        return q, residual, count
 
     def settle(self, start: Sequence[float]) -> tuple[list[float], Residual]:
         """The minimum nearby, limits aside.
@@ -456,17 +467,24 @@ class _Search(NamedTuple):
             q, residual, half_square = trial, reached, self._half_square(reached)
         return q, residual
 
-    def accepted(self, q: Sequence[float], seed: Sequence[float] | None, iterations: int) -> list[IkSolution]:
-        """A solution as it stands, and if that is outside the limits the one that is reached from there, if any."""
+    def accepted(
+        self, q: Sequence[float], seed: Sequence[float] | None, iterations: int
+    ) -> tuple[list[IkSolution], int]:
+        """A solution as it stands, and if that is outside the limits the one that is reached from there, if any.
+
+        Returns:
+            Those, and the steps that the second took.
+        """
         solution = _judged(self, q, seed)
         kept = [solution] if solution.error <= self.tolerance else []
         if kept and solution.within_limits:
-            return kept
+            return kept, 0
         clipped = [min(max(v, r.lower), r.upper) for v, r in zip(solution.q, self.ranges, strict=True)]
-        brought = _judged(self, self.descend(clipped, iterations, inside=True)[0], seed)
+        reached, _, steps = self.descend(clipped, iterations, inside=True)
+        brought = _judged(self, reached, seed)
         if brought.error <= self.tolerance and brought.within_limits:
             kept.append(brought)
-        return kept
+        return kept, steps
 
     def _half_square(self, residual: Residual) -> float:
         return 0.5 * ((residual.distance_m / self.length) ** 2 + residual.turn_rad**2)
@@ -507,7 +525,11 @@ def _judged(search: _Search, q: Sequence[float], seed: Sequence[float] | None) -
     return IkSolution(q=turned, within_limits=in_range(turned, search.ranges), branch="", error=error)
 
 
-def _not_found(task: Task, joints: int, starts: int, distance_m: float, turn_rad: float) -> IkResult:
+def _counted(result: IkResult, steps: int) -> IkResult:
+    return msgspec.structs.replace(result, iterations=steps)
+
+
+def _not_found(task: Task, joints: int, starts: int, steps: int, distance_m: float, turn_rad: float) -> IkResult:
     advice = ""
     if task.kind == POSE and joints < 6:
         advice = (
@@ -519,6 +541,7 @@ def _not_found(task: Task, joints: int, starts: int, distance_m: float, turn_rad
             f"{turn_rad / DEG:.4g} deg off (a numeric search cannot prove that there is none){advice}"
         ),
         distance_m=distance_m,
+        iterations=steps,
     )
 
 

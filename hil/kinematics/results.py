@@ -34,6 +34,7 @@ class IkResult(Record, frozen=True):
         distance_m: how far the target is outside the reach, or how far the best numeric try stayed away.
         joint: the joint whose limit is in the way.
         limit: that limit, in words with its unit.
+        iterations: steps that a numeric method took, from all its starts together; None for a closed form.
     """
 
     solutions: tuple[IkSolution, ...] = ()
@@ -41,6 +42,7 @@ class IkResult(Record, frozen=True):
     distance_m: float | None = None
     joint: str = ""
     limit: str = ""
+    iterations: int | None = None
 
     @property
     def ok(self) -> bool:

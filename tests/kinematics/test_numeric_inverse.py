@@ -104,7 +104,9 @@ def test_both_searches_take_the_same_way(name: str) -> None:
     for _ in range(10):
         q = generator.uniform(low, high)
         pose, seed = robot.forward_kinematics(q), q + generator.uniform(-0.1, 0.1, robot.dof)
-        assert compiled(pose, seed).best.q == pytest.approx(floats(pose, seed).best.q, abs=1e-6)
+        one, other = compiled(pose, seed), floats(pose, seed)
+        assert one.best.q == pytest.approx(other.best.q, abs=1e-6)
+        assert one.iterations == other.iterations > 0
 
 
 @needs_fast
@@ -305,6 +307,28 @@ def test_the_transpose_converges_below_the_bound_and_says_why_above_it() -> None
     wild = robot.inverse_kinematics_numeric(pose, home, "transpose", gain=1.0)
     assert not wild.ok
     assert "gain is too large: scale it by less than 0.655" in wild.reason
+
+
+@both
+def test_the_steps_are_told_whatever_came_of_them(fast: bool) -> None:
+    robot = hil.load_robot("puma560")
+    solve, q = solver_of(robot, fast), np.array([0.1, 0.7, -2.0, 0.3, 0.8, -0.4])
+    pose = robot.forward_kinematics(q)
+    assert solve(pose, q).iterations == 0
+    assert solve(pose, q + 0.05).iterations < 10
+    pose[0, 3] += 9.0
+    assert solve(pose, q).iterations > 100
+
+    assert robot.inverse_kinematics(robot.forward_kinematics(q)).iterations is None
+
+
+def test_a_transpose_tells_its_steps_too() -> None:
+    robot, home, pose = rv2aj_case()
+    slow = robot.inverse_kinematics_numeric(pose, home, "transpose", gain=0.5, iterations=2200)
+    assert 2000 < slow.iterations < 2200
+    assert robot.inverse_kinematics_numeric(pose, home, "transpose", gain=0.5, iterations=slow.iterations).ok
+    cut = robot.inverse_kinematics_numeric(pose, home, "transpose", gain=0.5, iterations=slow.iterations - 1)
+    assert not cut.ok and cut.iterations == slow.iterations - 1
 
 
 def test_separate_gains_converge_in_less_than_two_hundred_steps() -> None:
