@@ -121,6 +121,10 @@ class CalibrationStoppedError(HilError):
 class Line(Protocol):
     """What carries out the actions."""
 
+    def attended(self) -> None:
+        """A person has just answered."""
+        ...
+
     def report(self) -> dict[int, int | None]:
         """Which pulse each channel gets, None where limp."""
         ...
@@ -161,6 +165,7 @@ def carry_out(
         answer = None
         if isinstance(step, Question):
             answer = operator(step)
+            line.attended()
         elif isinstance(step, Report):
             answer = line.report()
         elif isinstance(step, Drive):

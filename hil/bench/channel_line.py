@@ -18,7 +18,7 @@ DRIVE_S = 0.8
 SETTLE_S = 0.25
 RELEASE_S = 0.5
 SUSPENDED_S = 1.0
-"""Whoever stood still for so long in the middle of a move does not go on with it by itself."""
+"""Whoever stood still for so long, and was not waiting for a person, does not go on by itself."""
 STEP_US = 20
 """The driver allows a little more, so that a rounded report cannot make a step too long."""
 
@@ -47,10 +47,15 @@ class ChannelLine:
         self._link, self._channels, self._clock = link, channels, clock
         self._moved = moved or (lambda: None)
         self._pulses: dict[int, int] = {}
+        self._looked_s = clock.now_s()
         self.notices: list[str] = []
         self.tells = True
         self.identity = ""
         self.controller: ControllerIdentity | None = None
+
+    def attended(self) -> None:
+        """Somebody has just answered: what follows is wanted now, however long ago the last look was."""
+        self._looked_s = self._clock.now_s()
 
     def connect(self) -> None:
         """Wait for the board.
@@ -59,6 +64,7 @@ class ChannelLine:
             LinkError, ControllerError: nobody answers, or somebody else does.
         """
         self._link.open(self._clock.now_s())
+        self.attended()
         deadline_s = self._clock.now_s() + CONNECT_S
         while (state := self._look()).phase is not LinkPhase.READY:
             if self._clock.now_s() > deadline_s:
@@ -93,7 +99,7 @@ class ChannelLine:
         """Bring a channel there in small steps.
 
         Raises:
-            InterlockError: the board says something else than was sent, or this program stood still on the way.
+            InterlockError: the board says something else than was sent, or this program stood still since it was asked.
         """
         reported = self.report()[channel]
         here_us = self._pulses[channel]
@@ -108,14 +114,6 @@ class ChannelLine:
             arrives_s = self._link.step(channel, here_us, self._clock.now_s())
             self._pulses[channel] = here_us
             self._wait(arrives_s)
-            late_s = self._clock.now_s() - arrives_s
-            if late_s > SUSPENDED_S:
-                raise InterlockError(
-                    f"this program was suspended for {late_s:.1f} s in the middle of a move (Ctrl-Z, or a machine that "
-                    "stood still): the arm holds where it is, nothing more is sent, what was measured is kept; give "
-                    "the same command again",
-                    ["somebody who looks on"],
-                )
         self._wait(self._clock.now_s() + SETTLE_S)
         self._moved()
 
@@ -156,8 +154,17 @@ class ChannelLine:
 
     def _look(self) -> LinkState:
         self._clock.sleep_until(self._clock.now_s() + POLL_S)
+        now_s, before_s = self._clock.now_s(), self._looked_s
+        self._looked_s = now_s
+        if now_s - before_s > SUSPENDED_S:
+            raise InterlockError(
+                f"this program was suspended for {now_s - before_s:.1f} s in the middle of a move (Ctrl-Z, or a "
+                "machine that stood still): the arm holds where it is, nothing more is sent, what was measured is "
+                "kept; give the same command again",
+                ["somebody who looks on"],
+            )
         try:
-            state = self._link.read(self._clock.now_s())
+            state = self._link.read(now_s)
         except ControllerError as error:
             raise ControllerError(explained(error), error.raw) from None
         self.notices += state.notices

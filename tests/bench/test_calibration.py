@@ -222,7 +222,7 @@ def test_ctrl_c_in_the_middle_of_a_move_freezes_it_and_the_next_run_goes_on(
     assert_small_moves(table)
 
 
-@pytest.mark.parametrize(("still_s", "goes_on"), [(0.9, True), (1.1, False)])
+@pytest.mark.parametrize(("still_s", "goes_on"), [(0.7, True), (1.1, False)])
 def test_a_move_in_whose_middle_it_stood_still_does_not_go_on_by_itself(
     still_s: float, goes_on: bool, lynx6: Rig, crooked: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,9 +242,40 @@ def test_a_move_in_whose_middle_it_stood_still_does_not_go_on_by_itself(
     if goes_on:
         table.line.move(channel, 1600)
     else:
-        with pytest.raises(InterlockError, match=r"was suspended for 1\.1 s in the middle of a move"):
+        with pytest.raises(InterlockError, match=r"was suspended for 1\.[0-9] s in the middle of a move"):
             table.line.move(channel, 1600)
     assert next(steps) == (5 if goes_on else 3)
+
+
+@pytest.mark.parametrize("at", ["the report before", "the rest after"])
+def test_nor_does_the_next_move_of_the_same_answer_begin(
+    at: str, lynx6: Rig, crooked: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There and back is two moves, and between them it only looks."""
+    table = Table(lynx6, crooked)
+    channel = table.channels[0]
+    table.line.drive(channel, 1500)
+    sent: list[int] = []
+    step = table.line._link.step
+    monkeypatch.setattr(table.line._link, "step", lambda *given: sent.append(given[1]) or step(*given))
+    if at == "the report before":
+        table.clock.sleep_until(table.clock.now_s() + 1.1)
+    else:
+        table.line._moved = lambda: table.clock.sleep_until(table.clock.now_s() + 1.1)
+        table.line.move(channel, 1540)
+    with pytest.raises(InterlockError, match="was suspended"):
+        table.line.move(channel, 1500)
+    assert sent == ([] if at == "the report before" else [1520, 1540])
+
+
+def test_whoever_was_waited_for_may_take_an_hour(lynx6: Rig, crooked: Rig) -> None:
+    table = Table(lynx6, crooked)
+    channel = table.channels[0]
+    for pulse_us in (1500, 1540):
+        table.clock.sleep_until(table.clock.now_s() + 3600.0)
+        table.line.attended()
+        (table.line.drive if pulse_us == 1500 else table.line.move)(channel, pulse_us)
+    assert table.line.report()[channel] == 1540
 
 
 def test_a_draft_is_read_back_for_the_same_arm_only(home: Path, plan: Plan) -> None:

@@ -226,6 +226,9 @@ class Looking:
     def __init__(self, line: ChannelLine, operator: Operator) -> None:
         self._line, self._operator = line, operator
 
+    def attended(self) -> None:
+        self._line.attended()
+
     def report(self) -> dict[int, int | None]:
         return self._line.report()
 
