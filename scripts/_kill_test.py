@@ -13,7 +13,7 @@ from hil.cli.output import print_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from kill_campaign import NOT_JUDGED, PLANTED, Job, jobs, markdown, rows, run, table
+from kill_campaign import NOT_JUDGED, PLANTED, Job, jobs, markdown, never_judged, rows, run, table
 from kill_judges import Round
 from kill_kinds import KINDS
 from kill_stand import ARMS
@@ -76,7 +76,10 @@ def _sum_up(results: list[tuple[Job, Round]], took_s: float, seed: int, *, as_pa
     too_few = never > NOT_JUDGED * len(results)
     if too_few:
         print(f"{never} of {len(results)} rounds never began: that is too many to say anything", file=sys.stderr)
-    return 1 if broken or too_few else 0
+    silent = never_judged(lines)
+    for name in silent:
+        print(f"{name}: not one of its rounds was judged", file=sys.stderr)
+    return 1 if broken or too_few or silent else 0
 
 
 def _judge_the_judges(seed: int, at_a_time: int, only: list[str]) -> int:

@@ -42,17 +42,19 @@ def test_every_promise_of_the_short_form_is_kept_and_what_is_planted_is_found() 
     planted = {p.plant: p for p in PLANTED if p.plant in FOUND}
     todo = [Job(arm, kind, rng.randrange(1 << 32)) for arm, kind in SHORT]
     todo += [Job("lynx6", p.kind, rng.randrange(1 << 32), p.plant) for p in planted.values()]
-    wrong, never = [], []
-    for job, outcome in run(todo, at_a_time=4):
-        if outcome.not_judged:
-            never.append(f"{job.arm} {job.kind}: {outcome.not_judged}")
-        elif job.plant is None:
-            wrong += [f"{words} (seed {job.seed})" for words in outcome.wrong]
-        elif not any(re.search(planted[job.plant].words, words) for words in outcome.wrong):
-            wrong.append(f"{planted[job.plant].fault} was not found in {job.kind}: {outcome.wrong}")
-    assert wrong == []
-    if len(never) > len(todo) // 2:
-        pytest.skip(f"on this machine, as busy as it is, too few rounds begin to say anything: {never}")
+    wrong = []
+    for at_a_time in (4, 1, 1):
+        never = {}
+        for job, outcome in run(todo, at_a_time=at_a_time):
+            if outcome.not_judged:
+                never[job] = outcome.not_judged
+            elif job.plant is None:
+                wrong += [f"{words} (seed {job.seed})" for words in outcome.wrong]
+            elif not any(re.search(planted[job.plant].words, words) for words in outcome.wrong):
+                wrong.append(f"{planted[job.plant].fault} was not found in {job.kind}: {outcome.wrong}")
+        # A round that never began, on a busy machine, is played again; one that never begins shows nothing.
+        todo = list(never)
+    assert (wrong, never) == ([], {})
 
 
 def test_the_list_of_kinds_names_each_once() -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kill_campaign import markdown, table
+from kill_campaign import markdown, never_judged, table
 from kill_judges import Round, judge_astray, judge_bytes, judge_quiet, judge_ramp, judge_wrong_pulses
 from kill_kinds import KINDS
 from kill_stand import Frame, Trace, lynx6, rv2aj
@@ -164,6 +164,12 @@ def test_an_arm_gone_astray_that_nobody_calls_back_is_found(tmp_path: Path, answ
     assert bool(outcome.wrong) == found
 
 
+def test_a_kind_of_which_no_round_was_judged_is_named() -> None:
+    jobs = [SimpleNamespace(arm="lynx6", kind=KINDS[number].name) for number in (0, 0, 1)]
+    rounds = (Round("a", not_judged="no start"), Round("a", not_judged="no start"), Round("a", numbers={}))
+    assert never_judged(table(zip(jobs, rounds, strict=True))) == [f"lynx6: {KINDS[0].name}"]  # type: ignore[arg-type]
+
+
 def test_the_table_tells_kept_broken_not_judged_and_skipped_apart() -> None:
     kept, broken = Round("a", numbers={"last pulse, s": 0.05}, allowed={"last pulse, s": 0.1}), Round("a", wrong=["x"])
     never, skipped = Round("a", not_judged="no start"), Round("a", skipped="no right")
@@ -171,6 +177,7 @@ def test_the_table_tells_kept_broken_not_judged_and_skipped_apart() -> None:
     first, second = table(zip(jobs, (kept, broken, never, skipped), strict=True))  # type: ignore[arg-type]
     assert (first.kept, first.broken, first.not_judged) == (1, 1, 1)
     assert second.skipped == "no right"
+    assert never_judged([first, second]) == []
     page = markdown([first, second])
     assert "| 1 of 2, 1 not judged | last pulse 0.05, 0.05 (0.1) s |" in page
     assert "skipped: no right" in page

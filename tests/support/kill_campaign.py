@@ -138,6 +138,15 @@ def _line(arm: str, kind: Kind, mine: Sequence[Round]) -> Line:
     return Line(arm, kind, len(judged) - broken, broken, never, skipped, tuple(measured))
 
 
+def never_judged(lines: Iterable[Line]) -> list[str]:
+    """Kinds of which no round was judged, though none was skipped: nothing was shown, and the judge may be dead."""
+    return [
+        f"{line.arm}: {line.kind.name}"
+        for line in lines
+        if line.not_judged and not (line.skipped or line.kept or line.broken)
+    ]
+
+
 def rows(lines: Sequence[Line]) -> list[list[str]]:
     """For a table on a screen or a page: blow, promise, rounds, numbers."""
     return [

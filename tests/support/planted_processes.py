@@ -38,9 +38,7 @@ def restartable_ssc32() -> None:
     """The next fake SSC-32 loses its power for a moment when somebody writes its order file."""
     order, original = Path(os.environ["HIL_TEST_ORDER"]), serving._loop
 
-    def loop(line: Any, *rest: Any) -> None:
-        *between, stop = rest
-
+    def loop(line: Any, end: Any, faults: Any, trace: Any, heard: Any, stop: Callable[[], bool], orders: Any) -> None:
         def asked() -> bool:
             """Several times a second."""
             if order.exists():
@@ -50,7 +48,7 @@ def restartable_ssc32() -> None:
                 order.with_suffix(".done").write_text(repr(now_s))
             return bool(stop())
 
-        original(line, *between, asked)
+        original(line, end, faults, trace, heard, asked, orders)
 
     serving._loop = loop
     serving.CHECK_S = 0.01
