@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.service.doors import TooManyRefusedError, Visitor
+from hil.service.lease_facts import Party
 from hil.service.places import FullError
 from hil.service.tokens import TokenError
 from hil.service.watching import Outbox
@@ -53,6 +55,18 @@ class Channel:
         self.number = next(_numbers)
         self.visitor = visitor
         self.outbox = Outbox()
+
+    def party(self, now_s: float) -> Party:
+        """Who is here, for the lease; the token's end by the clock that says `now_s`."""
+        visitor, until_epoch_s = self.visitor, self.visitor.until_epoch_s
+        return Party(
+            user=visitor.user,
+            name=visitor.name,
+            role=visitor.grant.role,
+            channel=self.number,
+            on_site=visitor.on_site,
+            until_s=None if until_epoch_s is None else until_epoch_s - time.time() + now_s,
+        )
 
     def send(self, message: FromServer) -> None:
         """Send a message, after those before it; returns at once."""
