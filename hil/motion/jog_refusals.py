@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from hil.model.rig import Axis
+from hil.model.rig import Axis, AxisKind, Rig
 from hil.motion.jog_room import TooNear
 from hil.motion.refusals import RIG_FILE, in_unit, say, unit_of
 from hil.refusal import Refusal
-from hil.units import MM
+from hil.types import AxisJog, ToolJog
+from hil.units import DEG, MM
+
+MOST_STEP = {AxisKind.REVOLUTE: 45.0 * DEG, AxisKind.PRISMATIC: 100.0 * MM, AxisKind.GRIPPER: 100.0 * MM}
+MOST_LINE_M, MOST_TURN_RAD = 100.0 * MM, 45.0 * DEG
+"""Largest increments; longer ways are tasks, which are previewed."""
 
 
 def beyond_limit(axis: Axis, value: float) -> Refusal:
@@ -116,6 +122,22 @@ def tool_too_fast(speed_m_s: float, most_m_s: float) -> Refusal:
         nearest_allowed=f"{most_m_s / MM:.1f} mm/s",
         advice="Jog slower.",
     )
+
+
+def large_step(rig: Rig, move: AxisJog | ToolJog) -> list[Refusal]:
+    """What of an increment is more than a jog makes at once."""
+    if isinstance(move, ToolJog):
+        line_m, turn_rad = math.hypot(*move.linear), math.hypot(move.pitch, move.roll, *move.turn)
+        return [
+            too_large("tool", f"{given / scale:.1f} {unit}", f"{most / scale:.0f} {unit}", (most - given) / scale, unit)
+            for given, most, scale, unit in ((line_m, MOST_LINE_M, MM, "mm"), (turn_rad, MOST_TURN_RAD, DEG, "deg"))
+            if given > most * (1.0 + 1e-9)
+        ]
+    return [
+        too_large(axis.name, say(axis, amount), say(axis, most), in_unit(axis, most - abs(amount)), unit_of(axis))
+        for axis, amount in zip(rig.axes, move.amounts, strict=True)
+        if abs(amount) > (most := MOST_STEP[axis.kind]) * (1.0 + 1e-9)
+    ]
 
 
 def too_large(subject: str, given: str, most: str, margin: float, unit: str) -> Refusal:

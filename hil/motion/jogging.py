@@ -25,7 +25,8 @@ from hil.errors import CommandError, InterlockError
 from hil.link import FloatArray
 from hil.model.rig import Axis, AxisKind, Rig
 from hil.motion import jog_refusals as no
-from hil.motion.jog_room import NOTHING_NEAR, JogRoom, Reached
+from hil.motion.jog_judge import History, JogJudge
+from hil.motion.jog_room import NOTHING_NEAR, JogRoom
 from hil.motion.jog_run import BRAKE_SHARE, Proposal, Run, RunLimits, speed_before
 from hil.motion.jog_ways import (
     OUT_CHANGE_RAD,
@@ -40,8 +41,8 @@ from hil.motion.jog_ways import (
     size_of,
     ways_out,
 )
-from hil.motion.profiles import HEADROOM, axis_limits
-from hil.motion.refusals import LIMIT_SLACK, RIG_FILE, in_unit, say, unit_of
+from hil.motion.profiles import HEADROOM
+from hil.motion.refusals import RIG_FILE, in_unit, say, unit_of
 from hil.motion.stopping import stop_samples
 from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
@@ -49,10 +50,6 @@ from hil.types import AxisJog, ToolJog
 from hil.units import DEG, MM
 
 Move = AxisJog | ToolJog
-
-MOST_STEP = {AxisKind.REVOLUTE: 45.0 * DEG, AxisKind.PRISMATIC: 100.0 * MM, AxisKind.GRIPPER: 100.0 * MM}
-MOST_LINE_M, MOST_TURN_RAD = 100.0 * MM, 45.0 * DEG
-"""Largest increments; longer ways are tasks, which are previewed."""
 
 TOOL_SHARE = 0.9
 """Part of the tool's speed limit that single axes aim at, since the limit moves with the posture."""
@@ -110,13 +107,9 @@ class Jogging:
         if len(start) != len(rig.axes) or not all(map(math.isfinite, start)):
             raise CommandError(f"start of a jog: {list(start)!r}; allowed: {len(rig.axes)} finite numbers", value=start)
         self._rig, self._robot, self._room = rig, robot, room
-        speed, self._acceleration, self._jerk = axis_limits(rig)
-        self._speed = speed * speed_share
-        self._tool_speed_m_s = rig.tool_speed_m_s * speed_share
-        self._soft_lower = np.array([axis.lower + axis.soft_margin for axis in rig.axes])
-        self._soft_upper = np.array([axis.upper - axis.soft_margin for axis in rig.axes])
+        self._judge = JogJudge(rig, robot, speed_share, room)
         here = np.array(start, dtype=np.float64)
-        self._history = (here, here, here)
+        self._history = History(here, here, here)
         self._safe: FloatArray = np.empty((0, len(here)))
         self._reached = NOTHING_NEAR if room is None else room.standing(here.tolist())
         self._run: Run | None = None
@@ -156,17 +149,18 @@ class Jogging:
             raise InterlockError("the jog before is still running; nothing is queued", ["rest"])
         self._check_shape(move)
         self._asked = move
-        self._refuse_large(move)
+        if large := no.large_step(self._rig, move):
+            raise RefusedError(large, "the jog step is refused")
         self._is_step = True
-        here = self._history[0]
+        here = self._history.newest
         if (any(move.amounts) if isinstance(move, AxisJog) else size_of(move)) == 0:
             return
         way = self._way(move, step=True)
         goal = self._walk_to_end(way, move)
-        trail = Trail(way, self._speed, self._fits)
+        trail = Trail(way, self._judge.speed, self._fits)
         self._run = Run(self._robot, trail, Place(0.0, here), self._limits(move), goal=goal)
         if isinstance(move, ToolJog) and any(move.linear):
-            self._run.pace = self._tool_speed_m_s
+            self._run.pace = self._judge.tool_speed_m_s
 
     def _check_shape(self, move: Move) -> None:
         if isinstance(move, AxisJog) and len(move.amounts) != len(self._rig.axes):
@@ -178,32 +172,12 @@ class Jogging:
         if isinstance(move, ToolJog) and size_of(move) > 0.0:
             self._way(move, step=True)
 
-    def _refuse_large(self, move: Move) -> None:
-        if isinstance(move, ToolJog):
-            line_m, turn_rad = math.hypot(*move.linear), math.hypot(move.pitch, move.roll, *move.turn)
-            found = [
-                no.too_large(
-                    "tool", f"{given / scale:.1f} {unit}", f"{most / scale:.0f} {unit}", (most - given) / scale, unit
-                )
-                for given, most, scale, unit in ((line_m, MOST_LINE_M, MM, "mm"), (turn_rad, MOST_TURN_RAD, DEG, "deg"))
-                if given > most * (1.0 + 1e-9)
-            ]
-        else:
-            found = [
-                no.too_large(
-                    axis.name, say(axis, amount), say(axis, most), in_unit(axis, most - abs(amount)), unit_of(axis)
-                )
-                for axis, amount in zip(self._rig.axes, move.amounts, strict=True)
-                if abs(amount) > (most := MOST_STEP[axis.kind]) * (1.0 + 1e-9)
-            ]
-        if found:
-            raise RefusedError(found, "the jog step is refused")
-
     def _walk_to_end(self, way: Way, move: Move) -> FloatArray:
         """Look at the whole way of a step, to refuse it before anything moves; gives the goal."""
-        place, reached = Place(0.0, self._history[0]), self._reached
-        trail = Trail(way, self._speed, lambda positions: self._refusal(reached, place.positions, positions))
-        most = STEP_CHANGE_RAD / float(self._speed[: self._robot.dof].max())
+        place, reached = Place(0.0, self._history.newest), self._reached
+        judge = self._judge
+        trail = Trail(way, judge.speed, lambda positions: judge.refusal(reached, place.positions, positions))
+        most = STEP_CHANGE_RAD / float(judge.speed[: self._robot.dof].max())
         guess, change = trail.way.first, min(trail.first_change_s, most)
         for _ in range(MOST_LOOKS):
             ahead, found = trail.look(place, change, guess)
@@ -260,7 +234,7 @@ class Jogging:
     @property
     def resting(self) -> bool:
         """True while the arm has been at rest for long enough and nothing else is to be sent."""
-        return self._begun and self._still and bool((self._find().sample == self._history[0]).all())
+        return self._begun and self._history.still and bool((self._find().sample == self._history.newest).all())
 
     @property
     def done(self) -> bool:
@@ -271,7 +245,7 @@ class Jogging:
         """The sample was sent."""
         taken = self._find()
         self._begun = True
-        self._history = (taken.sample, *self._history[:2])
+        self._history = self._history.after(taken.sample)
         self._safe = taken.stop
         if self._run is not None and taken.proposal is not None:
             self._run.take(taken.proposal)
@@ -286,14 +260,9 @@ class Jogging:
         words, self._words = tuple(self._words), []
         return words
 
-    @property
-    def _still(self) -> bool:
-        one, two, three = self._history
-        return bool((one == two).all() and (two == three).all())
-
     def _find(self) -> _Next:
         if self._next is None:
-            self._next = self._choose() if self._begun else _Next(self._history[0], self._safe)
+            self._next = self._choose() if self._begun else _Next(self._history.newest, self._safe)
         return self._next
 
     def _choose(self) -> _Next:
@@ -312,25 +281,26 @@ class Jogging:
         """The next sample of the stop that is known to be safe; the last one again at its end."""
         if len(self._safe):
             return _Next(self._safe[0], self._safe[1:])
-        return _Next(self._history[0], self._safe)
+        return _Next(self._history.newest, self._safe)
 
     # -- single axes -----------------------------------------------------------------------------------------
 
     def _track(self, move: AxisJog) -> _Next:
         h, (p, p1, p2) = self._rig.period_s, self._history
-        wanted = np.clip(np.array(move.amounts), -self._speed * HEADROOM, self._speed * HEADROOM)
-        lower, upper = self._bounds(p)
-        a, j = self._acceleration * BRAKE_SHARE, self._jerk * BRAKE_SHARE
+        judge = self._judge
+        wanted = np.clip(np.array(move.amounts), -judge.speed * HEADROOM, judge.speed * HEADROOM)
+        lower, upper = judge.bounds(p)
+        a, j = judge.acceleration * BRAKE_SHARE, judge.jerk * BRAKE_SHARE
         rooms = np.where(wanted > 0.0, upper - p, p - lower)
         slowed = np.sign(wanted) * np.minimum(np.abs(wanted), speed_before(rooms, a, j))
         self._say_limits(wanted, rooms)
         slowed = self._within_tool_speed(p, slowed)
         v, acceleration = (p - p1) / h, (p - 2.0 * p1 + p2) / h**2
-        if not slowed.any() and self._still:
+        if not slowed.any() and self._history.still:
             return _Next(p, self._safe)
-        moved = stop_samples(h, self._acceleration, self._jerk, p, v - slowed, acceleration)
+        moved = stop_samples(h, judge.acceleration, judge.jerk, p, v - slowed, acceleration)
         sample = moved[0] + h * slowed
-        stop, refusal = self._judge(sample)
+        stop, refusal = judge.judge(self._reached, self._history, sample)
         if refusal is None:
             return _Next(sample, stop)
         if refusal.check in ("E-09", "E-10"):
@@ -342,7 +312,7 @@ class Jogging:
     def _within_tool_speed(self, p: FloatArray, speeds: FloatArray) -> FloatArray:
         dof = self._robot.dof
         tool = float(np.linalg.norm(self._robot.jacobian(p[:dof])[:3] @ speeds[:dof]))
-        most = TOOL_SHARE * self._tool_speed_m_s
+        most = TOOL_SHARE * self._judge.tool_speed_m_s
         return speeds * (most / tool) if tool > most else speeds
 
     def _say_limits(self, wanted: FloatArray, rooms: FloatArray) -> None:
@@ -369,34 +339,35 @@ class Jogging:
         run = self._run
         if run is None or size == 0.0 or not along(run.move or move, move):
             self._run = None
-            if size == 0.0 or not self._still:
+            if size == 0.0 or not self._history.still:
                 return self._stopping()
             way = self._way(move, step=False)
-            trail = Trail(way, self._speed, self._fits)
-            run = self._run = Run(self._robot, trail, Place(0.0, self._history[0]), self._limits(move), move=move)
-        run.pace = min(size, self._tool_speed_m_s) if any(move.linear) else size
+            trail = Trail(way, self._judge.speed, self._fits)
+            run = self._run = Run(self._robot, trail, Place(0.0, self._history.newest), self._limits(move), move=move)
+        run.pace = min(size, self._judge.tool_speed_m_s) if any(move.linear) else size
         return self._follow_way()
 
     def _way(self, move: Move, *, step: bool) -> Way:
         if isinstance(move, AxisJog):
-            return AxisWay(self._history[0], np.array(move.amounts))
-        return ToolWay(self._robot, self._history[0], move, step=step)
+            return AxisWay(self._history.newest, np.array(move.amounts))
+        return ToolWay(self._robot, self._history.newest, move, step=step)
 
     def _limits(self, move: Move) -> RunLimits:
         """What speeding up along the way may take, such that no joint's limit is broken."""
+        judge = self._judge
         if isinstance(move, AxisJog):
             amounts = np.abs(move.amounts)
-            slopes = amounts / float(np.linalg.norm(amounts / self._speed))
+            slopes = amounts / float(np.linalg.norm(amounts / judge.speed))
             share, axes = STRAIGHT_SHARE, np.flatnonzero(slopes)
         else:
-            slopes, share, axes = self._speed, WAY_SHARE, np.arange(self._robot.dof)
+            slopes, share, axes = judge.speed, WAY_SHARE, np.arange(self._robot.dof)
         return RunLimits(
             period_s=self._rig.period_s,
-            acceleration=share * float((self._acceleration[axes] / slopes[axes]).min()),
-            jerk=share * float((self._jerk[axes] / slopes[axes]).min()),
-            axis_acceleration=self._acceleration,
-            axis_jerk=self._jerk,
-            tool_speed_m_s=TOOL_WAY_SHARE * self._tool_speed_m_s,
+            acceleration=share * float((judge.acceleration[axes] / slopes[axes]).min()),
+            jerk=share * float((judge.jerk[axes] / slopes[axes]).min()),
+            axis_acceleration=judge.acceleration,
+            axis_jerk=judge.jerk,
+            tool_speed_m_s=TOOL_WAY_SHARE * judge.tool_speed_m_s,
         )
 
     def _follow_way(self) -> _Next:
@@ -407,7 +378,7 @@ class Jogging:
             found = run.propose(self._history, brake=brake)
             if found is None:
                 continue
-            stop, refusal = self._judge(found.place.positions)
+            stop, refusal = self._judge.judge(self._reached, self._history, found.place.positions)
             if refusal is None:
                 self._say_about(run)
                 return _Next(found.place.positions, stop, found)
@@ -434,7 +405,7 @@ class Jogging:
             )
 
     def _ways_out(self, tried: ToolJog) -> str:
-        return ways_out(self._robot, self._history[0], tried, self._fits)
+        return ways_out(self._robot, self._history.newest, tried, self._fits)
 
     def _of_the_tool(self, refusal: Refusal, ahead: Place, move: Move) -> Refusal:
         """A refusal of a way of the tool that ends at a place ahead.
@@ -445,7 +416,7 @@ class Jogging:
         if isinstance(move, AxisJog) or refusal.check != "E-02":
             return refusal
         index = self._rig.index(refusal.subject)
-        axis, turned = self._rig.axes[index], abs(float(ahead.positions[index] - self._history[0][index]))
+        axis, turned = self._rig.axes[index], abs(float(ahead.positions[index] - self._history.newest[index]))
         races = turned > OUT_CHANGE_RAD * max(ahead.length / (OUT_LINE_M if any(move.linear) else OUT_TURN_RAD), 1.0)
         if axis.kind is AxisKind.REVOLUTE and (races or abs(refusal.margin) * DEG > JUMP_RAD):
             return no.singular(axis)
@@ -460,62 +431,14 @@ class Jogging:
     def _ways_out_of_limits(self) -> str:
         """What leads out of the limits that are not kept, in words."""
         assert self._room is not None
-        if self._room.by_the_file(self._history[0].tolist()):
+        if self._room.by_the_file(self._history.newest.tolist()):
             return RIG_FILE
         tool = isinstance(self._asked, ToolJog)
-        return no.ways_out(*self._room.ways_out(self._robot, self._reached, self._history[0], tool=tool))
-
-    # -- limits ----------------------------------------------------------------------------------------------
-
-    def _bounds(self, here: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Soft limits; an axis that is beyond one may go no further, but back."""
-        return np.minimum(self._soft_lower, here), np.maximum(self._soft_upper, here)
+        return no.ways_out(*self._room.ways_out(self._robot, self._reached, self._history.newest, tool=tool))
 
     def _fits(self, positions: FloatArray) -> Refusal | None:
         """Why an arm that comes from here may not be there."""
-        return self._refusal(self._reached, self._history[0], positions)
-
-    def _refusal(self, reached: Reached, here: FloatArray, positions: FloatArray) -> Refusal | None:
-        """Why an arm that has reached so much may not go on from `here`: a soft limit, or too near to something."""
-        lower, upper = self._bounds(here)
-        outside = (positions < lower - LIMIT_SLACK) | (positions > upper + LIMIT_SLACK)
-        if outside.any():
-            index = int(np.argmax(outside))
-            return no.beyond_limit(self._rig.axes[index], float(positions[index]))
-        found = None if self._room is None else self._room.too_near(reached, positions.tolist())
-        return None if found is None else no.too_near(found)
-
-    def _judge(self, sample: FloatArray) -> tuple[FloatArray, Refusal | None]:
-        """The stop after a sample, and why the sample may not be sent: its rates, or where it or its stop leads."""
-        h, (p, p1, p2) = self._rig.period_s, self._history
-        if self._still and (sample == p).all():
-            return np.empty((0, len(p))), None
-        v, a = (sample - p) / h, (sample - 2.0 * p + p1) / h**2
-        twist = (sample - 3.0 * (p - p1) - p2) / h**3
-        rates = ((v, self._speed, "speed"), (a, self._acceleration, "acceleration"), (twist, self._jerk, "jerk"))
-        for found, most, word in rates:
-            excess = np.abs(found) / most
-            if excess.max() > 1.0:
-                axis = self._rig.axes[int(np.argmax(excess))]
-                return np.empty((0, len(p))), no.too_fast(axis, word, float(excess.max()))
-        # A joint that stops last goes on alone, and alone it may make worse what all of them together lessen.
-        together = bool(self._reached.floors)
-        stop = stop_samples(h, self._acceleration, self._jerk, sample, v, a, together=together)
-        # Joints that stop one after the other may carry the tool faster than when they moved together.
-        joints = np.vstack((p, sample, stop))[:, : self._robot.dof]
-        tools = self._robot.forward_kinematics(joints)[:, :3, 3]
-        tool_m_s = float(np.linalg.norm(np.diff(tools, axis=0), axis=1).max()) / h
-        if tool_m_s > self._tool_speed_m_s:
-            return stop, no.tool_too_fast(tool_m_s, self._tool_speed_m_s)
-        reached, here = self._reached, p
-        for row in (sample, *stop):
-            refusal = self._refusal(reached, here, row)
-            if refusal is not None:
-                return stop, refusal
-            if self._room is not None and reached.floors:
-                reached = self._room.within(reached, row.tolist())
-            here = row
-        return stop, None
+        return self._judge.refusal(self._reached, self._history.newest, positions)
 
     # -- words -----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -13,6 +14,8 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.service.doors import TooManyRefusedError, Visitor
+from hil.service.gate import Allowance
+from hil.service.lease_facts import Party
 from hil.service.places import FullError
 from hil.service.tokens import TokenError
 from hil.service.watching import Outbox
@@ -53,6 +56,18 @@ class Channel:
         self.number = next(_numbers)
         self.visitor = visitor
         self.outbox = Outbox()
+
+    def party(self, now_s: float) -> Party:
+        """Who is here, for the lease; the token's end by the clock that says `now_s`."""
+        visitor, until_epoch_s = self.visitor, self.visitor.until_epoch_s
+        return Party(
+            user=visitor.user,
+            name=visitor.name,
+            role=visitor.grant.role,
+            channel=self.number,
+            on_site=visitor.on_site,
+            until_s=None if until_epoch_s is None else until_epoch_s - time.time() + now_s,
+        )
 
     def send(self, message: FromServer) -> None:
         """Send a message, after those before it; returns at once."""
@@ -159,30 +174,14 @@ async def _send(request: web.Request, socket: web.WebSocketResponse, outbox: Out
         await socket.close()
 
 
-class _Allowance:
-    """How many messages a channel may still send: so many a second, and a burst."""
-
-    def __init__(self, now_s: float) -> None:
-        self._left, self._seen_s = float(BURST), now_s
-
-    def spend(self, now_s: float) -> bool:
-        """Whether one more is allowed."""
-        self._left = min(float(BURST), self._left + (now_s - self._seen_s) * MESSAGES_HZ)
-        self._seen_s = now_s
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
-
-
 async def _receive(socket: web.WebSocketResponse, channel: Channel, desk: Desk) -> None:
-    allowance, malformed, dropped = _Allowance(monotonic_s()), 0, 0
+    allowance, malformed, dropped = Allowance(MESSAGES_HZ, BURST), 0, 0
     async for frame in socket:
         if frame.type is not WSMsgType.TEXT:
             channel.end(Code.MALFORMED, "messages are text frames")
             return
         now_s = monotonic_s()
-        allowed = allowance.spend(now_s)
+        allowed = allowance.take(now_s)
         if not allowed and not any(kind in frame.data for kind in _STOPS):
             dropped += 1
             if dropped == 1 or dropped % BURST == 0:

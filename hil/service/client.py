@@ -63,19 +63,19 @@ class AsyncArm(ClientChannel):
             InterlockError: it was promised, and cannot be had after all.
             LinkTimeout: it did not become ours in time, and is not waited for any more.
         """
-        self._wants_lease, self._waits = True, wait
+        self._wish.want(wait=wait)
         try:
             await self.request(wire.Claim, wait=wait)
-            if not await self.until(lambda: self.drives or bool(self._declined), within_s):
+            if not await self.until(lambda: self.drives or bool(self._wish.declined(self.lease)), within_s):
                 raise LinkTimeout(f"{self.url}: the lease did not come within {within_s:g} s", port=self._access.url)
-            if self._declined:
-                raise InterlockError(f"{self.arm}: {self._declined}", ["lease"])
-            self._waits = False
+            if words := self._wish.declined(self.lease):
+                raise InterlockError(f"{self.arm}: {words}", ["lease"])
+            self._wish.got()
         except (RefusedByLabError, InterlockError):
-            self._wants_lease = False
+            self._wish.drop()
             raise
         except BaseException:
-            self._wants_lease = False
+            self._wish.drop()
             # Else the arm would come, later on, to somebody who does not wait for it any more.
             with contextlib.suppress(LinkError):
                 await self.tell(wire.Release if self.drives else wire.LeaveQueue)
@@ -85,20 +85,9 @@ class AsyncArm(ClientChannel):
         """Wait no longer; the `claim` that waits ends with an `InterlockError`."""
         await self.request(wire.LeaveQueue)
 
-    @property
-    def _declined(self) -> str:
-        """Why the lease is neither ours nor on its way to us; empty while it may be."""
-        news = self.lease
-        # After a lost line it is asked for again, and the news of before that say nothing.
-        if self._asked_again is not None:
-            return ""
-        if news is None or news.yours or news.place or news.lease.phase is wire.LeasePhase.CHANGING:
-            return ""
-        return news.reason or f"the lease is {news.lease.phase.value}"
-
     async def release(self, *, within_s: float = ANSWER_S) -> None:
         """Give the lease back; the arm holds."""
-        self._wants_lease = False
+        self._wish.drop()
         self.let_go()
         await self.request(wire.Release, within_s=within_s)
 
@@ -108,7 +97,7 @@ class AsyncArm(ClientChannel):
 
     async def take_over(self, reason: str = "", *, keep_booking: bool = False) -> None:
         """As a teacher, become the driver whoever drives; the arm holds first."""
-        self._wants_lease, self._waits = True, False
+        self._wish.want(wait=False)
         await self.request(wire.TakeOver, reason=reason, keep_booking=keep_booking)
         if not await self.until(lambda: self.drives, COMING_S):
             raise LinkTimeout(f"{self.url}: the lease did not come within {COMING_S:g} s", port=self._access.url)
@@ -194,8 +183,8 @@ class AsyncArm(ClientChannel):
                 self.hold(sign=shown if sign is None else sign())
                 if self.held:
                     await self.tell(wire.JogHold, move=wanted)
-                elif self._press_again or monotonic_s() > grip_s:
-                    raise self._not_held()
+                elif self._dead_man.press_again or monotonic_s() > grip_s:
+                    raise self._dead_man.not_held()
                 await asyncio.sleep(every_s)
             if not self.connected:
                 raise LinkClosed(f"{self.url}: the connection was lost; the arm holds", port=self._access.url)

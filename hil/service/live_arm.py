@@ -6,6 +6,7 @@ import random
 from collections import Counter, deque
 
 from hil.model.rig import AxisKind, Rig
+from hil.model.start_tolerance import START_TOLERANCE
 from hil.motion.stopping import stop_time_s
 from hil.robot import Robot
 from hil.runtime.jog_source import HOLD_S
@@ -106,6 +107,14 @@ class LiveArm:
             return None
         known = tuple(position for position in self.report.commanded if position is not None)
         return known if len(known) == len(self._rig.axes) else None
+
+    @property
+    def parked(self) -> bool:
+        """Whether the arm stands in its park pose."""
+        return self.report is not None and all(
+            position is not None and abs(position - axis.park) <= START_TOLERANCE[axis.kind]
+            for axis, position in zip(self._rig.axes, self.report.commanded, strict=True)
+        )
 
     def share(self, silence_s: float, now_s: float) -> float:
         """Part of the rig's speeds that the stop budget allows."""

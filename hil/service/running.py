@@ -26,7 +26,7 @@ from hil.service.arms import BEAT_S, Arm, ArmProcess
 from hil.service.audit import AuditLog, Deed, Now
 from hil.service.bookings import Bookings, Condition, Reserved
 from hil.service.camera import Camera, Drawn, MotionJpeg, Snapshots, Source
-from hil.service.desk import ArmDesk, Standing
+from hil.service.desk import ArmDesk
 from hil.service.doors import Door, Visitor
 from hil.service.drawing import Sketch
 from hil.service.gate import GateSettings
@@ -37,6 +37,7 @@ from hil.service.keys import SigningKey
 from hil.service.self_test import Outcome
 from hil.service.self_test_results import SelfTests
 from hil.service.settings import Settings, kept_address
+from hil.service.standing import Standing
 from hil.service.tokens import TokenError
 from hil.service.uploads import PreviewDesk, room_of
 from hil.service.wire import NoticeKind
@@ -187,8 +188,9 @@ class RunningLab:
                 slot=self._slots.get(plan.arm, LoopSlot()),
                 room=room_of(plan.rig),
             )
-            desk.process = self._make_arm(spec, on_report=desk.report_came, on_away=desk.arm_lost, turn=turn)
-            desk.process.start()
+            process = self._make_arm(spec, on_report=desk.report_came, on_away=desk.arm_lost, turn=turn)
+            desk.loop.process = process
+            process.start()
         self._refresh_calendar()
         loop = asyncio.get_running_loop()
         self._signing = loop.create_task(self._sign_for_journals())
@@ -201,10 +203,10 @@ class RunningLab:
         """End: say so, have every arm stopped and held, close the books."""
         for desk in self.desks.values():
             desk.hold(reason)
-            desk.tell(NoticeKind.SERVER_ENDS, reason)
-            for channel in list(desk.channels.values()):
+            desk.channels.tell(NoticeKind.SERVER_ENDS, reason)
+            for channel in desk.channels:
                 channel.end(wire.Code.UNAVAILABLE, reason)
-        processes = [desk.process for desk in self.desks.values() if desk.process is not None]
+        processes = [desk.loop.process for desk in self.desks.values() if desk.loop.process is not None]
         if self._signing is not None:
             self._signing.cancel()  # the journals end now, and their ends are noted below
         # The workers need the beat until they have ended.
@@ -258,8 +260,7 @@ class RunningLab:
         noted_s, there = monotonic_s(), set[str]()
         while True:
             now_s, before = monotonic_s(), there
-            processes = {arm: desk.process for arm, desk in self.desks.items()}
-            there = {arm for arm, process in processes.items() if process is not None and not process.away}
+            there = {arm for arm, desk in self.desks.items() if not desk.loop.away}
             await self.note_journals(before - there, ARM_AWAY)
             if now_s - noted_s >= JOURNALS_EVERY_S:
                 noted_s = now_s

@@ -38,7 +38,7 @@ def far_arm(*, needed: bool = False, on_site: bool = False, camera: bool = True,
     rules = msgspec.structs.replace(welcome.rules, picture_needed=needed, picture_age_s=1.0)
     channel = Standing(Access(url="http://127.0.0.1:9"), "lynx6")
     channel.welcome = msgspec.structs.replace(welcome, rules=rules, camera=camera, on_site=on_site)
-    channel.telemetry = msgspec.structs.replace(telemetry, picture_age_s=newest_s, now_s=SERVER_S)
+    channel._news.telemetry = msgspec.structs.replace(telemetry, picture_age_s=newest_s, now_s=SERVER_S)
     return SimpleNamespace(arm="lynx6", welcome=channel.welcome, channel=channel, mode=channel.mode)
 
 

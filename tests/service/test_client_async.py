@@ -13,8 +13,7 @@ from lab_server import Served, run, served
 from tokens_of_people import token
 
 from hil.errors import CommandError, InterlockError, LinkClosed, LinkError, LinkTimeout
-from hil.service import client_channel as channels
-from hil.service import wire
+from hil.service import arm_news, wire
 from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
 from hil.service.rights import Role
@@ -34,8 +33,8 @@ async def at(lab: Served, name: str = "Ada", arm: str = "arm-1") -> AsyncIterato
 
 async def cut(arm: AsyncArm) -> None:
     """The line is torn off, and noticed."""
-    assert arm._socket is not None
-    arm._socket._response.close()
+    assert arm._line._socket is not None
+    arm._line._socket._socket._response.close()
     await arm.until(lambda: not arm.connected, 5.0)
 
 
@@ -196,8 +195,7 @@ def test_whoever_waits_for_an_answer_is_told_that_the_line_is_lost(tmp_path: Pat
             await arm.claim()
             waiting = asyncio.create_task(arm.request(wire.Watch, rate_hz=10.0, within_s=10.0))
             await asyncio.sleep(0)
-            arm._answers[9999] = asyncio.get_running_loop().create_future()
-            lost = arm._answers[9999]
+            lost = arm._requests.expect(9999)
             await waiting
             await cut(arm)
             with pytest.raises(LinkClosed, match="connection was lost"):
@@ -275,14 +273,14 @@ def test_the_server_s_clock_is_never_reckoned_ahead(tmp_path: Path) -> None:
 
 
 def test_words_are_kept_by_number_and_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channels, "_MOST_WORDS", 5)
-    arm = AsyncArm(Access(url="http://127.0.0.1:9"), "arm-1")
+    monkeypatch.setattr(arm_news, "MOST_WORDS", 5)
+    news = arm_news.ArmNews()
     for number in range(8):
-        arm._say(f"word {number}")
-    assert arm.mark == 8
-    assert arm.since(6) == ["word 6", "word 7"]
-    assert arm.since(0) == [f"word {number}" for number in range(3, 8)]
-    assert arm.since(8) == []
+        news.say(f"word {number}")
+    assert news.mark == 8
+    assert news.since(6) == ["word 6", "word 7"]
+    assert news.since(0) == [f"word {number}" for number in range(3, 8)]
+    assert news.since(8) == []
 
 
 def test_steps_never_need_the_dead_man(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_dead_man_that_nobody_holds_begins_nothing(tmp_path: Path) -> None:
                 await arm.claim()
                 with pytest.raises(InterlockError, match="does not count as held"):
                     await arm.moved(arm.go("home"), deadman=lambda: False)
-                assert lab.lab.desks["arm-1"].mode is Mode.IDLE
+                assert lab.lab.desks["arm-1"].loop.mode is Mode.IDLE
 
     run(story)
 

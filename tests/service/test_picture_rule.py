@@ -123,7 +123,7 @@ def test_a_driver_from_afar_is_stopped_once_when_the_camera_hangs_and_told_when_
             assert (_stops(worker), _told(person, "picture_back")) == (1, 1)
             # What was stopped does not go on by itself; whoever asks anew may.
             assert kinds(worker.sent).count("Start") == 1
-            assert lab.lab.desks["arm-1"].mode is Mode.HOLDING
+            assert lab.lab.desks["arm-1"].loop.mode is Mode.HOLDING
             assert (await person.order("go", **_go(person)))["type"] == "accepted"
             # A second time counts as the first did.
             camera.hangs = True

@@ -272,7 +272,7 @@ def test_nothing_moves_without_the_dead_man_or_for_who_only_watches(tmp_path: Pa
             assert (await person.order("self_test", speed_share=0.5))["code"] == "deadman"
             await watcher.until(lambda: bool(watcher.lease))
             assert (await watcher.order("self_test", speed_share=0.5))["code"] == "lease"
-            assert lab.lab.desks["arm-1"].mode is Mode.IDLE
+            assert lab.lab.desks["arm-1"].loop.mode is Mode.IDLE
 
     run(story)
 

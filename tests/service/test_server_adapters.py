@@ -275,7 +275,7 @@ def test_an_arm_whose_adapter_is_missing_comes_up_wherever_it_is_plugged_in_and_
 
     async def story() -> None:
         async with answering(made_lab(tmp_path, [left, right], make_arm=make)) as lab:
-            worker = lab.lab.desks["arm-2"].process
+            worker = lab.lab.desks["arm-2"].loop.process
             assert isinstance(worker, ArmProcess)
             found = await summary(lab, "arm-2", lambda arm: "plugged in" in arm["why_not"])
             assert (found["real"], found["bookable"]) == (True, False)
@@ -321,13 +321,13 @@ def test_a_worker_that_is_killed_leaves_the_other_arm_moving_and_its_stop_workin
             assert (await person.order("arm_jog", speed_share=0.05))["type"] == "accepted"
             assert (await person.order("jog_step", move=LONG_STEP))["type"] == "accepted"
             await lab.reach(Mode.STREAMING, "arm-2")
-            killed, other = (lab.lab.desks[arm].process for arm in ("arm-1", "arm-2"))
+            killed, other = (lab.lab.desks[arm].loop.process for arm in ("arm-1", "arm-2"))
             assert isinstance(killed, ArmProcess) and isinstance(other, ArmProcess)
             assert killed.pid is not None
             pid = other.pid
             os.kill(killed.pid, signal.SIGKILL)
             await until(lambda: killed.away == "its worker has ended without a word")
-            assert lab.lab.desks["arm-2"].mode is Mode.STREAMING
+            assert lab.lab.desks["arm-2"].loop.mode is Mode.STREAMING
             assert (await person.ask("stop", reason="enough"))["type"] == "accepted"
             await lab.reach(Mode.HOLDING, "arm-2")
             assert (other.away, other.pid) == ("", pid)

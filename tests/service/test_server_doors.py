@@ -354,11 +354,11 @@ def test_whoever_was_told_goodbye_is_heard_no_more_but_for_a_stop(tmp_path: Path
             await lab.ready()
             await lab.join(token=token("Dee"))
             desk = lab.lab.desks["arm-1"]
-            (channel,) = desk.channels.values()
+            (channel,) = desk.channels
             desk.leave(channel)
             for message in (wire.Watch(seq=90, rate_hz=10.0), wire.Claim(seq=91, wait=True)):
                 desk.take(channel, message)
-            assert (len(desk.audience), desk.lease.brief(0.0).waiting, desk.lease.driver) == (0, 0, None)
+            assert (len(desk.channels.audience), desk.lease.brief(0.0).waiting, desk.lease.driver) == (0, 0, None)
             desk.take(channel, wire.Stop(reason="a hand is in the way"))
             assert "a hand is in the way" in desk.lease.latched
 

@@ -53,7 +53,7 @@ def test_who_claims_an_arm_that_is_coming_up_gets_it_as_soon_as_it_is_there(tmp_
             assert (await person.ask("claim"))["type"] == "accepted"
             assert person.lease["phase"] == "changing"
             await person.until(lambda: person.yours)
-            assert lab.lab.desks["arm-1"].mode is Mode.IDLE
+            assert lab.lab.desks["arm-1"].loop.mode is Mode.IDLE
             assert kinds(lab.workers["arm-1"].sent) == ["Confirm"]
 
     run(story)
@@ -183,7 +183,7 @@ def test_a_silent_driver_stops_the_arm_and_gets_the_lease_back_but_not_the_motio
             again = await lab.join(name="Ada")
             await again.drive()
             assert again.lease["epoch"] > epoch
-            assert lab.lab.desks["arm-1"].mode is not Mode.STREAMING
+            assert lab.lab.desks["arm-1"].loop.mode is not Mode.STREAMING
 
     run(story)
 
@@ -279,7 +279,7 @@ def test_a_dead_man_that_is_let_go_stops_a_motion_that_the_loop_has_not_even_beg
             await person.drive()
             worker.held_up = True
             assert (await person.order("go", to="home", speed_share=1.0))["type"] == "accepted"
-            assert lab.lab.desks["arm-1"].mode is Mode.IDLE
+            assert lab.lab.desks["arm-1"].loop.mode is Mode.IDLE
             person.held = False
             assert not (await person.beat())["held"]
             assert kinds(worker.sent)[-2:] == ["Start", "Stop"]
@@ -378,7 +378,7 @@ def test_an_arm_is_let_go_of_axis_by_axis_and_the_audit_says_by_whom(tmp_path: P
             ]
             assert person.holding["next"] is None
             desk = lab.lab.desks["arm-1"]
-            assert desk.mode is Mode.UNKNOWN_POSE and not desk.parked
+            assert desk.loop.mode is Mode.UNKNOWN_POSE and not desk.live.parked
             beats = worker.beats
             async with asyncio.timeout(PATIENCE_S):
                 while worker.beats < beats + int(2.0 * AGAIN_S / BEAT_S):

@@ -74,7 +74,7 @@ def test_nobody_new_drives_before_the_loop_has_taken_all_that_was_sent_to_it(tmp
             assert (await student.order("arm_jog", speed_share=0.3))["type"] == "accepted"
             assert (await teacher.ask("take_over", reason=""))["type"] == "accepted"
             # The newest report still says idle: by that alone the arm would stand.
-            assert lab.lab.desks["arm-1"].mode is Mode.IDLE
+            assert lab.lab.desks["arm-1"].loop.mode is Mode.IDLE
             beats = worker.beats
             async with asyncio.timeout(PATIENCE_S):
                 while worker.beats < beats + 10:
@@ -85,7 +85,7 @@ def test_nobody_new_drives_before_the_loop_has_taken_all_that_was_sent_to_it(tmp
             await teacher.until(lambda: teacher.yours)
             assert kinds(worker.sent)[-2:] == ["ArmJog", "Stop"]
             assert worker.settled
-            assert lab.lab.desks["arm-1"].mode is not Mode.ARMED
+            assert lab.lab.desks["arm-1"].loop.mode is not Mode.ARMED
 
     run(story)
 
@@ -165,7 +165,7 @@ def test_the_service_parks_it_with_nobody_there_only_if_the_settings_say_so(tmp_
             if settings is UNATTENDED:
                 await lab.reach(Mode.STREAMING)
                 await lab.reach(Mode.IDLE)
-                assert desk.parked
+                assert desk.live.parked
                 pupil = await lab.join(token=token("Bob"))
                 await pupil.until(lambda: pupil.lease["phase"] == "free")
                 await pupil.drive()
@@ -175,7 +175,7 @@ def test_the_service_parks_it_with_nobody_there_only_if_the_settings_say_so(tmp_
                     while worker.beats < beats + 20:
                         await asyncio.sleep(0.01)
                 assert "Load" not in kinds(worker.sent[before:])
-                assert not desk.parked
+                assert not desk.live.parked
 
     run(story)
 

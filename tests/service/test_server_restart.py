@@ -119,8 +119,8 @@ def test_who_stood_in_the_queue_stands_in_it_again_after_a_lost_line(tmp_path: P
                 await ada.claim()
                 waiting = asyncio.create_task(bob.claim(wait=True, within_s=60.0))
                 assert await bob.until(lambda: bob.lease is not None and bob.lease.place == 1, 5.0)
-                assert bob._socket is not None
-                bob._socket._response.close()
+                assert bob._line._socket is not None
+                bob._line._socket._socket._response.close()
                 assert await bob.until(lambda: not bob.connected, 5.0)
                 assert await bob.until(lambda: bob.lease is not None and bob.lease.place == 1, 10.0)
                 assert not waiting.done()

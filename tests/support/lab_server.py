@@ -160,7 +160,7 @@ class Served:
     async def reach(self, mode: Mode, arm: str = "arm-1") -> None:
         """Wait for a mode."""
         async with asyncio.timeout(PATIENCE_S):
-            while self.lab.desks[arm].mode is not mode:
+            while self.lab.desks[arm].loop.mode is not mode:
                 await asyncio.sleep(0.01)
 
     async def join(self, arm: str = "arm-1", **hello: Any) -> Person:
@@ -186,7 +186,7 @@ class Served:
     async def ready(self) -> None:
         """Wait until every arm is idle."""
         async with asyncio.timeout(PATIENCE_S):
-            while any(desk.mode is not Mode.IDLE for desk in self.lab.desks.values()):
+            while any(desk.loop.mode is not Mode.IDLE for desk in self.lab.desks.values()):
                 await asyncio.sleep(0.01)
 
 
