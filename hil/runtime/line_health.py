@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
 
-from hil.errors import LineCause
+from hil.errors import CommandError, ControllerError, LineCause, LinkError
 from hil.model.rig import Rig
 from hil.types import LineAccount, Mode, Record
 
@@ -24,6 +24,8 @@ NOISE_HOLD_S, NOISE_FAULT_S = 10.0, 30.0
 GAP_PERIODS = 2.0
 REPEAT_S = 10.0
 """The same cause is told again after this time at the earliest."""
+LINE_ERRORS = (CommandError, LinkError, ControllerError)
+"""What a link raises when it is at fault, or what it was asked for is."""
 
 
 class Level(IntEnum):

@@ -1,0 +1,98 @@
+"""The one way to the arm: every command gets its number here, leaves through the driver, and moves the shadow too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hil.errors import LinkOverrun
+from hil.link import ArmLink
+from hil.model.rig import Rig
+from hil.runtime.brake import Brake
+from hil.runtime.certified_rows import CertifiedRows
+from hil.runtime.line_health import LINE_ERRORS, explained
+from hil.runtime.mode_log import ModeLog
+from hil.runtime.shadow import Shadow
+from hil.runtime.trail import Trail
+from hil.types import Command, JointCommand, LimitHit, Mode
+
+OVERRUNS_TO_FAULT = 3
+
+
+@dataclass(slots=True)
+class TickOutput:
+    """What one tick sends, for its record."""
+
+    now_s: float
+    sample: int | None = None
+    wanted: Command | None = None
+    sent: Command | None = None
+    hits: tuple[LimitHit, ...] = ()
+
+
+class Outlet:
+    """Sends commands, and faults where the link or the line does not take them.
+
+    Args:
+        rig: the resolved rig.
+        link: the arm behind its driver.
+        shadow: the simulated arm.
+        rows: the certified motion as the wire has it.
+        log: mode and words.
+        trail: is told when the arm will be still again.
+        brake: for faults.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        link: ArmLink,
+        shadow: Shadow,
+        rows: CertifiedRows,
+        log: ModeLog,
+        trail: Trail,
+        brake: Brake,
+    ) -> None:
+        self._link, self._shadow, self._rows = link, shadow, rows
+        self._log, self._trail, self._brake = log, trail, brake
+        self._settle_s = rig.controller.settle_s
+        self._look_ahead_ticks = rig.look_ahead_s / rig.period_s
+        self._seq = 0
+        self._overruns = 0
+
+    def next_seq(self) -> int:
+        """The number of the next command."""
+        self._seq += 1
+        return self._seq
+
+    def send(self, tick: TickOutput, command: Command, row: int | None = None) -> Command | None:
+        """Send one, by its row if it is one of the certified table; it is read back behind this.
+
+        Returns:
+            What the controller will really see; None if nothing was sent.
+        """
+        try:
+            if row is None or not isinstance(command, JointCommand):
+                sent = self._link.write(command, tick.now_s)
+            else:
+                sent = self._rows.write(row, command, tick.now_s)
+        except LinkOverrun as error:
+            self._overrun(tick.now_s, error)
+            return None
+        except LINE_ERRORS as error:
+            self._brake.fault(tick.now_s, explained(error))
+            return None
+        self._overruns = 0
+        self._shadow.write(sent, tick.now_s)
+        arrives_s = sent.due_s if isinstance(sent, JointCommand) else tick.now_s
+        self._trail.still_s = arrives_s + self._settle_s
+        tick.sent = sent
+        return sent
+
+    def _overrun(self, now_s: float, error: LinkOverrun) -> None:
+        """A motion waits while the controller has something to do; a stop that has to wait soon becomes a freeze."""
+        if not self._overruns:
+            self._log.say(str(error))
+        self._overruns += 1
+        share = 0.25 if self._log.mode is Mode.STOPPING else 1.0
+        if self._overruns >= max(OVERRUNS_TO_FAULT, round(share * self._look_ahead_ticks)):
+            self._brake.fault(now_s, f"{self._overruns} commands in a row did not fit on the line: {error}")
