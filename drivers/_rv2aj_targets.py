@@ -215,8 +215,7 @@ class Targets:
 
     def way_s(self, target: Degrees, here: Degrees) -> float:
         """The least time in which the arm can be at a target: sent at once, at full speed from the one before."""
-        before = self.sent if self.sent is not None else here
-        return max([abs(b - a) * DEG / speed for a, b, speed in zip(before, target, self._speeds, strict=True)])
+        return self._between_s(self.sent if self.sent is not None else here, target)
 
     def _waited_s(self, since_s: float) -> float:
         return self._attended_s - max(since_s, self._sent_at_s)

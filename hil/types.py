@@ -78,7 +78,8 @@ class JointCommand(Record, frozen=True, tag="joints"):
     def __post_init__(self) -> None:
         if not self.positions:
             raise CommandError("a joint command needs at least one position", value=self.positions)
-        if math.isfinite(self.due_s) and all(map(math.isfinite, self.positions)):
+        # One that is not finite makes the sum so; a sum that overflows by itself is looked at more closely.
+        if math.isfinite(sum(self.positions, self.due_s)):
             return
         for index, value in enumerate(self.positions):
             if not math.isfinite(value):

@@ -170,7 +170,8 @@ class Bridge:
         if not self._parting.begun:
             # After that nothing that moves is sent any more, and nobody is asked where the arm stands.
             gap_s = None if self._last_tick_s is None else now_s - self._last_tick_s
-            self._readiness.lapse(now_s)
+            if log.mode is Mode.ARMED:
+                self._readiness.lapse(now_s)
             self._supervision.watch(now_s, gap_s, setpoint, simulated)
         self._write(output)
         if self._end.asked and log.mode not in WRITING and not self.finished:
@@ -232,16 +233,15 @@ class Bridge:
         except LINE_ERRORS as error:
             self._brake.fault(now_s, explained(error))
             return
-        report = connection.reports.agreed
-        if words := self._letting_go.look(report, now_s):
+        if self._letting_go.waits and (words := self._letting_go.look(connection.reports.agreed, now_s)):
             log.say(words)
         if log.mode is Mode.STREAMING:
             return
         if log.mode is Mode.CONNECTING and connection.ready:
             log.follow(Event.READY, f"{connection.state.identity} answers; where the arm stands is not known yet")
         if log.mode is Mode.UNKNOWN_POSE:
-            words = self._supply.look(report, drives_unseen=connection.state.drives_unseen)
-            if words:
+            report, unseen = connection.reports.agreed, connection.state.drives_unseen
+            if words := self._supply.look(report, drives_unseen=unseen):
                 self._brake.fault(now_s, words)
 
     def _write(self, output: TickOutput) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hil.errors import LinkOverrun
+from hil.errors import HilError, LinkOverrun
 from hil.link import ArmLink
 from hil.model.rig import Rig
 from hil.runtime.brake import Brake
@@ -64,32 +64,41 @@ class Outlet:
         self._seq += 1
         return self._seq
 
-    def send(self, tick: TickOutput, command: Command, row: int | None = None) -> Command | None:
-        """Send one, by its row if it is one of the certified table; it is read back behind this.
+    def send(self, tick: TickOutput, command: Command) -> Command | None:
+        """Send one.
 
         Returns:
             What the controller will really see; None if nothing was sent.
         """
         try:
-            if row is None or not isinstance(command, JointCommand):
-                sent = self._link.write(command, tick.now_s)
-            else:
-                sent = self._rows.write(row, command, tick.now_s)
-        except LinkOverrun as error:
-            self._overrun(tick.now_s, error)
-            return None
+            sent = self._link.write(command, tick.now_s)
         except LINE_ERRORS as error:
-            self._brake.fault(tick.now_s, explained(error))
+            self._not_sent(tick.now_s, error)
             return None
-        self._overruns = 0
-        self._shadow.write(sent, tick.now_s)
-        arrives_s = sent.due_s if isinstance(sent, JointCommand) else tick.now_s
-        self._trail.still_s = arrives_s + self._settle_s
-        tick.sent = sent
+        self._note(tick, sent, sent.due_s if isinstance(sent, JointCommand) else tick.now_s)
         return sent
 
-    def _overrun(self, now_s: float, error: LinkOverrun) -> None:
+    def send_row(self, tick: TickOutput, command: JointCommand, row: int) -> JointCommand | None:
+        """The same by its row of the certified table, which is read back behind this."""
+        try:
+            sent = self._rows.write(row, command, tick.now_s)
+        except LINE_ERRORS as error:
+            self._not_sent(tick.now_s, error)
+            return None
+        self._note(tick, sent, sent.due_s)
+        return sent
+
+    def _note(self, tick: TickOutput, sent: Command, arrives_s: float) -> None:
+        self._overruns = 0
+        self._shadow.write(sent, tick.now_s)
+        self._trail.still_s = arrives_s + self._settle_s
+        tick.sent = sent
+
+    def _not_sent(self, now_s: float, error: HilError) -> None:
         """A motion waits while the controller has something to do; a stop that has to wait soon becomes a freeze."""
+        if not isinstance(error, LinkOverrun):
+            self._brake.fault(now_s, explained(error))
+            return
         if not self._overruns:
             self._log.say(str(error))
         self._overruns += 1

@@ -55,7 +55,10 @@ class SampleStream:
             if now_s >= trail.due_s:
                 self._finish()
             return
-        if isinstance(source, JogSource):
+        sample: int | None = None
+        if isinstance(source, MotionSource):
+            sample = source.sample
+        elif isinstance(source, JogSource):
             resting = source.resting
             self._log.say_all(source.take_words())
             if resting:
@@ -63,19 +66,21 @@ class SampleStream:
         if not self._health.may_move:
             self._hold_back(now_s)
             return
-        due_s = now_s + self._look_ahead_s
-        wanted = JointCommand(seq=self._outlet.next_seq(), due_s=due_s, positions=source.wanted)
-        tick.wanted, row = wanted, None
-        if isinstance(source, MotionSource):
-            tick.sample = source.sample
-            row = source.sample if source.by_table else None
-        if not self._passes(tick, wanted, row):
+        due_s, positions = now_s + self._look_ahead_s, source.wanted
+        wanted = JointCommand(seq=self._outlet.next_seq(), due_s=due_s, positions=positions)
+        tick.wanted, tick.sample = wanted, sample
+        if isinstance(source, MotionSource) and source.by_table:
+            # Of a row of the certified table all but its time was proved.
+            if due_s <= trail.due_s and not self._passes(tick, wanted):
+                return
+            if self._outlet.send_row(tick, wanted, source.sample) is None:
+                return
+        elif not self._passes(tick, wanted):
             return
-        if self._outlet.send(tick, wanted, row) is None:
-            if row is None:
-                self._guard.retract()
+        elif self._outlet.send(tick, wanted) is None:
+            self._guard.retract()
             return
-        trail.add(wanted.positions, now_s, due_s)
+        trail.add(positions, now_s, due_s)
         source.advance()
 
     def rehearse(self) -> None:
@@ -95,13 +100,8 @@ class SampleStream:
         if self._log.mode is Mode.STOPPING:
             self._brake.rest(words)
 
-    def _passes(self, tick: TickOutput, wanted: JointCommand, row: int | None) -> bool:
-        """Ask the guard; a hit on certified motion begins a stop, a hit on the stop itself freezes the arm.
-
-        Of a row of the certified table all but its time was proved.
-        """
-        if row is not None and wanted.due_s > self._trail.due_s:
-            return True
+    def _passes(self, tick: TickOutput, wanted: JointCommand) -> bool:
+        """Ask the guard; a hit on certified motion begins a stop, a hit on the stop itself freezes the arm."""
         try:
             self._brake.leave_table()
             verdict = self._guard.check(wanted)

@@ -42,8 +42,9 @@ class Supervision:
         intent: Intent,
         brake: Brake,
     ) -> None:
-        self._period_s = rig.period_s
+        self._period_s, self._usual_s = rig.period_s, min(rig.period_s, GAP_TO_STOP_S)
         self._connection, self._divergence, self._loaded = connection, divergence, loaded
+        self._health = connection.health
         self._log, self._intent, self._brake = log, intent, brake
 
     def watch(self, now_s: float, gap_s: float | None, setpoint: tuple[float, ...], simulated: JointState) -> None:
@@ -56,7 +57,9 @@ class Supervision:
             simulated: where its servos are.
         """
         alarm = self._divergence.judge(now_s, setpoint, simulated, self._connection.state.joints)
-        level = self._watch_line(now_s)
+        news, level = self._connection.judge(now_s), self._health.level
+        if (news or level >= Level.HOLD) and self._log.mode not in LATCHED:
+            self._watch_line(news, level, now_s)
         if self._log.mode is not Mode.STREAMING:
             return
         if alarm is not None:
@@ -64,8 +67,8 @@ class Supervision:
         elif words := self._wrong_source(now_s):
             self._brake.stop(now_s, words)
         elif level >= Level.HOLD:
-            self._brake.stop(now_s, self._connection.health.words(now_s))
-        elif gap_s is not None:
+            self._brake.stop(now_s, self._health.words(now_s))
+        elif gap_s is not None and gap_s > self._usual_s:
             missed = round(gap_s / self._period_s) - 1
             if missed >= MISSED_TICKS_TO_STOP or gap_s > GAP_TO_STOP_S:
                 self._brake.stop(now_s, f"{NO_TICK} {gap_s * 1e3:.0f} ms ({missed} missed in a row)")
@@ -92,16 +95,11 @@ class Supervision:
         else:
             self._brake.stop(now_s, alarm)
 
-    def _watch_line(self, now_s: float) -> Level:
-        """What the line's state asks for in any mode, and what is new to say of it."""
-        log, health = self._log, self._connection.health
-        news = self._connection.judge(now_s)
-        if log.mode in LATCHED:
-            return health.level
+    def _watch_line(self, news: str, level: Level, now_s: float) -> None:
+        """What is new to say of the line, and what its state asks for in any mode."""
         if news:
-            log.say(news)
-        if health.level is Level.FAULT:
-            self._brake.fault(now_s, health.words(now_s))
-        elif health.level is Level.HOLD and log.mode is Mode.ENERGISING:
-            self._brake.stop(now_s, health.words(now_s))
-        return health.level
+            self._log.say(news)
+        if level is Level.FAULT:
+            self._brake.fault(now_s, self._health.words(now_s))
+        elif level is Level.HOLD and self._log.mode is Mode.ENERGISING:
+            self._brake.stop(now_s, self._health.words(now_s))

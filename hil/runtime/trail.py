@@ -6,6 +6,9 @@ import numpy as np
 
 from hil.runtime.sources import Positions
 
+KEPT = 3
+"""Samples that say how fast the arm moves, and how that changes."""
+
 
 class Trail:
     """The last three samples that have left, and what time they take.
@@ -41,13 +44,15 @@ class Trail:
 
     def add(self, positions: Positions, now_s: float, due_s: float) -> None:
         """A sample has left."""
-        self.recent = [*self.recent[-2:], positions]
+        self.recent.append(positions)
+        if len(self.recent) > KEPT:
+            del self.recent[0]
         self.sent_s, self.due_s = now_s, due_s
 
     @property
     def padded(self) -> list[Positions]:
         """The last three samples; a motion begins at rest, so those before its first are copies of it."""
-        return [self.recent[0]] * (3 - len(self.recent)) + self.recent[-3:]
+        return [self.recent[0]] * (KEPT - len(self.recent)) + self.recent
 
     def motion_state(self) -> tuple[Positions, Positions, Positions]:
         """Position, velocity and acceleration of the newest samples sent, per axis."""

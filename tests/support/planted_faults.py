@@ -397,11 +397,11 @@ def _confirms_itself(bridge: Bridge, now_s: float) -> None:
 
 def _driven_elsewhere() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def energise(self: Outlet, tick: Any, command: Any, *row: Any) -> Any:
+        def energise(self: Outlet, tick: Any, command: Any) -> Any:
             if isinstance(command, EnergiseCommand) and command.axis == 4:
                 command = msgspec.structs.replace(command, position=command.position + 3.0 * DEG)
                 tick.wanted = command
-            return original(self, tick, command, *row)
+            return original(self, tick, command)
 
         return energise
 
