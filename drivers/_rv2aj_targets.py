@@ -99,8 +99,10 @@ class Targets:
         """The loop looks in."""
         gap_s = 0.0 if self._looked_s is None else now_s - self._looked_s
         self._looked_s = now_s
-        self._attended_s += min(gap_s, GAP_S)
-        self.held_up_s += max(gap_s - GAP_S, 0.0)
+        if gap_s > GAP_S:
+            self.held_up_s += gap_s - GAP_S
+            gap_s = GAP_S
+        self._attended_s += gap_s
 
     def want(self, target: Degrees, now_s: float, row: int | None = None) -> bool:
         """Take a newer target, which is this sample of a certified motion or of none.

@@ -33,13 +33,13 @@ class ServoGroup:
                 )
         self.positions, self.targets = tuple(positions), tuple(positions)
         self.time_s = 0.0
+        self._lags_s, self._speeds = tuple(lags_s), tuple(speeds)
         # Nothing is within the band of a servo without lag: it goes the long way.
-        self._makes = [
-            (lag_s, speed, speed * lag_s if lag_s > 0.0 else -1.0) for lag_s, speed in zip(lags_s, speeds, strict=True)
-        ]
-        self._powered = [False] * len(self._makes)
-        self._stalled = [False] * len(self._makes)
-        self._free = [False] * len(self._makes)
+        ways = zip(lags_s, speeds, strict=True)
+        self._bands = tuple([speed * lag_s if lag_s > 0.0 else -1.0 for lag_s, speed in ways])
+        self._powered = [False] * len(self._bands)
+        self._stalled = [False] * len(self._bands)
+        self._free = [False] * len(self._bands)
 
     def power(self, axis: int, powered: bool) -> None:
         """Give one power and pulses, or take them away."""
@@ -66,8 +66,8 @@ class ServoGroup:
     def _followed(self, ends: tuple[float, ...], step_s: float) -> tuple[float, ...]:
         positions = []
         same_lag_s, decay = 0.0, 0.0
-        for position, start, end, free, (lag_s, speed, band) in zip(
-            self.positions, self.targets, ends, self._free, self._makes, strict=True
+        for position, start, end, free, lag_s, speed, band in zip(
+            self.positions, self.targets, ends, self._free, self._lags_s, self._speeds, self._bands, strict=True
         ):
             if not free:
                 positions.append(position)

@@ -73,7 +73,10 @@ class DivergenceMonitor:
             if abs(value - shown) <= band:
                 self._outside[axis] = 0
                 continue
-            past = [_shaft(state)[axis] if measured else pulse[axis] for _, pulse, state in history]
+            if measured:
+                past = [0.0 if (at := state.positions[axis]) is None else at for _, _, state in history]
+            else:
+                past = [pulse[axis] for _, pulse, _ in history]
             lowest, highest = min(past), max(past)
             inside = lowest - band <= value <= highest + band
             self._outside[axis] = 0 if inside else self._outside[axis] + 1

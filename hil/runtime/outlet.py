@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from hil.errors import HilError, LinkOverrun
 from hil.link import ArmLink
@@ -18,8 +18,7 @@ from hil.types import Command, JointCommand, LimitHit, Mode
 OVERRUNS_TO_FAULT = 3
 
 
-@dataclass(slots=True)
-class TickOutput:
+class TickOutput(msgspec.Struct):
     """What one tick sends, for its record."""
 
     now_s: float
