@@ -92,8 +92,7 @@ class SimulatedArm:
 
     def look(self, now_s: float) -> JointState:
         """Where the servos are, and nothing else of `read`; open or not."""
-        if now_s > self._now_s:
-            self._advance(now_s)
+        self._advance(now_s)
         return JointState(t_s=now_s, positions=self._servos.positions, source=StateSource.SIMULATED)
 
     def write(self, command: Command, now_s: float) -> Command:
@@ -158,15 +157,12 @@ class SimulatedArm:
     def _advance(self, now_s: float) -> None:
         if now_s <= self._now_s:
             return
+        before_s, self._now_s = self._now_s, now_s
         if self._frame_s > 0.0:
-            self._advance_frames(now_s)
-        else:
-            self._advance_line(now_s)
-        self._now_s = now_s
-
-    def _advance_line(self, now_s: float) -> None:
-        arrival_s = min(self._end_s, now_s)
-        if arrival_s > self._now_s:
+            self._advance_frames(before_s, now_s)
+            return
+        arrival_s = self._end_s if self._end_s < now_s else now_s
+        if arrival_s > before_s:
             share = (arrival_s - self._begin_s) / (self._end_s - self._begin_s)
             reached = self._goal
             if share < 1.0:
@@ -177,9 +173,9 @@ class SimulatedArm:
         if arrival_s < now_s:
             self._servos.advance(now_s)
 
-    def _advance_frames(self, now_s: float) -> None:
+    def _advance_frames(self, before_s: float, now_s: float) -> None:
         first = math.floor((self._begin_s - self._origin_s) / self._frame_s + 1e-9)
-        frame = math.floor((self._now_s - self._origin_s) / self._frame_s + 1e-9)
+        frame = math.floor((before_s - self._origin_s) / self._frame_s + 1e-9)
         last = math.floor((now_s - self._origin_s) / self._frame_s + 1e-9)
         length_s = self._end_s - self._begin_s
         while frame < last and self._setpoint != self._goal:

@@ -58,12 +58,9 @@ class ServoGroup:
     def ramp(self, ends: tuple[float, ...], until_s: float) -> None:
         """Until a time, each target going straight from where it is to its end."""
         step_s = until_s - self.time_s
-        if step_s > 0.0:
-            self.time_s = until_s
-            self.positions = self._followed(ends, step_s)
-        self.targets = ends
-
-    def _followed(self, ends: tuple[float, ...], step_s: float) -> tuple[float, ...]:
+        if step_s <= 0.0:
+            self.targets = ends
+            return
         positions = []
         same_lag_s, decay = 0.0, 0.0
         for position, start, end, free, lag_s, speed, band in zip(
@@ -81,4 +78,4 @@ class ServoGroup:
                 positions.append(end - (rest + (error - rest) * decay))
             else:
                 positions.append(follow(position, start, end, step_s, lag_s, speed))
-        return tuple(positions)
+        self.time_s, self.targets, self.positions = until_s, ends, tuple(positions)

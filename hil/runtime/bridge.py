@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from hil.errors import HilError, InterlockError, LinkClosed
 from hil.identity import Acquaintance
 from hil.link import ArmLink, BoundedLink
@@ -100,7 +102,7 @@ class Bridge:
         divergence = DivergenceMonitor(rig, rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S)
         rows = CertifiedRows(rig, link, guard)
         brake = self._brake = Brake(rig, link, shadow, guard, log, intent, trail, end)
-        outlet = Outlet(rig, link, shadow, rows, log, trail, brake)
+        outlet = Outlet(rig, link, shadow, log, trail, brake)
         self._supply = ServoSupply([axis.name for axis in rig.axes], supply)
         self._first_moves = FirstMoves(rig, guard, connection, divergence, log, intent, trail, brake, outlet)
         self._adoption = Adoption(rig, connection, self._supply, self._first_moves, log, intent, trail, end)
@@ -193,16 +195,32 @@ class Bridge:
             reported=connection.state.joints,
             received=received,
             written=written,
-            failures=failures,
-            requests=tuple(requests),
-            hits=output.hits,
-            events=log.take(),
-            controller=connection.met,
-            line=self._accounts.entry(connection.state.line, log.mode),
-            supply=None if self._supply.state is supply else self._supply.news_since(supply),
-            released=self._released,
         )
-        connection.met = self._released = None
+        news = self._supply.news_since(supply) if self._supply.state is not supply else None
+        line, events = self._accounts.entry(connection.state.line, log.mode), log.take()
+        # Beyond fifteen names CPython makes a dictionary for a call, which takes longer than all else about a record.
+        if (
+            events
+            or requests
+            or failures
+            or output.hits
+            or line
+            or news
+            or connection.met
+            or self._released is not None
+        ):
+            record = msgspec.structs.replace(
+                record,
+                failures=failures,
+                requests=tuple(requests),
+                hits=output.hits,
+                events=events,
+                controller=connection.met,
+                line=line,
+                supply=news,
+                released=self._released,
+            )
+            connection.met = self._released = None
         self._tick += 1
         self._last_tick_s = now_s
         return record

@@ -99,7 +99,8 @@ class Connection:
             health.forget()
             return ""
         news = health.look(self.state.line, now_s)
-        self._long_silent |= health.level is Level.FAULT
+        if health.level is Level.FAULT:
+            self._long_silent = True
         return news
 
     def _nothing_known(self, line: LineAccount | None = None) -> LinkState:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from hil.errors import HilError, LinkOverrun
-from hil.link import ArmLink
+from hil.link import ArmLink, TableLink
 from hil.model.rig import Rig
 from hil.runtime.brake import Brake
-from hil.runtime.certified_rows import CertifiedRows
 from hil.runtime.line_health import LINE_ERRORS, explained
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.shadow import Shadow
@@ -35,7 +34,6 @@ class Outlet:
         rig: the resolved rig.
         link: the arm behind its driver.
         shadow: the simulated arm.
-        rows: the certified motion as the wire has it.
         log: mode and words.
         trail: is told when the arm will be still again.
         brake: for faults.
@@ -46,12 +44,12 @@ class Outlet:
         rig: Rig,
         link: ArmLink,
         shadow: Shadow,
-        rows: CertifiedRows,
         log: ModeLog,
         trail: Trail,
         brake: Brake,
     ) -> None:
-        self._link, self._shadow, self._rows = link, shadow, rows
+        self._link, self._shadow = link, shadow
+        self._rows = link if isinstance(link, TableLink) else None
         self._log, self._trail, self._brake = log, trail, brake
         self._settle_s = rig.controller.settle_s
         self._look_ahead_ticks = rig.look_ahead_s / rig.period_s
@@ -79,8 +77,9 @@ class Outlet:
 
     def send_row(self, tick: TickOutput, command: JointCommand, row: int) -> JointCommand | None:
         """The same by its row of the certified table, which is read back behind this."""
+        assert self._rows is not None
         try:
-            sent = self._rows.write(row, command, tick.now_s)
+            sent = self._rows.write_row(row, command, tick.now_s)
         except LINE_ERRORS as error:
             self._not_sent(tick.now_s, error)
             return None
