@@ -273,9 +273,9 @@ class Gate:
             and line == self._lines[index]
         ):
             # To the byte what this gate would write itself, behind a line of which that was so, too.
-            self._found = self._last_row = self._whole.unpack_from(self._nearest, index * self._whole.size)
-            self._row_found = index
-            return self._found
+            own: tuple[int, ...] = self._whole.unpack_from(self._nearest, index * self._whole.size)
+            self._found, self._row_found, self._last_row = own, index, own
+            return own
         match, bounds = self._group.fullmatch(line), self._bounds
         if match is None or bounds is None:
             raise CommandError(f"sample {index}: {line!r} is no group move of all axes", value=line)
