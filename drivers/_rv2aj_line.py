@@ -138,7 +138,8 @@ class Line:
     @property
     def idle(self) -> bool:
         """True while a request may leave: nothing is to come, and nothing came that is not understood."""
-        return self._settled and not self._due and self._printed_due is None and self._doubt_s is None
+        printed = self._printed is None or self.owing
+        return self._settled and not self._due and printed and self._doubt_s is None
 
     @property
     def greeting_out(self) -> bool:
@@ -241,7 +242,7 @@ class Line:
         heard: Heard | None = None
         for text in lines:
             heard = self._put(text, now_s) or heard
-        if heard is None and self._printed_due is not None and now_s >= self._printed_due.due_s:
+        if heard is None and self._printed is not None and not self.owing and now_s >= self._printed.due_s:
             # A program prints when it comes to it. Meanwhile others can be asked, and its line can still come.
             self.owing = True
             heard = Heard(None, now_s)
@@ -313,8 +314,12 @@ class Line:
         oldest_s: float | None = None
         if self._due and self._due[0].due_s < self._looked_s:
             oldest_s = self._due[0].due_s
-        printed = self._printed_due
-        if printed is not None and printed.due_s < (self._looked_s if oldest_s is None else oldest_s):
+        printed = self._printed
+        if (
+            printed is not None
+            and not self.owing
+            and printed.due_s < (self._looked_s if oldest_s is None else oldest_s)
+        ):
             oldest_s = printed.due_s
         return oldest_s
 

@@ -71,11 +71,6 @@ class Targets:
         return self._waiting_s is not None
 
     @property
-    def behind(self) -> bool:
-        """A target has waited for too long: a newer one would skip more of the motion than was judged."""
-        return self._waiting_s is not None and self._waited_s(self._waiting_s) > self.late_s
-
-    @property
     def stale_s(self) -> float:
         """How old what is wanted may become; longer where our program has to be started anew for the first target."""
         starting = self.sent is None and self._settings.way is not Way.SEGMENTS
@@ -99,8 +94,10 @@ class Targets:
         """The loop looks in."""
         gap_s = 0.0 if self._looked_s is None else now_s - self._looked_s
         self._looked_s = now_s
-        self._attended_s += min(gap_s, GAP_S)
-        self.held_up_s += max(gap_s - GAP_S, 0.0)
+        if gap_s > GAP_S:
+            self.held_up_s += gap_s - GAP_S
+            gap_s = GAP_S
+        self._attended_s += gap_s
 
     def want(self, target: Degrees, now_s: float, row: int | None = None) -> bool:
         """Take a newer target, which is this sample of a certified motion or of none.
@@ -108,12 +105,13 @@ class Targets:
         False, and nothing taken, if the one before has waited for too long.
         """
         self._wanted_at_s, self._renewed_s = self._attended_s, now_s
-        if self.behind:
+        waiting_s = self._waiting_s
+        if waiting_s is not None and self._waited_s(waiting_s) > self.late_s:
             return False
         self.wanted, self.row = target, row
-        if not self.unsent:
+        if target == self.sent and self.perhaps is None:
             self._waiting_s = None
-        elif self._waiting_s is None:
+        elif waiting_s is None:
             self._waiting_s = self._attended_s
         return True
 
@@ -215,14 +213,18 @@ class Targets:
 
     def way_s(self, target: Degrees, here: Degrees) -> float:
         """The least time in which the arm can be at a target: sent at once, at full speed from the one before."""
-        before = self.sent if self.sent is not None else here
-        return max([abs(b - a) * DEG / speed for a, b, speed in zip(before, target, self._speeds, strict=True)])
+        return self._between_s(self.sent if self.sent is not None else here, target)
 
     def _waited_s(self, since_s: float) -> float:
-        return self._attended_s - max(since_s, self._sent_at_s)
+        return self._attended_s - (since_s if since_s > self._sent_at_s else self._sent_at_s)
 
     def _expect_rest(self, target: Degrees, now_s: float, here: Degrees) -> None:
         self._rests_by_s = now_s + self._between_s(here, target) + self._settings.ramp_s
 
     def _between_s(self, here: Degrees, there: Degrees) -> float:
-        return max([abs(b - a) * DEG / speed for a, b, speed in zip(here, there, self._speeds, strict=True)])
+        longest_s = 0.0
+        for a, b, speed in zip(here, there, self._speeds, strict=True):
+            way_s = (b - a if b > a else a - b) * DEG / speed
+            if way_s > longest_s:
+                longest_s = way_s
+        return longest_s

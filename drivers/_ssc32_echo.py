@@ -36,14 +36,13 @@ class Channel:
     """Our own account of the pulse that the board makes on one channel: straight from start to target, line by line.
 
     Attributes:
-        start_us, target_us, start_s, end_s: of its last move.
-        past: the moves until now, the last of them included.
+        past: the moves until now, the last of them included: start and end in s, then in us.
         driven_s: from when its first move must show; None before that.
         trim_us: what the board adds to what it repeats; None while that is open.
         trusted: it was sent somewhere, so the account says where it is.
     """
 
-    __slots__ = ("driven_s", "end_s", "past", "start_s", "start_us", "target_us", "trim_us", "trusted")
+    __slots__ = ("driven_s", "past", "trim_us", "trusted")
 
     def __init__(self) -> None:
         self.driven_s: float | None = None
@@ -53,9 +52,7 @@ class Channel:
 
     def hold(self, pulse_us: float) -> None:
         """It stands there; whether the board took the same is not known."""
-        self.start_us = self.target_us = pulse_us
-        self.start_s = self.end_s = float("-inf")
-        self.past: list[_Segment] = [(self.start_s, self.end_s, pulse_us, pulse_us)]
+        self.past: list[_Segment] = [(float("-inf"), float("-inf"), pulse_us, pulse_us)]
         self.trusted = False
 
     def drive(self, pulse_us: float, at_s: float) -> None:
@@ -73,19 +70,22 @@ class Channel:
 
     def moving(self, now_s: float) -> bool:
         """True while it is on its way."""
-        return now_s < self.end_s and self.start_us != self.target_us
+        _, end_s, start_us, target_us = self.past[-1]
+        return now_s < end_s and start_us != target_us
 
     @property
     def lasts_s(self) -> float:
         """How long its last move takes."""
-        return self.end_s - self.start_s if self.end_s > self.start_s else 0.0
+        start_s, end_s, _, _ = self.past[-1]
+        return end_s - start_s if end_s > start_s else 0.0
 
     def width_us(self, now_s: float) -> float:
         """The pulse at a time not before the last move."""
-        if now_s >= self.end_s:
-            return self.target_us
-        share = max(now_s - self.start_s, 0.0) / (self.end_s - self.start_s)
-        return self.start_us + share * (self.target_us - self.start_us)
+        start_s, end_s, start_us, target_us = self.past[-1]
+        if now_s >= end_s:
+            return target_us
+        share = max(now_s - start_s, 0.0) / (end_s - start_s)
+        return start_us + share * (target_us - start_us)
 
     def expected_us(self, at_s: float) -> tuple[float, float]:
         """The pulse at any time, by the lines that had left by then, and how far it can be from that."""
@@ -131,14 +131,12 @@ def move_all(channels: Sequence[Channel], pulses_us: Sequence[float], now_s: flo
     """One timed move of several channels, in one go: this runs in every tick."""
     end_s = now_s + duration_s
     for channel, pulse_us in zip(channels, pulses_us, strict=True):
-        start_us = channel.target_us
-        if now_s < channel.end_s:
-            # As `width_us` has it.
-            before_us, since_s = channel.start_us, channel.start_s
-            share = (now_s - since_s) / (channel.end_s - since_s) if now_s > since_s else 0.0
-            start_us = before_us + share * (start_us - before_us)
-        channel.start_us, channel.target_us, channel.start_s, channel.end_s = start_us, pulse_us, now_s, end_s
         past = channel.past
+        since_s, until_s, before_us, start_us = past[-1]
+        if now_s < until_s:
+            # As `width_us` has it.
+            share = (now_s - since_s) / (until_s - since_s) if now_s > since_s else 0.0
+            start_us = before_us + share * (start_us - before_us)
         past.append((now_s, end_s, start_us, pulse_us))
         if len(past) > 2 * KEPT:
             del past[:KEPT]
@@ -343,7 +341,7 @@ class Echo:
             (channel, us) for channel, us in zip(self.channels, reading.pulses_us, strict=False) if channel.trusted
         ]
         # At rest it is the end of the motion that was not reached, however long ago that was.
-        latest_s = min(reading.asked_s, max(channel.end_s for channel in self.channels))
+        latest_s = min(reading.asked_s, max(channel.past[-1][1] for channel in self.channels))
         for step in range(1, round(LONGEST_LAG_S / FRAME_S) + 1):
             lag_s = step * FRAME_S
             if all(channel.fits(echo_us, latest_s - lag_s) for channel, echo_us in trusted):

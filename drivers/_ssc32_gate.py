@@ -87,9 +87,11 @@ class Gate:
         group = b"".join(rb"#%dP([1-9]\d{2,3})" % channel for channel in self._channels)
         self._group = re.compile(group + rb"T([1-9]\d{0,4})\r")
         self._sample, self._whole = Struct(f"<{len(self._wires)}d"), Struct(f"<{len(self._wires)}i")
-        self._certified = self._nearest = b""
+        self._certified = self._nearest = self._follows = b""
+        self._lines: list[bytes] = []
         self._rows = 0
         self._row = self._row_found = -1
+        self._last_row: tuple[int, ...] | None = None
 
     def bound(self, bounds: MotionBounds) -> None:
         """From now on hold every move against the arm's limits, too."""
@@ -108,6 +110,7 @@ class Gate:
             min(max(math.ceil(look_ahead_ms - HALF_STEP_US), 1), LONGEST_MS),
             min(max(math.floor(look_ahead_ms + HALF_STEP_US), 1), LONGEST_MS),
         )
+        self._expect()
 
     def limit(self, channel: int, limits_us: tuple[int, int] | None) -> None:
         """From now on let only these pulses out to a channel; None: none at all."""
@@ -122,11 +125,29 @@ class Gate:
         self._certified = exact_us.astype("<f8").tobytes()
         self._nearest = np.floor(exact_us + 0.5).astype("<i4").tobytes()
         self._rows = len(samples)
+        self._expect()
         self.begin()
 
     def begin(self) -> None:
         """The certified motion begins, at its first sample."""
-        self._row = -1
+        self._row, self._last_row = -1, None
+
+    def _expect(self) -> None:
+        """Write down how each sample's line has to look, and which may follow the one before it.
+
+        1 in `_follows` is a sample whose nearest pulses keep all limits, and the step from those of the sample before.
+        """
+        if self._bounds is None or not self._rows:
+            self._follows, self._lines = b"", []
+            return
+        nearest = np.frombuffer(self._nearest, "<i4").astype(np.int64).reshape(self._rows, len(self._wires))
+        low_us, high_us, step_us = np.array(self._bounds, dtype=np.int64).T
+        kept = ((low_us <= nearest) & (nearest <= high_us)).all(axis=1)
+        kept[1:] &= (np.abs(np.diff(nearest, axis=0)) <= step_us).all(axis=1)
+        kept[0] = False
+        self._follows = kept.astype(np.uint8).tobytes()
+        whole = "".join([f"#{channel}P%d" for channel in self._channels]) + f"T{self._times_ms[0]}\r"
+        self._lines = [(whole % tuple(pulses_us)).encode("ascii") for pulses_us in nearest.tolist()]
 
     # -- whatever leaves -----------------------------------------------------------------------------------
 
@@ -244,25 +265,37 @@ class Gate:
             CommandError: it is not the group move that this sample stands for, or not this sample's turn; nothing may
                 leave.
         """
+        if (
+            index == self._row + 1
+            and self._last is self._last_row
+            and 0 < index < len(self._follows)
+            and self._follows[index]
+            and line == self._lines[index]
+        ):
+            # To the byte what this gate would write itself, behind a line of which that was so, too.
+            own: tuple[int, ...] = self._whole.unpack_from(self._nearest, index * self._whole.size)
+            self._found, self._row_found, self._last_row = own, index, own
+            return own
         match, bounds = self._group.fullmatch(line), self._bounds
         if match is None or bounds is None:
             raise CommandError(f"sample {index}: {line!r} is no group move of all axes", value=line)
         if not (self._row <= index <= self._row + 1 and 0 <= index < self._rows):
             allowed = f"sample {self._row + 1}"
             raise CommandError(f"sample {index} of the motion; its turn has {allowed}", value=index, allowed=allowed)
-        *pulses_us, time_ms = map(int, match.groups())
-        found, last, (least_ms, most_ms) = tuple(pulses_us), self._last, self._times_ms
+        numbers = tuple(map(int, match.groups()))
+        found, time_ms, last, (least_ms, most_ms) = numbers[:-1], numbers[-1], self._last, self._times_ms
         if not least_ms <= time_ms <= most_ms:
             raise self._wrong_row(line, index, found)
         for pulse_us, last_us, (low_us, high_us, step_us) in zip(found, last, bounds, strict=True):
             if last_us is None or not (low_us <= pulse_us <= high_us and -step_us <= pulse_us - last_us <= step_us):
                 raise self._wrong_row(line, index, found)
-        if found != self._whole.unpack_from(self._nearest, index * self._whole.size):
+        nearest = found == self._whole.unpack_from(self._nearest, index * self._whole.size)
+        if not nearest:
             # Half way between two pulses either will do.
             exact_us = self._sample.unpack_from(self._certified, index * self._sample.size)
             if any(abs(pulse_us - exact) > HALF_STEP_US for pulse_us, exact in zip(found, exact_us, strict=True)):
                 raise self._wrong_row(line, index, found)
-        self._found, self._row_found = found, index
+        self._found, self._row_found, self._last_row = found, index, found if nearest else None
         return found
 
     def _wrong_row(self, line: bytes, index: int, pulses_us: Sequence[int]) -> CommandError:

@@ -6,10 +6,10 @@ in metres of opening, if the rig has one. The order is that of `rig.axes` everyw
 
 from __future__ import annotations
 
-import math
 import warnings
 from enum import Enum
 from importlib import import_module
+from math import isfinite
 from typing import ClassVar
 
 import msgspec
@@ -76,19 +76,21 @@ class JointCommand(Record, frozen=True, tag="joints"):
     positions: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if not self.positions:
-            raise CommandError("a joint command needs at least one position", value=self.positions)
-        if math.isfinite(self.due_s) and all(map(math.isfinite, self.positions)):
+        positions = self.positions
+        # One that is not finite makes the sum so; a sum that overflows by itself is looked at more closely.
+        if positions and isfinite(sum(positions, self.due_s)):
             return
-        for index, value in enumerate(self.positions):
-            if not math.isfinite(value):
+        if not positions:
+            raise CommandError("a joint command needs at least one position", value=positions)
+        for index, value in enumerate(positions):
+            if not isfinite(value):
                 raise CommandError(
                     f"axis {index}: position {value!r} is not a finite number",
                     axis=str(index),
                     value=value,
                     allowed="a finite number",
                 )
-        if not math.isfinite(self.due_s):
+        if not isfinite(self.due_s):
             raise CommandError(f"due time {self.due_s!r} is not a finite number", value=self.due_s)
 
 
@@ -100,7 +102,7 @@ class EnergiseCommand(Record, frozen=True, tag="energise"):
     position: float
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.position):
+        if not isfinite(self.position):
             raise CommandError(
                 f"axis {self.axis}: position {self.position!r} is not a finite number",
                 axis=str(self.axis),
@@ -404,7 +406,7 @@ class JogStep(Record, frozen=True, tag="jog_step"):
 
 
 def _refuse_non_finite(what: str, values: tuple[float, ...]) -> None:
-    if not all(map(math.isfinite, values)):
+    if not all(map(isfinite, values)):
         raise CommandError(f"{what}: {values} given; allowed: finite numbers", value=values, allowed="finite numbers")
 
 

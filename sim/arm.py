@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hil.errors import CommandError, LinkClosed
 from hil.types import Command, EnergiseCommand, JointState, LinkPhase, LinkState, StateSource
-from sim.servo import Servo, ramp_all
+from sim.servo_group import ServoGroup
 
 IDENTITY = "simulated arm"
 
@@ -40,29 +40,26 @@ class SimulatedArm:
             raise ValueError("start, lags_s and speeds need one entry per axis, and at least one axis")
         if not (math.isfinite(frame_s) and frame_s >= 0.0):
             raise ValueError(f"frame period {frame_s!r}: 0 or more seconds allowed")
-        self._servos = [Servo(p, lag, v) for p, lag, v in zip(start, lags_s, speeds, strict=True)]
-        for servo in self._servos:
-            servo.powered = energised
+        self._servos = ServoGroup(start, lags_s, speeds)
+        for axis in range(len(start)):
+            self._servos.power(axis, energised)
         self._known = [energised] * len(start)
         self._frame_s = frame_s
         self._opened = False
         self._now_s = self._origin_s = 0.0
-        self._setpoint = list(start)
-        self._goal = list(start)
-        self._from = list(start)
+        self._setpoint = self._goal = self._from = tuple(start)
         self._begin_s = self._end_s = 0.0
 
     @property
     def setpoint(self) -> tuple[float, ...]:
         """What the interpolation had reached at the last `read`, `write` or `stop`; one position per axis."""
-        return tuple(self._setpoint)
+        return self._setpoint
 
     def open(self, now_s: float) -> None:
         """Ready at once; frames count from here."""
         self._opened = True
         self._now_s = self._origin_s = self._begin_s = self._end_s = now_s
-        for servo in self._servos:
-            servo.time_s = now_s
+        self._servos.time_s = now_s
 
     def place(self, positions: Sequence[float]) -> None:
         """Put the limp arm somewhere, as a person's hand would; its first command is a jump again.
@@ -71,21 +68,21 @@ class SimulatedArm:
             CommandError: wrong number of positions.
         """
         self._require_length(len(positions))
-        self._setpoint, self._goal, self._from = list(positions), list(positions), list(positions)
+        self._setpoint = self._goal = self._from = tuple(positions)
         self._end_s = self._begin_s
-        self._known = [False] * len(self._servos)
-        for servo, position in zip(self._servos, positions, strict=True):
-            servo.position = servo.target = position
-            servo.powered = False
+        self._known = [False] * len(self._known)
+        self._servos.positions = self._servos.targets = self._setpoint
+        for axis in range(len(positions)):
+            self._servos.power(axis, False)
 
     def stall(self, axis: int, stalled: bool = True) -> None:
         """Block an axis mechanically, or free it."""
-        self._servos[axis].stalled = stalled
+        self._servos.stall(axis, stalled)
 
     def read(self, now_s: float) -> LinkState:
         """Where the servos are; SIMULATED, since no real servo tells."""
         if not self._opened:
-            return LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._servos))
+            return LinkState(phase=LinkPhase.CLOSED, joints=None, known=(False,) * len(self._known))
         return LinkState(
             phase=LinkPhase.READY,
             joints=self.look(now_s),
@@ -96,8 +93,7 @@ class SimulatedArm:
     def look(self, now_s: float) -> JointState:
         """Where the servos are, and nothing else of `read`; open or not."""
         self._advance(now_s)
-        positions = tuple([servo.position for servo in self._servos])
-        return JointState(t_s=now_s, positions=positions, source=StateSource.SIMULATED)
+        return JointState(t_s=now_s, positions=self._servos.positions, source=StateSource.SIMULATED)
 
     def write(self, command: Command, now_s: float) -> Command:
         """Take a command as it is: to the target in a straight line until its due time.
@@ -113,13 +109,12 @@ class SimulatedArm:
         if isinstance(command, EnergiseCommand):
             self._energise(command)
             return command
-        if len(command.positions) != len(self._servos):
+        if len(command.positions) != len(self._known):
             self._require_length(len(command.positions))
         if not all(self._known):
             limp = ", ".join(str(axis) for axis, known in enumerate(self._known) if not known)
             raise CommandError(f"not energised: axes {limp}; a timed move would jump there at full speed", axis=limp)
-        self._from = self._setpoint[:]
-        self._goal = list(command.positions)
+        self._from, self._goal = self._setpoint, command.positions
         self._begin_s, self._end_s = self._now_s, max(command.due_s, self._now_s)
         if self._end_s == self._begin_s and self._frame_s == 0.0:
             self._set(self._goal)
@@ -128,76 +123,72 @@ class SimulatedArm:
     def stop(self, now_s: float) -> None:
         """Freeze the set-point where it is; the servos settle there."""
         self._advance(now_s)
-        self._from, self._goal = self._setpoint[:], self._setpoint[:]
+        self._from = self._goal = self._setpoint
         self._end_s = self._begin_s
 
     def close(self) -> None:
         """Let go; the arm stays as it is, and nothing of it counts as known any more."""
         self._opened = False
-        self._known = [False] * len(self._servos)
+        self._known = [False] * len(self._known)
 
     def _require_length(self, given: int) -> None:
-        if given != len(self._servos):
+        if given != len(self._known):
             raise CommandError(
-                f"{given} positions given; this arm has {len(self._servos)} axes",
+                f"{given} positions given; this arm has {len(self._known)} axes",
                 value=given,
-                allowed=f"{len(self._servos)} positions",
+                allowed=f"{len(self._known)} positions",
             )
 
     def _energise(self, command: EnergiseCommand) -> None:
-        if not 0 <= command.axis < len(self._servos):
+        if not 0 <= command.axis < len(self._known):
             raise CommandError(
-                f"axis {command.axis}: no such axis; this arm has {len(self._servos)}",
+                f"axis {command.axis}: no such axis; this arm has {len(self._known)}",
                 axis=str(command.axis),
                 value=command.axis,
-                allowed=f"0 to {len(self._servos) - 1}",
+                allowed=f"0 to {len(self._known) - 1}",
             )
-        servo = self._servos[command.axis]
-        self._from[command.axis] = self._goal[command.axis] = self._setpoint[command.axis] = command.position
-        servo.target, servo.powered = command.position, True
+        driven = (self._from, self._goal, self._setpoint, self._servos.targets)
+        self._from, self._goal, self._setpoint, self._servos.targets = [
+            (*each[: command.axis], command.position, *each[command.axis + 1 :]) for each in driven
+        ]
+        self._servos.power(command.axis, True)
         self._known[command.axis] = True
 
     def _advance(self, now_s: float) -> None:
         if now_s <= self._now_s:
             return
+        before_s, self._now_s = self._now_s, now_s
         if self._frame_s > 0.0:
-            self._advance_frames(now_s)
-        else:
-            self._advance_line(now_s)
-        self._now_s = now_s
-
-    def _advance_line(self, now_s: float) -> None:
-        arrival_s = min(self._end_s, now_s)
-        if arrival_s > self._now_s:
+            self._advance_frames(before_s, now_s)
+            return
+        arrival_s = self._end_s if self._end_s < now_s else now_s
+        if arrival_s > before_s:
             share = (arrival_s - self._begin_s) / (self._end_s - self._begin_s)
-            ways = zip(self._from, self._goal, strict=True)
-            reached = self._goal[:] if share >= 1.0 else [start + (goal - start) * share for start, goal in ways]
-            ramp_all(self._servos, reached, arrival_s)
+            reached = self._goal
+            if share < 1.0:
+                ways = zip(self._from, reached, strict=True)
+                reached = tuple([start + (goal - start) * share for start, goal in ways])
+            self._servos.ramp(reached, arrival_s)
             self._setpoint = reached
         if arrival_s < now_s:
-            for servo in self._servos:
-                servo.advance(now_s)
+            self._servos.advance(now_s)
 
-    def _advance_frames(self, now_s: float) -> None:
+    def _advance_frames(self, before_s: float, now_s: float) -> None:
         first = math.floor((self._begin_s - self._origin_s) / self._frame_s + 1e-9)
-        frame = math.floor((self._now_s - self._origin_s) / self._frame_s + 1e-9)
+        frame = math.floor((before_s - self._origin_s) / self._frame_s + 1e-9)
         last = math.floor((now_s - self._origin_s) / self._frame_s + 1e-9)
         length_s = self._end_s - self._begin_s
         while frame < last and self._setpoint != self._goal:
             frame += 1
             done_s = (frame - first) * self._frame_s
             share = 1.0 if done_s >= length_s - 1e-9 else done_s / length_s
-            for servo in self._servos:
-                servo.advance(self._origin_s + frame * self._frame_s)
+            self._servos.advance(self._origin_s + frame * self._frame_s)
             self._set(
                 self._goal
                 if share >= 1.0
-                else [a + (b - a) * share for a, b in zip(self._from, self._goal, strict=True)]
+                else tuple([a + (b - a) * share for a, b in zip(self._from, self._goal, strict=True)])
             )
-        for servo in self._servos:
-            servo.advance(now_s)
+        self._servos.advance(now_s)
 
-    def _set(self, positions: Sequence[float]) -> None:
-        self._setpoint = list(positions)
-        for servo, position in zip(self._servos, positions, strict=True):
-            servo.target = position
+    def _set(self, positions: tuple[float, ...]) -> None:
+        self._setpoint = self._servos.targets = positions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 FALL_SPEED = math.radians(180.0)
 """A plain limit: gears and motors that turn along brake a limp joint."""
@@ -137,26 +136,3 @@ class Servo:
         assert self.rest is not None
         way, most = self.rest - self.position, self.fall_speed * step_s
         self.position = self.rest if abs(way) <= most else self.position + math.copysign(most, way)
-
-    def ramp(self, end: float, until_s: float) -> float:
-        """Position at `until_s`, the target going straight from where it is to `end`."""
-        ramp_all((self,), (end,), until_s)
-        return self.position
-
-
-def ramp_all(servos: Sequence[Servo], ends: Sequence[float], until_s: float) -> None:
-    """Several servos until a time, each target going straight from where it is to its end; runs in every tick."""
-    for servo, end in zip(servos, ends, strict=True):
-        step_s = until_s - servo.time_s
-        if step_s > 0.0:
-            servo.time_s = until_s
-            if servo.powered and not servo.stalled:
-                start, lag_s, speed = servo.target, servo.lag_s, servo.speed
-                rate, error = (end - start) / step_s, start - servo.position
-                if abs(error) <= speed * lag_s and abs(rate) <= speed and lag_s > 0.0:
-                    # As `follow` has it within the band, where a servo is nearly always.
-                    rest = rate * lag_s
-                    servo.position = end - (rest + (error - rest) * math.exp(-step_s / lag_s))
-                else:
-                    servo.position = follow(servo.position, start, end, step_s, lag_s, speed)
-        servo.target = end

@@ -1,4 +1,4 @@
-"""The loaded motion as the wire carries it: made once, held against its certificate, then sent row by row."""
+"""The loaded motion as the wire carries it: made once, and held against its certificate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.safety.certificate import Certificate, verify_table
 from hil.safety.guard import Guard
-from hil.types import JointCommand
 from hil.wire_table import WireTable
 
 
@@ -22,7 +21,7 @@ def wire_table(rig: Rig, motion: Motion) -> WireTable | None:
 
 
 class CertifiedRows:
-    """Says whether a motion is sent by its table, and sends its rows.
+    """Says whether a motion is sent by its table.
 
     A motion goes by its table if its certificate names one, and if it begins where every limit is kept; any other is
     judged and encoded sample by sample.
@@ -57,8 +56,3 @@ class CertifiedRows:
             return False
         self._link.begin_rows()
         return True
-
-    def write(self, row: int, wanted: JointCommand, now_s: float) -> JointCommand:
-        """Send a sample; errors as for `TableLink.write_row`."""
-        assert self._link is not None
-        return self._link.write_row(row, wanted, now_s)

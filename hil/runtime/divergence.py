@@ -45,7 +45,7 @@ class DivergenceMonitor:
         self._bands = tuple(axis.divergence for axis in rig.axes)
         self._axes = rig.axes
         self._window_s = window_s
-        self._history: deque[tuple[float, tuple[float, ...], tuple[float, ...]]] = deque()
+        self._history: deque[tuple[float, tuple[float, ...], JointState]] = deque()
         self._outside = [0] * len(self._bands)
         self._last_report_s = float("-inf")
 
@@ -58,23 +58,25 @@ class DivergenceMonitor:
         self, now_s: float, setpoint: tuple[float, ...], simulated: JointState, reported: JointState | None
     ) -> str | None:
         """Take one tick's states; the text of an alarm, or None."""
-        shaft = tuple([0.0 if value is None else value for value in simulated.positions])
-        self._history.append((now_s, setpoint, shaft))
-        while self._history[0][0] < now_s - self._window_s:
-            self._history.popleft()
+        history, oldest_s = self._history, now_s - self._window_s
+        history.append((now_s, setpoint, simulated))
+        while history[0][0] < oldest_s:
+            history.popleft()
         if reported is None or reported.t_s <= self._last_report_s:
             return None
         self._last_report_s = reported.t_s
         measured = reported.source is StateSource.MEASURED
-        newest = shaft if measured else setpoint
-        for axis, value in enumerate(reported.positions):
+        newest = _shaft(simulated) if measured else setpoint
+        for axis, (value, shown, band) in enumerate(zip(reported.positions, newest, self._bands, strict=True)):
             if value is None:
                 continue
-            band = self._bands[axis]
-            if abs(value - newest[axis]) <= band:
+            if abs(value - shown) <= band:
                 self._outside[axis] = 0
                 continue
-            past = [shaft[axis] if measured else pulse[axis] for _, pulse, shaft in self._history]
+            if measured:
+                past = [0.0 if (at := state.positions[axis]) is None else at for _, _, state in history]
+            else:
+                past = [pulse[axis] for _, pulse, _ in history]
             lowest, highest = min(past), max(past)
             inside = lowest - band <= value <= highest + band
             self._outside[axis] = 0 if inside else self._outside[axis] + 1
@@ -86,3 +88,7 @@ class DivergenceMonitor:
                     "Look at the arm and the line before going on"
                 )
         return None
+
+
+def _shaft(simulated: JointState) -> tuple[float, ...]:
+    return tuple([0.0 if value is None else value for value in simulated.positions])

@@ -25,6 +25,11 @@ class LettingGo:
         self._axis: int | None = None
         self._sent_s = 0.0
 
+    @property
+    def waits(self) -> bool:
+        """It is not known yet what has become of the last one."""
+        return self._axis is not None
+
     def begin(self, request: LetGo, link: ArmLink, mode: Mode, now_s: float) -> tuple[int, str]:
         """Switch one axis off.
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
 
-from hil.errors import LineCause
+from hil.errors import CommandError, ControllerError, LineCause, LinkError
 from hil.model.rig import Rig
 from hil.types import LineAccount, Mode, Record
 
@@ -22,8 +22,11 @@ QUIET_S = 3.0
 """Without a byte of noise for so long, the line counts as clean again."""
 NOISE_HOLD_S, NOISE_FAULT_S = 10.0, 30.0
 GAP_PERIODS = 2.0
+ROUNDING_S = 1e-6
 REPEAT_S = 10.0
 """The same cause is told again after this time at the earliest."""
+LINE_ERRORS = (CommandError, LinkError, ControllerError)
+"""What a link raises when it is at fault, or what it was asked for is."""
 
 
 class Level(IntEnum):
@@ -117,7 +120,7 @@ class LineHealth:
     """
 
     def __init__(self, rig: Rig) -> None:
-        self._period_s = rig.period_s
+        self._period_s, self._gap_s = rig.period_s, GAP_PERIODS * rig.period_s
         usual_s = rig.controller.report_period_s + 2.0 * rig.period_s
         self.hold_s = max(HOLD_S, HOLD_REPORTS * usual_s)
         self.fault_s = max(FAULT_S, FAULT_REPORTS * usual_s)
@@ -132,16 +135,18 @@ class LineHealth:
         self.level, self.may_move = Level.FINE, True
         self._line = LineAccount()
         self._gaps: deque[tuple[float, float]] = deque()
-        self._noise_from_s = self._noise_last_s = float("-inf")
+        self._noise_from_s = self._noise_last_s = self._fine_until_s = float("-inf")
         self._clean_bytes = 0
         self._late_by_s = 0.0
 
     def look(self, line: LineAccount, now_s: float) -> str:
         """Take the account of one tick; words for the user if there is something new to say, else empty."""
         last_s, self._last_s = self._last_s, now_s
-        if last_s is not None and now_s - last_s > GAP_PERIODS * self._period_s:
+        if last_s is not None and now_s - last_s > self._gap_s:
             self._gaps.append((now_s, now_s - last_s - self._period_s))
         before, self._line = self._line, line
+        if now_s <= self._fine_until_s and (line is before or self._goes_on(before, line)):
+            return ""
         if line.believed_s is None:
             if before.believed_s is not None:
                 self.forget()
@@ -151,7 +156,27 @@ class LineHealth:
             self._note(before, line, troubled, now_s)
         self.may_move = not (troubled and self._at_once)
         self.level = self._judge(line.believed_s, troubled, now_s)
+        # While nothing is new, its age alone can make it worse; within a rounding of that it is worked out.
+        quiet = self.level is Level.FINE and self._noise_last_s == float("-inf")
+        self._fine_until_s = line.believed_s + self.hold_s - ROUNDING_S if quiet else float("-inf")
         return self._news(before, line, now_s) if line is not before else ""
+
+    def _goes_on(self, before: LineAccount, line: LineAccount) -> bool:
+        """On a line that is fine nothing has come but what was asked for: what is believed of it is only newer."""
+        if (
+            line.believed_s is None
+            or before.believed_s is None
+            or line.believed_s < before.believed_s
+            or line.overdue_s is not None
+            or line.doubtful_s is not None
+            or line.noise_bytes != before.noise_bytes
+            or line.late != before.late
+            or line.lost != before.lost
+            or self._gaps
+        ):
+            return False
+        self._fine_until_s = line.believed_s + self.hold_s - ROUNDING_S
+        return True
 
     def age_s(self, now_s: float) -> float:
         """How old the newest believed report is, gaps of the loop included; infinity without one."""

@@ -10,23 +10,23 @@ class AgreedReport:
 
     Args:
         step: per axis, how coarse a reported position is.
-
-    Attributes:
-        agreed: that report, or None.
     """
 
     def __init__(self, step: tuple[float, ...]) -> None:
         self.step = step
-        self.agreed: JointState | None = None
         self._newest: JointState | None = None
+        self._before: JointState | None = None
 
     def take(self, report: JointState | None) -> None:
         """What the link reports in this tick, new or not."""
-        before = self._newest
-        if report is before:
-            return
-        self._newest = report
-        self.agreed = report if report is not None and before is not None and self._agree(report, before) else None
+        if report is not self._newest:
+            self._newest, self._before = report, self._newest
+
+    @property
+    def agreed(self) -> JointState | None:
+        """The newest report if it says the same as the one before it, else None; nobody asks while the arm streams."""
+        report, before = self._newest, self._before
+        return report if report is not None and before is not None and self._agree(report, before) else None
 
     def _agree(self, report: JointState, before: JointState) -> bool:
         for a, b, step in zip(report.positions, before.positions, self.step, strict=True):

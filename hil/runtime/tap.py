@@ -15,8 +15,7 @@ class PortTap:
     def __init__(self, open_port: Callable[[], BytePort]) -> None:
         self._open_port = open_port
         self._port: BytePort | None = None
-        self._received = bytearray()
-        self._written = bytearray()
+        self._received = self._written = b""
         self._failures: list[LineFailure] = []
 
     def open(self) -> BytePort:
@@ -30,11 +29,12 @@ class PortTap:
 
     def take(self) -> tuple[bytes, bytes, tuple[LineFailure, ...]]:
         """Bytes received, bytes written and failed calls since the last time."""
-        taken = bytes(self._received), bytes(self._written), tuple(self._failures)
-        self._received.clear()
-        self._written.clear()
-        self._failures.clear()
-        return taken
+        received, written = self._received, self._written
+        failures: tuple[LineFailure, ...] = ()
+        self._received = self._written = b""
+        if self._failures:
+            failures, self._failures = tuple(self._failures), []
+        return received, written, failures
 
     def read(self, now_s: float) -> bytes:
         """What the port behind has."""

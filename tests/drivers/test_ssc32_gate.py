@@ -216,6 +216,24 @@ def test_the_line_of_another_sample_is_found():
         certified(rows=1).check_row(ROWS[2], 1)
 
 
+@pytest.mark.parametrize("place", range(len(ROWS[2])))
+def test_in_the_middle_of_a_motion_each_byte_of_a_line_is_read(place):
+    line = bytearray(ROWS[2])
+    line[place] ^= 1
+    with pytest.raises(CommandError):
+        certified(rows=2).check_row(bytes(line), 2)
+
+
+def test_in_the_middle_of_a_motion_the_step_is_that_from_the_line_that_left():
+    """The row before was looked at and did not leave: from what did, the step to this one is looked at anew."""
+    made = certified(rows=2)
+    made.check_row(ROWS[2], 2)
+    made.check(b"#0P1300\r")
+    made.left()
+    with pytest.raises(CommandError, match="in one step"):
+        made.check_row(ROWS[2], 2)
+
+
 def test_a_sample_that_did_not_leave_comes_again_and_a_motion_begins_at_its_first():
     made = certified(rows=1)
     made.check_row(ROWS[1], 1)

@@ -217,7 +217,7 @@ def test_no_motion_however_wild_makes_an_unsafe_byte(
         judge(s, freezes_by_moves=firmware is Firmware.V1)
         return
     for _ in range(2):
-        motion = Motion([axis.name for axis in rig.axes], rig.period_s, data.draw(wild_rows(rig, s.bridge._recent[-1])))
+        motion = Motion([axis.name for axis in rig.axes], rig.period_s, data.draw(wild_rows(rig, s.bridge._trail.here)))
         streamed(s, motion)
         if data.draw(st.booleans()):
             for _ in range(data.draw(st.integers(1, 30))):
@@ -266,7 +266,7 @@ def test_nothing_that_comes_back_on_the_line_makes_an_unsafe_byte(noise: list[by
         if s.mode is Mode.UNKNOWN_POSE:
             s.tick(s.confirm())
         elif s.mode is Mode.IDLE:
-            rows = np.tile(s.bridge._recent[-1], (20, 1))
+            rows = np.tile(s.bridge._trail.here, (20, 1))
             streamed(s, Motion([axis.name for axis in s.rig.axes], s.rig.period_s, rows))
         elif s.mode is Mode.FAULT:
             s.tick(Reset(by="the test"))

@@ -104,7 +104,7 @@ def test_silence_is_judged_alike_in_every_mode(session: Make) -> None:
     for mode in MODES:
         s = bring(session(), mode)
         s.line.deaf = True
-        believed_s = s.bridge._link_state.line.believed_s
+        believed_s = s.bridge._connection.state.line.believed_s
         assert believed_s is not None
         s.until(Mode.FAULT, within_s=3.0)
         ages_s.append(s.clock.now_s() - believed_s)
@@ -316,7 +316,7 @@ def test_what_was_said_of_a_bad_line_is_never_the_same_thing_ten_times(session: 
     s = bring(session(), Mode.IDLE)
     befall(s, kind="lost", probability=1 / 100, direction="replies")
     s.run(9.0)
-    assert s.bridge._link_state.line.lost > 10
+    assert s.bridge._connection.state.line.lost > 10
     said: dict[str, Any] = {}
     for event in s.events:
         said[event] = said.get(event, 0) + 1

@@ -683,11 +683,11 @@ def test_a_brown_out_while_stopped_by_software_needs_a_new_connection_and_gets_i
 def test_one_lost_reply_holds_a_few_lines_back_and_nothing_else(session: Make) -> None:
     s = session().to(Mode.STREAMING)
     s.line.deaf = True
-    while s.bridge._link_state.line.overdue_s is None:
+    while s.bridge._connection.state.line.overdue_s is None:
         s.tick()
     s.line.deaf = False
     s.until(Mode.IDLE)
-    assert s.bridge._link_state.line.lost == 1
+    assert s.bridge._connection.state.line.lost == 1
     assert said(s, "the motion is done")
     assert [r.sample for r in moves(s.records) if r.sample is not None] == list(range(len(swing())))
 

@@ -264,7 +264,7 @@ def flip(table: WireTable, part: str, row: int) -> None:
 
 
 def carried(bridge: Bridge) -> WireTable:
-    table = bridge._rows._table
+    table = bridge._loaded._rows._table
     assert table is not None
     return table
 

@@ -22,7 +22,7 @@ def test_an_rv2aj_that_needs_0_3_s_for_each_answer_is_idle_only_once_it_is_drive
     words = [event for event in arm.events if "answers slowly" in event or event.startswith("ready after")]
     assert "does not drive J1, J2, J3, J5, J6 yet: wait, 45 s at most" in words[0]
     assert words[1].startswith("ready after") and len(words) == 2
-    assert all(arm._arm.bridge._link_state.known)
+    assert all(arm._arm.bridge._connection.state.known)
 
 
 def test_who_is_quick_is_not_spoken_of() -> None:

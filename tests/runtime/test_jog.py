@@ -15,10 +15,10 @@ from virtual_session import Session, certified, load, lynx6, swing
 
 from hil.motion.profiles import usage
 from hil.runtime import jog_source
-from hil.runtime.bridge import ARM_LAPSE_S
 from hil.runtime.jog_source import HOLD_S
 from hil.runtime.journal import EndKind, JournalWriter
 from hil.runtime.mailbox import MailboxReader, MailboxWriter
+from hil.runtime.readiness import ARM_LAPSE_S
 from hil.runtime.replay import replay
 from hil.space.body import LiveBody
 from hil.testing.oracle import UnsafeBytes
@@ -185,7 +185,7 @@ def test_a_step_begins_at_the_present_pose_ends_exactly_and_needs_arming_for_the
 ) -> None:
     s = at_home(session)
     first = len(s.records)
-    here = s.bridge._recent[-1]
+    here = s.bridge._trail.here
     s.until(Mode.IDLE, ArmJog(speed_share=share), JogStep(move=axes(base=5)), within_s=20.0)
     samples = sent(s.records[first:])
     assert samples[0].tolist() == list(here)
@@ -213,7 +213,7 @@ def test_a_second_step_while_one_runs_is_dropped_and_said(session: Make) -> None
     s.tick(JogStep(move=axes(base=5)))
     assert said(s, "refused", "nothing is queued")
     s.until(Mode.IDLE)
-    assert s.bridge._recent[-1][0] == pytest.approx(5 * DEG, abs=0.1 * DEG)
+    assert s.bridge._trail.here[0] == pytest.approx(5 * DEG, abs=0.1 * DEG)
 
 
 def test_a_refused_step_moves_nothing_and_says_joint_and_limit(session: Make) -> None:
@@ -226,7 +226,7 @@ def test_a_refused_step_moves_nothing_and_says_joint_and_limit(session: Make) ->
 
 def test_a_step_of_nothing_sends_the_present_pose_and_is_over(session: Make) -> None:
     s = at_home(session)
-    here = s.bridge._recent[-1]
+    here = s.bridge._trail.here
     first = len(s.records)
     s.until(Mode.IDLE, ArmJog(speed_share=0.25), JogStep(move=axes()))
     assert {tuple(row) for row in sent(s.records[first:]).tolist()} == {here}
@@ -328,7 +328,7 @@ def test_input_that_jitters_comes_out_smooth(session: Make) -> None:
 def test_after_another_motion_a_jog_starts_where_the_arm_is(session: Make) -> None:
     s = session().to(Mode.STREAMING)
     s.until(Mode.IDLE)
-    here = s.bridge._recent[-1]
+    here = s.bridge._trail.here
     s.tick(ArmJog(speed_share=0.5))
     assert sent(hold(s, axes(base=-20), 0.5))[0].tolist() == list(here)
     s.until(Mode.HOLDING, JogRelease(seq=99))

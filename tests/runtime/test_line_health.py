@@ -164,3 +164,22 @@ def test_the_table_in_the_docs_says_what_the_program_says() -> None:
     meant = {cause.value: (re.sub(r"\{.*?\}", "...", s.said), s.advice) for cause, s in SAYINGS.items()}
     assert written == meant
     assert set(SAYINGS) == set(LineCause)
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 0.5), ACCOUNTS | st.none(), st.booleans()), max_size=12))
+def test_a_look_that_is_spared_would_have_said_the_same(
+    ticks: list[tuple[float, LineAccount | None, bool]],
+) -> None:
+    """An account that only went on is not judged anew; here one judge is made to judge all of them."""
+    sparing, thorough = LineHealth(lynx6()), LineHealth(lynx6())
+    now_s, line = 10.0, LineAccount(believed_s=10.0, questions=1)
+    for step_s, other, goes_on in ticks:
+        now_s += step_s
+        if goes_on:
+            line = msgspec.structs.replace(line, believed_s=now_s - 0.01, questions=line.questions + 1)
+        elif other is not None:
+            line = other
+        thorough._fine_until_s = float("-inf")
+        assert sparing.look(line, now_s) == thorough.look(line, now_s)
+        assert (sparing.level, sparing.may_move) == (thorough.level, thorough.may_move)
+        assert sparing.words(now_s) == thorough.words(now_s)

@@ -179,7 +179,7 @@ def test_stopped_on_the_way_out_it_holds_and_goes_on_from_there() -> None:
     s.tick(load(motion, certificate(rig, motion)), Arm(digest=motion.digest))
     s.run(0.16, Start(digest=motion.digest))
     s.until(Mode.HOLDING, Stop(reason="test"))
-    here = s.bridge._recent[-1]
+    here = s.bridge._trail.here
     on = plan_joint_move(rig, here, rig.home)
     s.tick(load(on, certificate(rig, on)), Arm(digest=on.digest))
     s.until(Mode.IDLE, Start(digest=on.digest), within_s=30.0)

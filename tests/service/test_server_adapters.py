@@ -189,7 +189,7 @@ class AnotherBoard(VirtualWorker):
     def __init__(self, spec: ArmSpec, **options: Any) -> None:
         super().__init__(spec, **options)
         met = ControllerIdentity(facts=(("what it calls itself", "SSC32-V2.01XE"),))
-        self._arm.bridge._acquaintance.expect(met, remedy(spec.rig.id, "/dev/ttyUSB0"))
+        self._arm.bridge._connection._acquaintance.expect(met, remedy(spec.rig.id, "/dev/ttyUSB0"))
 
 
 def test_whoever_is_there_reads_why_another_controller_is_refused_and_what_to_do(tmp_path: Path) -> None:

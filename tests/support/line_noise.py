@@ -160,7 +160,7 @@ def _outcome(
 def _doubt(session: Session, since_s: float | None, doubts: list[tuple[float, float]]) -> float | None:
     """Tick once; from when the newest doubt lasts. One that a fault settles lasts for ever."""
     record = session.tick()
-    doubtful = session.bridge._link_state.line.doubtful_s is not None
+    doubtful = session.bridge._connection.state.line.doubtful_s is not None
     if since_s is None:
         return record.t_s if doubtful else None
     if doubtful or session.mode is Mode.FAULT:

@@ -27,14 +27,22 @@ from drivers.rv2aj import Rv2ajDriver
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.clock import RealClock
 from hil.errors import ControllerError, HilError, LinkClosed
-from hil.runtime import bridge as bridge_module
+from hil.runtime import brake as brake_module
+from hil.runtime import first_moves as first_moves_module
 from hil.runtime import journal as journal_module
+from hil.runtime.adoption import Adoption
+from hil.runtime.brake import Brake
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import JournalWriter
+from hil.runtime.loaded_motion import LoadedMotion
+from hil.runtime.mode_log import ModeLog
 from hil.runtime.modes import Event
+from hil.runtime.outlet import Outlet
 from hil.runtime.pacing import Watch
 from hil.runtime.recorder import Recorder
 from hil.runtime.reports import AgreedReport
+from hil.runtime.sources import MotionSource
+from hil.runtime.stream import SampleStream
 from hil.runtime.supply import ServoSupply
 from hil.safety.guard import Guard
 from hil.types import Confirm, EmergencyStop, EnergiseCommand, JointCommand, LineAccount, Mode, Stop, Supply
@@ -221,35 +229,21 @@ RECORDER_SILENT = _watch_without(recorder_silent=lambda *now_s: 0.0)
 # -- numbers on the wire ---------------------------------------------------------------------------------
 
 
-class _LooksTwiceAsFar:
-    """A rig whose look-ahead is doubled."""
-
-    def __init__(self, rig: Any) -> None:
-        self._rig = rig
-
-    @property
-    def look_ahead_s(self) -> float:
-        return float(2.0 * self._rig.look_ahead_s)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._rig, name)
-
-
 def doubled_look_ahead() -> AbstractContextManager[object]:
     """Only where samples are sent: a certificate for another look-ahead is void."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def write(self: Bridge, tick: Any) -> None:
-            rig = self._rig
-            self._rig = _LooksTwiceAsFar(rig)  # type: ignore[assignment]
+        def write(self: SampleStream, tick: Any) -> None:
+            look_ahead_s = self._look_ahead_s
+            self._look_ahead_s = 2.0 * look_ahead_s
             try:
                 original(self, tick)
             finally:
-                self._rig = rig
+                self._look_ahead_s = look_ahead_s
 
         return write
 
-    return _all(_over(Bridge, "_write_sample", make), blind_gate())
+    return _all(_over(SampleStream, "write", make), blind_gate())
 
 
 def beyond_pulse_limit() -> AbstractContextManager[object]:
@@ -283,7 +277,7 @@ def _skipped_sample() -> AbstractContextManager[object]:
 
         return advance
 
-    return _all(_over(bridge_module.MotionSource, "advance", make), _blind_guard())
+    return _all(_over(MotionSource, "advance", make), _blind_guard())
 
 
 # -- stops -----------------------------------------------------------------------------------------------
@@ -311,7 +305,7 @@ def _ramp(change: Callable[[Any, Any], Any]) -> Plant:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         return lambda rig, position, *rest: change(position, original(rig, position, *rest))
 
-    return lambda: _all(_over(bridge_module, "stop_ramp", make), _blind_guard())
+    return lambda: _all(_over(brake_module, "stop_ramp", make), _blind_guard())
 
 
 def _no_ramp(position: Any, ramp: Any) -> Any:
@@ -348,24 +342,26 @@ def _gap_unseen(bridge: Bridge, now_s: float) -> None:
 
 def _long_gap_unseen() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def stop(self: Bridge, now_s: float, reason: str) -> None:
+        def stop(self: Brake, now_s: float, reason: str) -> None:
             if not reason.startswith("no tick for"):
                 original(self, now_s, reason)
 
         return stop
 
-    return _over(Bridge, "_stop", make)
+    return _over(Brake, "stop", make)
 
 
 def sent_again_while_holding() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def write(self: Bridge, tick: Any) -> None:
             original(self, tick)
-            if self.mode is Mode.HOLDING and self._recent and all(self._link_state.known):
+            if self.mode is Mode.HOLDING and self._trail.recent and all(self._connection.state.known):
                 due_s = tick.now_s + self._rig.look_ahead_s
-                last = tuple(position + 0.2 * DEG for position in self._recent[-1])
+                last = tuple(position + 0.2 * DEG for position in self._trail.here)
                 with contextlib.suppress(Exception):
-                    self._link.write(JointCommand(seq=self._next_seq(), due_s=due_s, positions=last), tick.now_s)
+                    self._link.write(
+                        JointCommand(seq=self._stream._outlet.next_seq(), due_s=due_s, positions=last), tick.now_s
+                    )
 
         return write
 
@@ -377,13 +373,13 @@ def sent_again_while_holding() -> AbstractContextManager[object]:
 
 def _stale_report() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def adopt(self: Bridge, now_s: float) -> None:
-            self._still_s = float("-inf")
+        def adopt(self: Adoption, now_s: float) -> None:
+            self._trail.still_s, self._fresh_s = float("-inf"), 1e9
             original(self, now_s)
 
         return adopt
 
-    return _all(_over(Bridge, "_adopt", make), mock.patch.object(bridge_module, "REPLY_AGE_S", 1e9))
+    return _over(Adoption, "adopt", make)
 
 
 def _single_report() -> AbstractContextManager[object]:
@@ -394,13 +390,14 @@ def _single_report() -> AbstractContextManager[object]:
 
 
 def _confirms_itself(bridge: Bridge, now_s: float) -> None:
-    if bridge.mode is Mode.UNKNOWN_POSE and bridge._confirmed is None:
-        bridge._confirmed, bridge._confirm_by_s = Confirm(positions=bridge._rig.park, by="nobody"), now_s + 1.0
+    if bridge.mode is Mode.UNKNOWN_POSE and bridge._intent.confirmed is None:
+        bridge._intent.confirmed = Confirm(positions=bridge._rig.park, by="nobody")
+        bridge._adoption._until_s = now_s + 1.0
 
 
 def _driven_elsewhere() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def energise(self: Bridge, tick: Any, command: Any) -> Any:
+        def energise(self: Outlet, tick: Any, command: Any) -> Any:
             if isinstance(command, EnergiseCommand) and command.axis == 4:
                 command = msgspec.structs.replace(command, position=command.position + 3.0 * DEG)
                 tick.wanted = command
@@ -408,40 +405,40 @@ def _driven_elsewhere() -> AbstractContextManager[object]:
 
         return energise
 
-    return _over(Bridge, "_send", make)
+    return _over(Outlet, "send", make)
 
 
 def _no_pause() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         return lambda pose, order, dwell_s: original(pose, order, 0.5 * dwell_s)
 
-    return mock.patch.object(bridge_module, "EnergiseSource", make(bridge_module.EnergiseSource))
+    return _over(first_moves_module, "EnergiseSource", make)
 
 
 def _starts_itself() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def arm(self: Bridge, digest: str, now_s: float) -> None:
+        def arm(self: LoadedMotion, digest: str, now_s: float) -> None:
             original(self, digest, now_s)
-            self._start(digest, now_s)
+            self.start(digest, now_s)
 
         return arm
 
-    return _over(Bridge, "_arm", make)
+    return _over(LoadedMotion, "arm", make)
 
 
 def _limp_and_known() -> AbstractContextManager[object]:
     """An axis is let go of, and the pose counts as known all the same."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def follow(self: Bridge, event: Event, words: str, *more: Any) -> None:
+        def follow(self: ModeLog, event: Event, words: str) -> None:
             if event is Event.LET_GO:
-                self._events.append(words)
+                self.say(words)
             else:
-                original(self, event, words, *more)
+                original(self, event, words)
 
         return follow
 
-    return _over(Bridge, "_follow", make)
+    return _over(ModeLog, "follow", make)
 
 
 # -- latches, ticks --------------------------------------------------------------------------------------
@@ -449,7 +446,7 @@ def _limp_and_known() -> AbstractContextManager[object]:
 
 def _fault_ends_by_itself(bridge: Bridge, now_s: float) -> None:
     if bridge.mode is Mode.FAULT and bridge._tick % 20 == 0:
-        bridge.mode = Mode.UNKNOWN_POSE
+        bridge._log.mode = Mode.UNKNOWN_POSE
 
 
 def _reset_knows_the_pose() -> AbstractContextManager[object]:
@@ -457,7 +454,7 @@ def _reset_knows_the_pose() -> AbstractContextManager[object]:
         def reset(self: Bridge, now_s: float, by: str) -> None:
             original(self, now_s, by)
             if self.mode is Mode.UNKNOWN_POSE:
-                self.mode = Mode.IDLE
+                self._log.mode = Mode.IDLE
 
         return reset
 
@@ -535,9 +532,9 @@ def port_for_all() -> AbstractContextManager[object]:
 
 def _no_stop() -> AbstractContextManager[object]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda self, now_s, reason: None if self.mode is Mode.STREAMING else original(self, now_s, reason)
+        return lambda self, now_s, reason: None if self._log.mode is Mode.STREAMING else original(self, now_s, reason)
 
-    return _over(Bridge, "_stop", make)
+    return _over(Brake, "stop", make)
 
 
 def _adapter_not_looked_at() -> AbstractContextManager[object]:
@@ -683,7 +680,7 @@ PLANTED: tuple[Planted, ...] = (
         "a software stop taken as a stop",
         "StopJudge",
         "a software stop was asked for",
-        _request(EmergencyStop, "somebody pressed it", lambda bridge, now_s: bridge._stop(now_s, "planted")),
+        _request(EmergencyStop, "somebody pressed it", lambda bridge, now_s: bridge._brake.stop(now_s, "planted")),
     ),
     *(
         Planted(
@@ -742,7 +739,7 @@ PLANTED: tuple[Planted, ...] = (
         "(hung|reset|unplugged): still streaming|asked for more than its speed",
         _quiet(Rv2ajDriver, HilError, well=True),
         "rv2aj",
-        seed=5,
+        seed=9,
     ),
     Planted(
         "a report that is adopted is fresh",

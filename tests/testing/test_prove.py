@@ -22,8 +22,8 @@ from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.bench.prove import CounterExample, Proof, prove
 from hil.model.files import bundled_dir
 from hil.model.rig import Rig
-from hil.runtime import bridge as bridge_module
-from hil.runtime.bridge import Bridge
+from hil.runtime import brake as brake_module
+from hil.runtime.stream import SampleStream
 from hil.runtime.wiring import load_rig
 from hil.safety.guard import Guard
 
@@ -191,12 +191,7 @@ def test_a_bridge_that_does_not_ask_the_guard_is_found_with_the_shortest_way_the
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The gate, which would stop the bytes, has to be taken away, too."""
-    asks = Bridge._passes
-
-    def unasked(self: Bridge, tick: Any, wanted: Any, row: int | None) -> bool:
-        return row is None or asks(self, tick, wanted, row)
-
-    monkeypatch.setattr(Bridge, "_passes", unasked)
+    monkeypatch.setattr(SampleStream, "_passes", lambda self, tick, wanted: True)
     with blind_gate():
         counter_example = found(lynx6(), rounds=20)
     assert counter_example.what == "random sessions of the whole stack"
@@ -212,7 +207,7 @@ def test_a_stop_that_is_too_hard_is_found(monkeypatch: pytest.MonkeyPatch, share
     def hard(rig: Rig, position: Any, velocity: Any, acceleration: Any) -> Any:
         return np.array([position, position + np.multiply(velocity, share * rig.period_s)])[: 1 if share == 0.0 else 2]
 
-    monkeypatch.setattr(bridge_module, "stop_ramp", hard)
+    monkeypatch.setattr(brake_module, "stop_ramp", hard)
     counter_example = found(lynx6(), rounds=10)
     assert counter_example.what == "stops from motion"
     assert "acceleration" in counter_example.words

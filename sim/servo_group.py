@@ -1,0 +1,81 @@
+"""The servos of one arm on one clock: each follows as a `sim.servo.Servo` does, all in one go, once in every tick."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sim.servo import follow
+
+
+class ServoGroup:
+    """Servos without power at first, that stay where they are while they have none.
+
+    Args:
+        positions: where each is, in any unit.
+        lags_s: their time constants, 0 for none.
+        speeds: their top speeds in units per second.
+
+    Attributes:
+        positions: where each is at `time_s`.
+        targets: where each wants to be.
+        time_s: their clock.
+
+    Raises:
+        ValueError: lengths differ, or a number is out of range.
+    """
+
+    def __init__(self, positions: Sequence[float], lags_s: Sequence[float], speeds: Sequence[float]) -> None:
+        for position, lag_s, speed in zip(positions, lags_s, speeds, strict=True):
+            if not (math.isfinite(position) and math.isfinite(lag_s) and lag_s >= 0.0 and speed > 0.0):
+                raise ValueError(
+                    f"a servo needs a finite position, lag >= 0, speed > 0; {position}, {lag_s}, {speed} given"
+                )
+        self.positions, self.targets = tuple(positions), tuple(positions)
+        self.time_s = 0.0
+        self._lags_s, self._speeds = tuple(lags_s), tuple(speeds)
+        # Nothing is within the band of a servo without lag: it goes the long way.
+        ways = zip(lags_s, speeds, strict=True)
+        self._bands = tuple([speed * lag_s if lag_s > 0.0 else -1.0 for lag_s, speed in ways])
+        self._powered = [False] * len(self._bands)
+        self._stalled = [False] * len(self._bands)
+        self._free = [False] * len(self._bands)
+
+    def power(self, axis: int, powered: bool) -> None:
+        """Give one power and pulses, or take them away."""
+        self._powered[axis] = powered
+        self._free[axis] = powered and not self._stalled[axis]
+
+    def stall(self, axis: int, stalled: bool) -> None:
+        """Block one, or free it."""
+        self._stalled[axis] = stalled
+        self._free[axis] = self._powered[axis] and not stalled
+
+    def advance(self, until_s: float) -> None:
+        """Until a time, the targets staying where they are; time never runs backwards."""
+        self.ramp(self.targets, until_s)
+
+    def ramp(self, ends: tuple[float, ...], until_s: float) -> None:
+        """Until a time, each target going straight from where it is to its end."""
+        step_s = until_s - self.time_s
+        if step_s <= 0.0:
+            self.targets = ends
+            return
+        positions = []
+        same_lag_s, decay = 0.0, 0.0
+        for position, start, end, free, lag_s, speed, band in zip(
+            self.positions, self.targets, ends, self._free, self._lags_s, self._speeds, self._bands, strict=True
+        ):
+            if not free:
+                positions.append(position)
+                continue
+            rate, error = (end - start) / step_s, start - position
+            if -band <= error <= band and -speed <= rate <= speed:
+                # As `follow` has it within the band, where a servo is nearly always.
+                if lag_s != same_lag_s:
+                    same_lag_s, decay = lag_s, math.exp(-step_s / lag_s)
+                rest = rate * lag_s
+                positions.append(end - (rest + (error - rest) * decay))
+            else:
+                positions.append(follow(position, start, end, step_s, lag_s, speed))
+        self.time_s, self.targets, self.positions = until_s, ends, tuple(positions)
