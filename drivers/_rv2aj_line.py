@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from drivers._line_counts import LineCounts
 from drivers._rv2aj_codec import JOINTS, Reply, decode, encode, split
 from drivers._rv2aj_gate import Gate, Joint
 from drivers._rv2aj_settings import PLAIN_REPLY, Rv2ajSettings
@@ -131,9 +132,7 @@ class Line:
         self._marker = 0
         self._noise, self._noise_s = "", float("-inf")
         self._began_s = self._looked_s = self._byte_s = self._line_s = now_s
-        self._questions = self._late = self._lost = self._noise_bytes = 0
-        self._counted: tuple[float | None, ...] = ()
-        self._account = LineAccount()
+        self._counts = LineCounts()
 
     @property
     def idle(self) -> bool:
@@ -174,19 +173,7 @@ class Line:
         Args:
             believed_s: when the newest report was asked for that was believed.
         """
-        overdue_s = self._overdue_s()
-        counted = (believed_s, overdue_s, self._questions, self._late, self._lost, self._noise_bytes)
-        if counted != self._counted:
-            self._counted = counted
-            self._account = LineAccount(
-                believed_s=believed_s,
-                overdue_s=overdue_s,
-                questions=self._questions,
-                late=self._late,
-                lost=self._lost,
-                noise_bytes=self._noise_bytes,
-            )
-        return self._account
+        return self._counts.account(believed_s, self._overdue_s())
 
     def silent_s(self, now_s: float) -> float:
         """For how long an answer is overdue now; 0 while none is."""
@@ -320,7 +307,7 @@ class Line:
 
     def _expected(self, ask: Ask, marker: str = "") -> _Due:
         settings = self.settings
-        self._questions += 1
+        self._counts.questions += 1
         begins_s = max(self.free_s, self._due[-1].due_s - settings.reply_timeout_s if self._due else self.free_s)
         needs_s = settings.latency_s + settings.wire_s(ask.length) + ask.patience_s
         return _Due(ask, self.free_s, begins_s + needs_s + settings.reply_timeout_s, marker)
@@ -383,13 +370,13 @@ class Line:
         return False
 
     def _lose_printed(self) -> None:
-        self._lost += self._printed is not None
+        self._counts.lost += self._printed is not None
         self._printed, self.owing = None, False
 
     def _answered(self, due: _Due, now_s: float) -> None:
         if due.due_s < self._looked_s:
             # Not late if only nobody had looked.
-            self._late += 1
+            self._counts.late += 1
             self.late_s = now_s - due.due_s
         self._doubt_s = None if due.marker else self._doubt_s
         self.replied_s = now_s
@@ -399,7 +386,7 @@ class Line:
         heard: Heard | None = None
         for _ in range(place):
             lost = self._due.popleft()
-            self._lost += 1
+            self._counts.lost += 1
             if not lost.marker and lost.ask is not _STOP:
                 heard = Heard(None, now_s)
         self._answered(self._due.popleft(), now_s)
@@ -408,7 +395,7 @@ class Line:
     def _note_noise(self, text: str, now_s: float) -> None:
         """Bytes that answer nothing. It may have been an answer: soon a question tells what is still to come."""
         self._noise, self._noise_s = text or self._noise, now_s
-        self._noise_bytes += len(text) + 1
+        self._counts.noise_bytes += len(text) + 1
         if self._doubt_s is None and not any(due.marker for due in self._due):
             self._doubt_s = now_s + QUIET_S
 
@@ -441,7 +428,7 @@ class Line:
         if not free:
             oldest = next(due for due in self._due if due.marker)
             self._due.remove(oldest)
-            self._lost += 1
+            self._counts.lost += 1
             free = [oldest.marker]
         self._marker = (MARKERS.index(free[0]) + 1) % len(MARKERS)
         return free[0]

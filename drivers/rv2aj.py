@@ -60,14 +60,15 @@ class Rv2ajDriver:
         self._carried: tuple[WireTable, FloatArray] | None = None
         self._ours, self._inputs = OurProgram(settings.way), Inputs()
         self._acquaintance = Acquaintance(self._name)
-        self._opening = Opening(settings, self._acquaintance, self._ours, self._say)
+        self._notices: list[str] = []
+        self._opening = Opening(settings, self._acquaintance, self._ours, self._notices.append)
         self._forget()
 
     def _forget(self) -> None:
         """Whatever was known of a controller counts for one connection only."""
         self._ours.forget()
         self._inputs.forget()
-        self._notices: list[str] = []
+        self._notices.clear()
         self._failure: LinkError | None = None
         self._trouble: HilError | None = None
         self._told = LinkState(phase=LinkPhase.OPENING, joints=None, known=())
@@ -91,7 +92,7 @@ class Rv2ajDriver:
         line = Line(self._settings, self._open_port(), now_s)
         if self._bounds is not None:
             line.gate.bound(self._bounds, 2.0 * self._settings.pace.longest_s)
-        session = Session(self._settings, line, now_s, self._opening, self._ours, self._inputs, self._say)
+        session = Session(self._settings, line, now_s, self._opening, self._ours, self._inputs, self._notices.append)
         if self._carried is not None:
             session.carry(*self._carried)
         self._session = session
@@ -210,10 +211,6 @@ class Rv2ajDriver:
             return
         self._trouble = self._trouble or error
         session.give_up()
-
-    def _say(self, words: str) -> None:
-        """Words for the user, at the next `read`."""
-        self._notices.append(words)
 
     def _state(self) -> LinkState:
         session, last = self._session, self._told

@@ -48,6 +48,7 @@ class Ssc32Driver:
         self._bounds: MotionBounds | None = None
         self._carried: tuple[WireTable, FloatArray] | None = None
         self._acquaintance = Acquaintance(self._name)
+        self._notices: list[str] = []
         self._forget()
 
     def _forget(self) -> None:
@@ -56,7 +57,7 @@ class Ssc32Driver:
         self._handshake: Handshake | None = None
         self._moves: Moves | None = None
         self._watch: Watch | None = None
-        self._notices: list[str] = []
+        self._notices.clear()
         self._failure: LinkError | None = None
         self._trouble: ControllerError | None = None
 
@@ -79,11 +80,13 @@ class Ssc32Driver:
         line = self._line = Line(self._settings, self._open_port())
         if self._bounds is not None:
             line.gate.bound(self._bounds)
-        self._moves = Moves(self._settings, line, self._echo, self._say)
+        self._moves = Moves(self._settings, line, self._echo, self._notices.append)
         if self._carried is not None:
             self._moves.carry(*self._carried)
         try:
-            self._handshake = Handshake(line, self._settings, self._acquaintance, self._others, now_s, self._say)
+            self._handshake = Handshake(
+                line, self._settings, self._acquaintance, self._others, now_s, self._notices.append
+            )
         except LinkError:
             self.close()
             raise
@@ -213,24 +216,19 @@ class Ssc32Driver:
             if handshake.firmware is None or not isinstance(error, LinkOverrun):
                 self.close()
             raise
-        return None if met is None else Watch(self._settings, line, self._echo, met, now_s, self._say)
-
-    def _say(self, words: str) -> None:
-        """Words for the user, at the next `read`."""
-        self._notices.append(words)
+        return None if met is None else Watch(self._settings, line, self._echo, met, now_s, self._notices.append)
 
     def _state(self) -> LinkState:
         line, moves, watch, echo = self._line, self._moves, self._watch, self._echo
-        notices: tuple[str, ...] = ()
-        if self._notices:
-            notices, self._notices = tuple(self._notices), []
+        notices = tuple(self._notices)
+        self._notices.clear()
         known = (False,) * len(self._settings.axes)
         if line is None or moves is None:
             return LinkState(phase=LinkPhase.CLOSED, joints=None, known=known, notices=notices, line=LineAccount())
         if self._trouble is None:
             known = tuple(moves.known)
         if watch is None:
-            account = line.account(None, echo.wrong, echo.doubtful_s, echo.delayed_s)
+            account = line.counts.account(None, line.overdue_s)
             return LinkState(phase=LinkPhase.OPENING, joints=None, known=known, notices=notices, line=account)
         met = watch.met
         return LinkState(
@@ -240,7 +238,7 @@ class Ssc32Driver:
             notices=notices,
             identity=met.firmware.text,
             controller=met.controller,
-            line=line.account(watch.joints.t_s, echo.wrong, echo.doubtful_s, echo.delayed_s),
+            line=line.counts.account(watch.joints.t_s, line.overdue_s, echo.wrong, echo.doubtful_s, echo.delayed_s),
             tells=met.trusted,
             drives_unseen=met.kept and not met.trusted,
         )
