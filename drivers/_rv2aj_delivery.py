@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from drivers._rv2aj_causes import BUSY, Wait
 from drivers._rv2aj_control import Control
 from drivers._rv2aj_course import Course
@@ -36,7 +34,6 @@ class Delivery:
         servos: start our program anew.
         ours: our program, whose token its lines carry.
         wait: begins anew with every target that is told.
-        say: takes words for the user.
     """
 
     def __init__(
@@ -49,10 +46,9 @@ class Delivery:
         servos: Servos,
         ours: OurProgram,
         wait: Wait,
-        say: Callable[[str], None],
     ) -> None:
         self._settings, self._exchange, self._control, self._course = settings, exchange, control, course
-        self._looks, self._servos, self._ours, self._wait, self._say = looks, servos, ours, wait, say
+        self._looks, self._servos, self._ours, self._wait = looks, servos, ours, wait
         self._began_s = float("-inf")
 
     @property
@@ -105,15 +101,16 @@ class Delivery:
         course.told(target, self._began_s, self._exchange.now_s)
         self._wait.begin()
 
-    def tell_rate(self) -> None:
-        """Once the arm rests where the last target was: how often it got one."""
+    def take_rate(self) -> str:
+        """Once after a motion, when the arm rests at its end: in words how often it got a target; empty otherwise."""
         rate = self._course.targets.take_rate() if self._course.arrived else None
-        if rate is not None:
-            mean_s, longest_s = rate
-            self._say(
-                f"{1 / mean_s:.2f} targets a second while moving: one every {mean_s:.2f} s, at most "
-                f"{longest_s:.2f} s apart ({self._settings.way.value})"
-            )
+        if rate is None:
+            return ""
+        mean_s, longest_s = rate
+        return (
+            f"{1 / mean_s:.2f} targets a second while moving: one every {mean_s:.2f} s, at most {longest_s:.2f} s "
+            f"apart ({self._settings.way.value})"
+        )
 
     def _at_once(self, target: Degrees, ask: Ask) -> Talk[bool]:
         """True once it is accepted; a target may be told twice, so one without an answer is told again."""

@@ -69,7 +69,7 @@ class Session:
         looks = Looks(name, exchange, self.control, self.course, inputs)
         servos = Servos(settings, exchange, self.control, looks, ours, say)
         self._exchange, self._looks, self._servos = exchange, looks, servos
-        self._delivery = Delivery(settings, exchange, self.control, self.course, looks, servos, ours, wait, say)
+        self._delivery = Delivery(settings, exchange, self.control, self.course, looks, servos, ours, wait)
         exchange.begin(self._open(opening))
 
     @property
@@ -115,7 +115,7 @@ class Session:
         self.course.targets.throw_away()
 
     def stop(self, now_s: float, *, well: bool) -> None:
-        """Stop at the controller; it comes to rest in later looks. Not `well`, nothing is said after that.
+        """Stop at the controller, which comes to rest in later looks. After trouble, not `well`, nothing else is said.
 
         Raises:
             LinkOverrun: the port has not taken it; it is said again in a moment.
@@ -166,7 +166,8 @@ class Session:
                 yield from self._naming_the_key(delivery.tell())
             elif looks.due and not delivery.near:
                 yield from looks.next()
-                delivery.tell_rate()
+                if rate := delivery.take_rate():
+                    self._say(rate)
             else:
                 yield None
 
