@@ -9,8 +9,9 @@ class Control:
     """Nothing at first.
 
     Attributes:
-        energised: per axis, whether a first move was taken for it; all together they switch the servos on.
-        switching: they are being switched on.
+        known: per axis, whether it is held by us: a first move was taken for it, and the servos are on.
+        drives: every axis is.
+        switching: the servos are to be switched on.
         servo: they are on.
         right: the right to move the arm is ours.
         program_runs: our program runs.
@@ -19,27 +20,24 @@ class Control:
     """
 
     def __init__(self) -> None:
-        self.energised = [False] * len(JOINTS)
         self.switching = self.servo = self.right = False
         self.program_runs = self.halting = self.suspicious = False
-
-    @property
-    def known(self) -> tuple[bool, ...]:
-        """Per axis, whether it is held by us."""
-        return tuple([energised and self.servo for energised in self.energised])
-
-    @property
-    def drives(self) -> bool:
-        """Every axis is held by us."""
-        return self.servo and all(self.energised)
-
-    def energise(self, axis: int) -> None:
-        """A first move is taken."""
-        self.energised[axis] = self.switching = True
+        self.forget_axes()
 
     def forget_axes(self) -> None:
         """No axis counts as held any more."""
-        self.energised = [False] * len(JOINTS)
+        self._energised = [False] * len(JOINTS)
+        self._note()
+
+    def energise(self, axis: int) -> None:
+        """A first move is taken, and the servos have to be on for it."""
+        self._energised[axis] = self.switching = True
+        self._note()
+
+    def switched_on(self) -> None:
+        """The servos are on."""
+        self.servo, self.switching = True, False
+        self._note()
 
     def trouble_in(self, status: Status) -> str:
         """What a person did at the controller, or it by itself, while the arm is ours; empty if nothing."""
@@ -56,3 +54,8 @@ class Control:
         if self.program_runs and not status.running and not status.error and not self.halting:
             return "our program has stopped; somebody pressed STOP, or it met an error"
         return ""
+
+    def _note(self) -> None:
+        # Worked out here and not when it is asked for, which is in every tick.
+        self.known = tuple([energised and self.servo for energised in self._energised])
+        self.drives = all(self.known)

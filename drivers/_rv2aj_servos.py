@@ -72,7 +72,7 @@ class Servos:
             yield from self.start_program()
         for words in filter(None, done):
             self._say(words)
-        control.servo, control.switching = True, False
+        control.switched_on()
 
     def start_program(self) -> Talk[None]:
         """Put our loop program there with a token of this start, and run it; it moves nothing by itself.

@@ -24,7 +24,6 @@ from drivers._rv2aj_settings import Rv2ajSettings
 from drivers._rv2aj_talk import RequestRefusedError, T, Talk, attempt
 from hil.errors import ControllerError
 from hil.link import FloatArray
-from hil.types import LineAccount
 from hil.wire_table import WireTable
 
 
@@ -71,11 +70,6 @@ class Session:
         self._exchange, self._looks, self._servos = exchange, looks, servos
         self._delivery = Delivery(settings, exchange, self.control, self.course, looks, servos, ours, wait)
         exchange.begin(self._open(opening))
-
-    @property
-    def account(self) -> LineAccount:
-        """What was counted on the line."""
-        return self.line.account(self.course.believed.at_s)
 
     def carry(self, table: WireTable, samples: FloatArray) -> None:
         """Rows are of this table from now on."""

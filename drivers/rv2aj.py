@@ -219,7 +219,8 @@ class Rv2ajDriver:
             phase, met, joints, known, line = LinkPhase.CLOSED, None, None, _NONE_KNOWN, LineAccount()
         else:
             met, joints, known = session.met, session.course.believed.joints, session.control.known
-            phase, line = LinkPhase.OPENING if met is None else LinkPhase.READY, session.account
+            phase = LinkPhase.OPENING if met is None else LinkPhase.READY
+            line = session.line.account(None if joints is None else joints.t_s)
         if notices:
             self._notices.clear()
         elif (
