@@ -26,7 +26,7 @@ class Exchange:
 
     Attributes:
         line: as given.
-        now_s: time of the newest look.
+        now_s: time of the newest look; whoever looks sets it first.
         left_s: when the newest request left.
     """
 
@@ -52,14 +52,14 @@ class Exchange:
         """Say nothing more."""
         self._talk = None
 
-    def advance(self, now_s: float) -> None:
+    def advance(self) -> None:
         """Take what came and go on with the conversation until it has to wait.
 
         Raises:
             LinkClosed: the port is gone.
             HilError: the conversation ended in it.
         """
-        self.now_s, line = now_s, self.line
+        now_s, line = self.now_s, self.line
         for _ in range(TAKING_TURNS):
             heard = line.take(now_s)
             talk = self._talk

@@ -89,7 +89,7 @@ class Session:
             LinkError: the line failed.
             ControllerError: something else answers; or an alarm came, the key was turned, the servos went off.
         """
-        targets = self.course.targets
+        targets, self._exchange.now_s = self.course.targets, now_s
         targets.attend(now_s)
         if targets.stale:
             # Not sent while the motion went on, it must not set the arm moving after it.
@@ -97,7 +97,7 @@ class Session:
                 f"{self._name}: the last target could not be sent for {targets.stale_s:g} s and is thrown away; "
                 f"the arm stands short of it: {self._wait.why(now_s)}; connect again"
             )
-        self._exchange.advance(now_s)
+        self._exchange.advance()
         if self.met is None:
             # After that, whoever reads judges how old what is known has become.
             refuse_silence(self.line, now_s)
