@@ -93,3 +93,9 @@ def explain(number: int, level: str = "") -> Alarm:
         text = family[1].format(n=number % 10) if number % 10 else family[1].format(n="of some axis")
         return Alarm(number, level or family[0], text, family[2])
     return Alarm(number, level, "an alarm of the controller", "see the maker's list of errors under this number")
+
+
+def explain_standing(standing: tuple[int, int]) -> Alarm:
+    """What an alarm means that stands, by its number and the level that the controller gives it."""
+    number, level = standing
+    return explain(number, LEVELS[level])

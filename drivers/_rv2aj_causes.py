@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from drivers._rv2aj_alarms import explain
+from drivers._rv2aj_course import Course
+from drivers._rv2aj_line import Line
 from hil.types import LineAccount
+
+BUSY = 5640
+"""The controller refuses what it is asked because something runs there still."""
 
 HELD_UP_S = 0.5
 """Less of it explains nothing."""
@@ -78,22 +84,40 @@ def explain_wait(facts: Facts) -> str:
     return "the controller and the line take longer than the rig says: raise controller.send_period_ms"
 
 
-class Since:
-    """Remembers how the counts stood when a target began to wait."""
+class Wait:
+    """The wait of a target for its turn: how everything stood when it began, and what holds the target up.
 
-    def __init__(self) -> None:
-        self._account, self._held_up_s = LineAccount(), 0.0
+    Args:
+        line: on which it will leave.
+        course: where the arm was sent before.
+    """
 
-    def begin(self, account: LineAccount, held_up_s: float) -> None:
-        """From now."""
-        self._account, self._held_up_s = account, held_up_s
+    def __init__(self, line: Line, course: Course) -> None:
+        self._line, self._course = line, course
+        self._before, self._held_up_s = LineAccount(), 0.0
 
-    def facts(self, account: LineAccount, held_up_s: float, late_s: float) -> Facts:
-        """What was counted since then."""
-        before = self._account
-        return Facts(
-            held_up_s=held_up_s - self._held_up_s,
-            noise_bytes=account.noise_bytes - before.noise_bytes,
-            late=(account.late - before.late, late_s),
-            lost=account.lost - before.lost,
+    def begin(self) -> None:
+        """From now on a target waits, or a newer one does."""
+        self._before, self._held_up_s = self._account(), self._course.targets.held_up_s
+
+    def why(self, now_s: float) -> str:
+        """The cause in words."""
+        line, targets, believed = self._line, self._course.targets, self._course.believed
+        before, account = self._before, self._account()
+        short = targets.sent is not None and targets.rests_short(believed)
+        return explain_wait(
+            Facts(
+                held_up_s=targets.held_up_s - self._held_up_s,
+                stalled=line.stalled,
+                silent_s=line.silent_s(now_s),
+                noise_bytes=account.noise_bytes - before.noise_bytes,
+                busy="" if targets.busy_since_s is None else explain(BUSY).words,
+                short=believed.farthest(targets.sent) if short and targets.sent is not None else None,
+                moving=self._course.moving,
+                late=(account.late - before.late, line.late_s),
+                lost=account.lost - before.lost,
+            )
         )
+
+    def _account(self) -> LineAccount:
+        return self._line.account(self._course.believed.at_s)

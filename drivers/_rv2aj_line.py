@@ -12,9 +12,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from drivers._rv2aj_codec import JOINTS, Reply, decode, encode, split
-from drivers._rv2aj_gate import Gate, Joint
+from drivers._line_counts import LineCounts
+from drivers._rv2aj_codec import Reply, decode, encode
 from drivers._rv2aj_settings import PLAIN_REPLY, Rv2ajSettings
+from drivers._rv2aj_wire import Wire
 from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
 from hil.types import LineAccount
@@ -27,9 +28,6 @@ QUIET_S = 0.15
 CHATTER_S = 1.0
 AGAIN_S = 0.2
 """How much longer each further question waits that asks whether an answer is lost."""
-MISSED_S = 0.4
-STALE_S = 3.0
-"""A line that has not ended by then is no reply."""
 
 Check = Callable[[str], object]
 
@@ -101,7 +99,6 @@ class Line:
     Attributes:
         settings: of the line.
         gate: looks at all bytes before they leave.
-        free_s: when everything written so far has left.
         replied_s: when the last reply came.
         late_s: by how much the last late answer was late.
         opened: True once the controller knows us; before that it answers no marker.
@@ -113,27 +110,21 @@ class Line:
 
     def __init__(self, settings: Rv2ajSettings, port: BytePort, now_s: float) -> None:
         self.settings: Final = settings
-        ranges = zip(JOINTS, settings.lower_deg, settings.upper_deg, strict=True)
-        self.gate: Final = Gate([Joint(*joint) for joint in ranges])
-        self.free_s: float = float("-inf")
+        self._wire: Final = Wire(settings, port, now_s)
+        self.gate: Final = self._wire.gate
         self.replied_s: float = float("-inf")
         self.late_s = 0.0
         self.opened = self.owing = False
         self.client = self.greeting = ""
         self.unasked: Callable[[str], None] | None = None
-        self._port: Final = port
-        self._data = bytearray()
         self._due: deque[_Due] = deque()
         self._printed: _Due | None = None
-        self._torn = self._settled = False
-        self._stalled_s: float | None = None
+        self._settled = False
         self._doubt_s: float | None = None
         self._marker = 0
         self._noise, self._noise_s = "", float("-inf")
-        self._began_s = self._looked_s = self._byte_s = self._line_s = now_s
-        self._questions = self._late = self._lost = self._noise_bytes = 0
-        self._counted: tuple[float | None, ...] = ()
-        self._account = LineAccount()
+        self._began_s = self._looked_s = now_s
+        self._counts = LineCounts()
 
     @property
     def idle(self) -> bool:
@@ -149,25 +140,17 @@ class Line:
     @property
     def stalled(self) -> bool:
         """The port has not taken what was handed to it last."""
-        return self._stalled_s is not None
-
-    @property
-    def missed(self) -> int:
-        """Consecutive questions without an answer, as many as there would be at an even pace."""
-        overdue_s = self._overdue_s()
-        since_s = self._stalled_s if overdue_s is None else overdue_s
-        return 0 if since_s is None else 1 + int((self._looked_s - since_s) / MISSED_S)
+        return self._wire.stalled
 
     @property
     def noise(self) -> str:
         """The last bytes that were no reply to anything, or that wait for their end."""
-        return self._data.decode("latin-1") or self._noise
+        return self._wire.half or self._noise
 
     @property
     def noisy(self) -> bool:
         """Since the question that waits was sent, bytes have come that do not answer it."""
-        rubbish = bool(self._data) and self._data[:1] not in b"qQ"
-        return rubbish or (bool(self._due) and self._noise_s >= self._due[0].arrived_s)
+        return self._wire.rubbish or (bool(self._due) and self._noise_s >= self._due[0].arrived_s)
 
     def account(self, believed_s: float | None) -> LineAccount:
         """What was counted so far, the same record while nothing is new.
@@ -175,19 +158,7 @@ class Line:
         Args:
             believed_s: when the newest report was asked for that was believed.
         """
-        overdue_s = self._overdue_s()
-        counted = (believed_s, overdue_s, self._questions, self._late, self._lost, self._noise_bytes)
-        if counted != self._counted:
-            self._counted = counted
-            self._account = LineAccount(
-                believed_s=believed_s,
-                overdue_s=overdue_s,
-                questions=self._questions,
-                late=self._late,
-                lost=self._lost,
-                noise_bytes=self._noise_bytes,
-            )
-        return self._account
+        return self._counts.account(believed_s, self._overdue_s())
 
     def silent_s(self, now_s: float) -> float:
         """For how long an answer is overdue now; 0 while none is."""
@@ -202,7 +173,7 @@ class Line:
             LinkOverrun: the port did not take it all.
             LinkClosed: the port is gone.
         """
-        self._send(f"{ask.command}\r".encode("ascii") if ask.printed else encode(ask.command, ask.slot), now_s)
+        self._wire.send(f"{ask.command}\r".encode("ascii") if ask.printed else encode(ask.command, ask.slot), now_s)
         if ask.printed:
             self._lose_printed()
             self._printed, self.owing = self._expected(ask), False
@@ -211,23 +182,21 @@ class Line:
 
     def stop(self, now_s: float) -> None:
         """Send STOP at once, whatever is in flight; its reply is taken care of here."""
-        self._send(encode("STOP"), now_s)
+        self._wire.send(encode("STOP"), now_s)
         self._lose_printed()
         self._due.append(self._expected(_STOP))
 
     def tell(self, text: str, now_s: float) -> None:
         """Send a line for a program that reads the line; nothing answers it."""
-        data = f"{text}\r".encode("ascii", "replace")
-        self.gate.check_text(data)
-        self._write(data, now_s)
+        self._wire.tell(f"{text}\r".encode("ascii", "replace"), now_s)
 
     def farewell(self, commands: tuple[str, ...], now_s: float) -> None:
         """Send requests whose replies nobody waits for: the last that leaves on this line."""
-        self._send(b"".join(encode(command) for command in commands), now_s)
+        self._wire.send(b"".join(encode(command) for command in commands), now_s)
 
     def close(self) -> None:
         """Let go of the port."""
-        self._port.close()
+        self._wire.close()
 
     def take(self, now_s: float) -> Heard | None:
         """Take what has arrived: what became of the request in flight, or None while that is open.
@@ -235,7 +204,9 @@ class Line:
         Raises:
             LinkClosed: the port is gone.
         """
-        lines = self._receive(now_s)
+        lines = self._wire.receive(now_s)
+        if self._wire.stale(now_s):
+            self._note_noise(self._wire.drop(), now_s)
         if not self._settled:
             self._settle(lines, now_s)
             return None
@@ -250,55 +221,15 @@ class Line:
         self._looked_s = now_s
         return heard
 
-    # -- bytes in and out ----------------------------------------------------------------------------------
-
-    def _receive(self, now_s: float) -> list[str]:
-        data = self._port.read(now_s)
-        lines: list[str] = []
-        if data:
-            self._line_s = now_s if not self._data else self._line_s
-            self._byte_s = now_s
-            self._data += data
-            try:
-                lines = split(self._data)
-            except ControllerError:
-                self._line_s = float("-inf")
-        if lines:
-            self._line_s = now_s
-        if self._data and now_s - self._line_s > STALE_S:
-            self._note_noise(self._data.decode("latin-1"), now_s)
-            self._data.clear()
-        return lines
-
     def _settle(self, lines: list[str], now_s: float) -> None:
         """What a former client left on the line comes first; a silence, or enough of that, ends it."""
         for text in lines:
             self._note_noise(text, now_s)
-        if now_s >= max(self.free_s, self._byte_s) + QUIET_S or now_s >= self._began_s + CHATTER_S:
-            if self._data:
-                self._note_noise(self._data.decode("latin-1"), now_s)
-                self._data.clear()
+        wire = self._wire
+        if now_s >= max(wire.free_s, wire.heard_s) + QUIET_S or now_s >= self._began_s + CHATTER_S:
+            if wire.half:
+                self._note_noise(wire.drop(), now_s)
             self._settled, self._doubt_s, self._looked_s = True, None, now_s
-
-    def _send(self, data: bytes, now_s: float) -> None:
-        """Send requests, once they were read back."""
-        self.gate.check(data)
-        self._write(data, now_s)
-        self.gate.left()
-
-    def _write(self, data: bytes, now_s: float) -> None:
-        """The only place from which bytes leave."""
-        if self._torn:
-            # Part of a line has left: what comes now must not become its end.
-            data = b"\r" + data
-        try:
-            self._port.write(data, now_s)
-        except LinkOverrun:
-            self._torn = True
-            self._stalled_s = now_s if self._stalled_s is None else self._stalled_s
-            raise
-        self._torn, self._stalled_s = False, None
-        self.free_s = max(now_s, self.free_s) + self.settings.wire_s(len(data))
 
     # -- which reply answers what --------------------------------------------------------------------------
 
@@ -324,11 +255,11 @@ class Line:
         return oldest_s
 
     def _expected(self, ask: Ask, marker: str = "") -> _Due:
-        settings = self.settings
-        self._questions += 1
-        begins_s = max(self.free_s, self._due[-1].due_s - settings.reply_timeout_s if self._due else self.free_s)
+        settings, free_s = self.settings, self._wire.free_s
+        self._counts.questions += 1
+        begins_s = max(free_s, self._due[-1].due_s - settings.reply_timeout_s if self._due else free_s)
         needs_s = settings.latency_s + settings.wire_s(ask.length) + ask.patience_s
-        return _Due(ask, self.free_s, begins_s + needs_s + settings.reply_timeout_s, marker)
+        return _Due(ask, free_s, begins_s + needs_s + settings.reply_timeout_s, marker)
 
     def _put(self, text: str, now_s: float) -> Heard | None:
         """Put one line to its question: a late one too, for the controller answers in order."""
@@ -388,13 +319,13 @@ class Line:
         return False
 
     def _lose_printed(self) -> None:
-        self._lost += self._printed is not None
+        self._counts.lost += self._printed is not None
         self._printed, self.owing = None, False
 
     def _answered(self, due: _Due, now_s: float) -> None:
         if due.due_s < self._looked_s:
             # Not late if only nobody had looked.
-            self._late += 1
+            self._counts.late += 1
             self.late_s = now_s - due.due_s
         self._doubt_s = None if due.marker else self._doubt_s
         self.replied_s = now_s
@@ -404,7 +335,7 @@ class Line:
         heard: Heard | None = None
         for _ in range(place):
             lost = self._due.popleft()
-            self._lost += 1
+            self._counts.lost += 1
             if not lost.marker and lost.ask is not _STOP:
                 heard = Heard(None, now_s)
         self._answered(self._due.popleft(), now_s)
@@ -413,7 +344,7 @@ class Line:
     def _note_noise(self, text: str, now_s: float) -> None:
         """Bytes that answer nothing. It may have been an answer: soon a question tells what is still to come."""
         self._noise, self._noise_s = text or self._noise, now_s
-        self._noise_bytes += len(text) + 1
+        self._counts.noise_bytes += len(text) + 1
         if self._doubt_s is None and not any(due.marker for due in self._due):
             self._doubt_s = now_s + QUIET_S
 
@@ -434,7 +365,7 @@ class Line:
         if again is None:
             return
         try:
-            self._send(encode(again.command, again.slot), now_s)
+            self._wire.send(encode(again.command, again.slot), now_s)
         except LinkOverrun:
             return
         self._due.append(self._expected(again, marker))
@@ -446,7 +377,7 @@ class Line:
         if not free:
             oldest = next(due for due in self._due if due.marker)
             self._due.remove(oldest)
-            self._lost += 1
+            self._counts.lost += 1
             free = [oldest.marker]
         self._marker = (MARKERS.index(free[0]) + 1) % len(MARKERS)
         return free[0]

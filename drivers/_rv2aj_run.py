@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from drivers._rv2aj_alarms import LEVELS, explain
+from drivers._rv2aj_alarms import explain, explain_standing
 from drivers._rv2aj_codec import (
     JOINTS,
     State,
@@ -156,7 +156,7 @@ class _Run:
 
     def _alarm(self) -> Talk[str]:
         standing = decode_alarm((yield from need(Ask("ERROR", decode_alarm, 12))).data)
-        return "" if standing is None else f"alarm {explain(standing[0], LEVELS[standing[1]]).words}"
+        return "" if standing is None else f"alarm {explain_standing(standing).words}"
 
     def _store(self, program: StoredProgram) -> Talk[None]:
         """Write the program unless it is there already, and read it back."""

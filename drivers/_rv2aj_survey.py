@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
-from drivers._rv2aj_alarms import LEVELS, explain
+from drivers._rv2aj_alarms import explain, explain_standing
 from drivers._rv2aj_codec import (
     JOINTS,
     ProgramEntry,
@@ -109,7 +109,7 @@ def _survey(line: Line, settings: Rv2ajSettings) -> Talk[tuple[Condition, ...]]:
 
 def _person_conditions(status: Status, stops: Stops, standing: tuple[int, int] | None) -> tuple[Condition, ...]:
     """What only somebody at the cabinet can change."""
-    alarm = None if standing is None else explain(standing[0], LEVELS[standing[1]])
+    alarm = None if standing is None else explain_standing(standing)
     enabled = alarm is not None and alarm.number == 5000
     pressed = stops.emergency or (("somewhere",) if status.emergency_stop else ())
     return (

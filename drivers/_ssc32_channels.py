@@ -66,19 +66,17 @@ class Ssc32Channels(Ssc32Driver):
 
     def drive(self, channel: int, pulse_us: int, now_s: float) -> None:
         """The first move of a channel, plain and alone."""
-        line, index = self._ready_line(), self._index(channel)
-        if self._known[index]:
+        moves, index = self._ready_moves(), self._index(channel)
+        if moves.known[index]:
             raise CommandError(f"channel {channel} is driven already; move it by steps", value=channel)
-        line.gate.limit(channel, (pulse_us, pulse_us))
-        self._send_move(line, {channel: pulse_us}, None, now_s)
-        self._echo.drive(index, pulse_us, line.free_s)
-        self._known[index] = True
+        moves.line.gate.limit(channel, (pulse_us, pulse_us))
+        moves.drive(index, pulse_us, now_s)
 
     def step(self, channel: int, pulse_us: int, now_s: float) -> float:
         """Move one driven channel by at most `STEP_US` at `SPEED_US_S`; gives the time at which it has arrived."""
-        line, index = self._ready_line(), self._index(channel)
+        moves, index = self._ready_moves(), self._index(channel)
         account = self._echo.channels[index]
-        if not self._known[index]:
+        if not moves.known[index]:
             raise CommandError(f"channel {channel} is not driven yet; a timed move would jump there", value=channel)
         if any(each.moving(now_s) for each in self._echo.channels):
             raise CommandError(f"channel {channel}: one step at a time, and the last one has not ended", value=channel)
@@ -91,18 +89,17 @@ class Ssc32Channels(Ssc32Driver):
                 allowed=f"{low_us}..{high_us} us",
             )
         time_s = max(abs(pulse_us - here_us) / SPEED_US_S, FRAME_S)
+        line = moves.line
         line.gate.limit(channel, (low_us, high_us))
-        self._send_move(line, {channel: pulse_us}, math.ceil(time_s * 1000.0), now_s)
+        moves.send({channel: pulse_us}, math.ceil(time_s * 1000.0), now_s)
         account.move(pulse_us, line.free_s, time_s)
         return line.free_s + time_s + FRAME_S
 
     def release(self, channel: int, now_s: float) -> None:
         """Switch one channel off, whoever drives it; it may be driven anew by `drive` alone."""
-        line, index = self._ready_line(), self._index(channel)
-        line.release(channel, now_s)
-        line.gate.limit(channel, None)
-        self._echo.released(index)
-        self._known[index] = False
+        moves, index = self._ready_moves(), self._index(channel)
+        moves.release(index, now_s)
+        moves.line.gate.limit(channel, None)
 
     def _index(self, channel: int) -> int:
         channels = [axis.channel for axis in self._settings.axes]

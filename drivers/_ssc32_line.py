@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from drivers._line_counts import LineCounts
 from drivers._ssc32_codec import (
     CANCEL,
     VERSION,
@@ -18,7 +19,6 @@ from drivers._ssc32_gate import Gate, Wire
 from drivers._ssc32_settings import Ssc32Settings
 from hil.errors import ControllerError, LinkOverrun
 from hil.link import BytePort
-from hil.types import LineAccount
 
 HEARD_BYTES = 4096
 PATIENCE_S = 0.025
@@ -49,6 +49,7 @@ class Line:
 
     Attributes:
         gate: looks at all bytes before they leave.
+        counts: questions and what became of them.
         rate: present speed of the port.
         free_s: when everything written so far has left.
         canary_us: what the canary channel reads, once it is set.
@@ -81,9 +82,7 @@ class Line:
         self._sync: _Sync | None = None
         self._usual_s = 0.0
         self._before_s = self._look_s = float("-inf")
-        self._questions = self._late = self._lost = self._noise = 0
-        self._counted: tuple[float | None, ...] = ()
-        self._account = LineAccount()
+        self.counts = LineCounts()
 
     def ask_about(self, channels: Sequence[int], counted: Sequence[int] | None) -> None:
         """Ask for the pulses of these from now on; only between two questions.
@@ -96,34 +95,6 @@ class Line:
         self.gate.check(self._pulses.line)
         self._pulses_s = self._settings.reply_s(self._width)
         self.counted = self._asked_counted = counted
-
-    def account(self, believed_s: float | None, wrong: int, doubtful_s: float | None, delayed_s: float) -> LineAccount:
-        """What was counted here, and what its owner knows of the reports; the same record while nothing is new."""
-        counted = (
-            believed_s,
-            self.overdue_s,
-            self._questions,
-            self._late,
-            self._lost,
-            self._noise,
-            wrong,
-            doubtful_s,
-            delayed_s,
-        )
-        if counted != self._counted:
-            self._counted = counted
-            self._account = LineAccount(
-                believed_s=believed_s,
-                overdue_s=self.overdue_s,
-                questions=self._questions,
-                late=self._late,
-                lost=self._lost,
-                noise_bytes=self._noise,
-                wrong_echoes=wrong,
-                doubtful_s=doubtful_s,
-                delayed_s=delayed_s,
-            )
-        return self._account
 
     def send(self, data: bytes, now_s: float) -> None:
         """Write whole lines; the only place, beside `send_row` and `release`, from which bytes leave.
@@ -186,7 +157,7 @@ class Line:
         self.send(query.line, now_s)
         self._asked_counted = self.counted
         self._decoder.expect(query)
-        self._questions += 1
+        self.counts.questions += 1
         self._asking, self._complete = True, None
         self._asked_s = self.free_s
         self._due_s = self.free_s + (
@@ -203,7 +174,7 @@ class Line:
             return replies[0][1]
         if now_s < self._deadline_s:
             return None
-        self._lost += 1
+        self.counts.lost += 1
         self._lose_track()
         return b""
 
@@ -229,7 +200,7 @@ class Line:
         elif self._asking:
             reading = self._reply(data, now_s)
         elif data:
-            self._noise += len(data)
+            self.counts.noise_bytes += len(data)
             self._lose_track()
         return reading
 
@@ -312,10 +283,10 @@ class Line:
             self._usual_s += (took_s - self._usual_s) * (0.5 if self.steady else 1.0)
 
     def _void(self, noise: int) -> None:
-        self._noise += noise
+        self.counts.noise_bytes += noise
         self.overdue_s = self._due_s
         self._lose_track(waiting=False)
-        self._lost += 1
+        self.counts.lost += 1
 
     # --- the way back to the right question ---------------------------------------------------------------------
 
@@ -350,7 +321,7 @@ class Line:
         if now_s - sync.last_byte_s <= 2 * self._timeout_s:
             return None
         # The others are lost for good: a long silence after the newest answer has to do.
-        self._lost += sync.asked - sync.answered(version)
+        self.counts.lost += sync.asked - sync.answered(version)
         sync.asked, self.overdue_s = sync.answered(version), None
         return Reading(sync.found, sync.asked_s, sure=False, clean=False)
 
@@ -361,9 +332,9 @@ class Line:
         came_late = bool(sync.waiting) and sync.heard.find(version) >= sync.waiting
         if came_late:
             self._learn(sync.came_s - sync.waiting_due_s)
-        self._late += max(came_late + answered - 1, 0)
-        self._lost += bool(sync.waiting) - came_late + sync.asked - answered
-        self._noise += sync.new_noise(version, self._width)
+        self.counts.late += max(came_late + answered - 1, 0)
+        self.counts.lost += bool(sync.waiting) - came_late + sync.asked - answered
+        self.counts.noise_bytes += sync.new_noise(version, self._width)
         self._sync, self.overdue_s = None, None
 
     def _ask_for_track(self, sync: _Sync, now_s: float) -> None:
@@ -372,10 +343,10 @@ class Line:
         if sync.found is not None or now_s < max(sync.retry_s, self.free_s):
             return
         if sync.asked:
-            self._noise += sync.new_noise(version, self._width)
+            self.counts.noise_bytes += sync.new_noise(version, self._width)
         self.send(VERSION.line + self._pulses.line, now_s)
         self._asked_counted = self.counted
-        self._questions += 1
+        self.counts.questions += 1
         reply_s = self._settings.reply_s(len(version) + self._width)
         sync.ask(self.free_s, self.free_s + reply_s, self._timeout_s)
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from virtual_session import EPOCH_S, Session, certified, load, lynx6, swing
 
-from drivers import _rv2aj_settings, _ssc32_settings, rv2aj, ssc32
+from drivers import _rv2aj_course, _rv2aj_delivery, _rv2aj_settings, _ssc32_moves, _ssc32_settings, ssc32
 from hil.bench._proof import FoundError, Search
 from hil.bench._prove_sessions import Stack
 from hil.model.rig import Rig
@@ -400,12 +400,12 @@ def encoder_fault(name: str, module: Any, change: Callable[[bytes], bytes]) -> N
 @pytest.mark.parametrize(
     ("name", "module", "encoder", "change"),
     [
-        ("lynx6", ssc32, "encode_move", lambda line: line.replace(b"#0P", b"#0P1", 1)),
-        ("lynx6", ssc32, "encode_move", lambda line: b"#" + line.split(b"#", 2)[-1] if b"T" in line else line),
-        ("lynx6", ssc32, "encode_move", lambda line: line.replace(b"T6", b"T")),
-        ("rv2aj", rv2aj, "joint_constant", lambda text: text.replace(".", "", 1)),
-        ("rv2aj-hot", rv2aj, "joint_constant", lambda text: text.replace(",", ",1", 1)),
-        ("rv2aj-line", rv2aj, "line_target", lambda text: text.replace(".", "", 1)),
+        ("lynx6", _ssc32_moves, "encode_move", lambda line: line.replace(b"#0P", b"#0P1", 1)),
+        ("lynx6", _ssc32_moves, "encode_move", lambda line: b"#" + line.split(b"#", 2)[-1] if b"T" in line else line),
+        ("lynx6", _ssc32_moves, "encode_move", lambda line: line.replace(b"T6", b"T")),
+        ("rv2aj", _rv2aj_course, "joint_constant", lambda text: text.replace(".", "", 1)),
+        ("rv2aj-hot", _rv2aj_course, "joint_constant", lambda text: text.replace(",", ",1", 1)),
+        ("rv2aj-line", _rv2aj_delivery, "line_target", lambda text: text.replace(".", "", 1)),
     ],
 )
 def test_a_fault_in_the_encoder_of_single_samples_is_stopped_before_the_wire_too(

@@ -22,7 +22,7 @@ import serial
 from foreign_arm import bytes_to_another_arm
 from soak_life import live
 
-from drivers import _ports, _rv2aj_gate, _ssc32_gate, rv2aj
+from drivers import _ports, _rv2aj_course, _rv2aj_delivery, _rv2aj_gate, _ssc32_gate
 from drivers.rv2aj import Rv2ajDriver
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.clock import RealClock
@@ -265,7 +265,8 @@ def _beyond_joint_limit() -> AbstractContextManager[object]:
 
         return encode
 
-    return _all(*(_over(rv2aj, name, make) for name in ("joint_constant", "line_target")), blind_gate())
+    makers = ((_rv2aj_course, "joint_constant"), (_rv2aj_delivery, "line_target"))
+    return _all(*(_over(module, name, make) for module, name in makers), blind_gate())
 
 
 def _skipped_sample() -> AbstractContextManager[object]:

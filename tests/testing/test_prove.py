@@ -18,7 +18,8 @@ from virtual_session import lynx6
 
 import hil.cli.main as command_line
 from drivers._ssc32_gate import Gate
-from drivers.ssc32 import Ssc32Driver, Ssc32Settings
+from drivers._ssc32_moves import Moves
+from drivers.ssc32 import Ssc32Settings
 from hil.bench.prove import CounterExample, Proof, prove
 from hil.model.files import bundled_dir
 from hil.model.rig import Rig
@@ -150,13 +151,13 @@ def test_a_driver_that_forgets_the_pulse_limits_is_found(monkeypatch: pytest.Mon
 
 
 def test_a_driver_that_moves_limp_servos_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    forget = Ssc32Driver._forget
+    init = Moves.__init__
 
-    def forgetful(self: Ssc32Driver) -> None:
-        forget(self)
-        self._known = [True] * len(self._known)
+    def careless(self: Moves, *arguments: Any) -> None:
+        init(self, *arguments)
+        self.known = [True] * len(self.known)
 
-    monkeypatch.setattr(Ssc32Driver, "_forget", forgetful)
+    monkeypatch.setattr(Moves, "__init__", careless)
     assert "never driven" in found(lynx6()).words
 
 
