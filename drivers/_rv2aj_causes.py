@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from drivers._rv2aj_alarms import explain
 from drivers._rv2aj_course import Course
-from drivers._rv2aj_line import Line
+from drivers._rv2aj_line import Cr1Line
 from hil.types import LineAccount
 
 BUSY = 5640
@@ -92,7 +92,7 @@ class Wait:
         course: where the arm was sent before.
     """
 
-    def __init__(self, line: Line, course: Course) -> None:
+    def __init__(self, line: Cr1Line, course: Course) -> None:
         self._line, self._course = line, course
         self._before, self._held_up_s = LineAccount(), 0.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivers._rv2aj_hello import refuse_silence
-from drivers._rv2aj_line import Line
+from drivers._rv2aj_line import Cr1Line
 from drivers._rv2aj_settings import SPACING_S
 from drivers._rv2aj_talk import T, Talk
 from hil.clock import Clock
@@ -11,7 +11,7 @@ from hil.clock import Clock
 POLL_S = 0.005
 
 
-def converse(line: Line, clock: Clock, talking: Talk[T], *, spaced: bool = False) -> T:
+def converse(line: Cr1Line, clock: Clock, talking: Talk[T], *, spaced: bool = False) -> T:
     """Hold a conversation to its end.
 
     Args:
@@ -43,7 +43,7 @@ def converse(line: Line, clock: Clock, talking: Talk[T], *, spaced: bool = False
             clock.sleep_until(clock.now_s() + POLL_S)
 
 
-def _look(line: Line, clock: Clock) -> None:
+def _look(line: Cr1Line, clock: Clock) -> None:
     """Let a moment pass."""
     clock.sleep_until(clock.now_s() + POLL_S)
     line.take(clock.now_s())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drivers._rv2aj_control import Control
-from drivers._rv2aj_line import Ask, Line
+from drivers._rv2aj_line import Ask, Cr1Line
 from drivers._rv2aj_settings import SPACING_S
 from drivers._rv2aj_talk import Talk
 from hil.errors import LinkOverrun
@@ -32,7 +32,7 @@ class Exchange:
 
     def __init__(
         self,
-        line: Line,
+        line: Cr1Line,
         control: Control,
         usual: Callable[[], Talk[None]],
         took_late: Callable[[], None],

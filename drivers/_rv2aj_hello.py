@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from drivers._rv2aj_alarms import explain
 from drivers._rv2aj_codec import Identity, decode_identity
-from drivers._rv2aj_line import Ask, Line
+from drivers._rv2aj_line import Ask, Cr1Line
 from drivers._rv2aj_settings import Rv2ajSettings
 from drivers._rv2aj_talk import Talk, attempt, need
 from hil.errors import ControllerError, HilError, LinkTimeout
@@ -29,7 +29,7 @@ def hello(client: str) -> Ask:
     return Ask(f"OPEN={client}", decode_identity, 200)
 
 
-def greet(line: Line, settings: Rv2ajSettings, before: str = "") -> Talk[Identity]:
+def greet(line: Cr1Line, settings: Rv2ajSettings, before: str = "") -> Talk[Identity]:
     """Open the session under a name that the controller takes. Takes nothing from anybody and moves nothing.
 
     Args:
@@ -56,7 +56,7 @@ def greet(line: Line, settings: Rv2ajSettings, before: str = "") -> Talk[Identit
     return found
 
 
-def _open(line: Line, before: str) -> Talk[Identity]:
+def _open(line: Cr1Line, before: str) -> Talk[Identity]:
     """Name by name: a refusal brings the next one here, silence in the line itself."""
     names = sorted(CLIENTS, key=lambda client: client != before)
     for place, client in enumerate(names):
@@ -83,7 +83,7 @@ def _language(data: str) -> None:
         raise ControllerError(f"{data[:60]!r} is no answer to PARRLNG", data.encode("latin-1"))
 
 
-def refuse_silence(line: Line, now_s: float) -> None:
+def refuse_silence(line: Cr1Line, now_s: float) -> None:
     """Give up once an answer stays away for `SILENCE_S`, or `GREETING_S`.
 
     Raises:
@@ -94,7 +94,7 @@ def refuse_silence(line: Line, now_s: float) -> None:
         raise _no_more(line, now_s) if line.opened else _nobody(line)
 
 
-def _nobody(line: Line) -> HilError:
+def _nobody(line: Cr1Line) -> HilError:
     settings = line.settings
     name, words = settings.port_url, f"{settings.baud} baud, {settings.framing}, CR"
     noise = line.noise
@@ -112,7 +112,7 @@ def _nobody(line: Line) -> HilError:
     )
 
 
-def _no_more(line: Line, now_s: float) -> HilError:
+def _no_more(line: Cr1Line, now_s: float) -> HilError:
     name = line.settings.port_url
     if line.noisy:
         return ControllerError(

@@ -93,7 +93,7 @@ class _Due(NamedTuple):
         return reply
 
 
-class Line:
+class Cr1Line:
     """An open port and the account of what is to come on it.
 
     Attributes:

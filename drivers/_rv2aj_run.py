@@ -18,11 +18,11 @@ from drivers._rv2aj_codec import (
     decode_stops,
 )
 from drivers._rv2aj_converse import converse
+from drivers._rv2aj_farewell import close_and_wait
 from drivers._rv2aj_hello import greet
 from drivers._rv2aj_identity import identify
 from drivers._rv2aj_key import Key, in_the_way
-from drivers._rv2aj_line import Ask, Line
-from drivers._rv2aj_parting import close_and_wait
+from drivers._rv2aj_line import Ask, Cr1Line
 from drivers._rv2aj_programs import standing
 from drivers._rv2aj_settings import INPUT_REPLY, JOINT_REPLY, PLAIN_REPLY, STATUS_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
@@ -65,7 +65,7 @@ def run_program(
         LinkError: the line failed.
     """
     with closing(open_port()) as port:
-        line = Line(settings, port, clock.now_s())
+        line = Cr1Line(settings, port, clock.now_s())
         line.unasked = watcher.printed
         run = _Run(settings, line, clock, job, watcher, meet)
         reason = ""
@@ -92,7 +92,7 @@ class _Run:
     def __init__(
         self,
         settings: Rv2ajSettings,
-        line: Line,
+        line: Cr1Line,
         clock: Clock,
         job: ProgramJob,
         watcher: ProgramWatcher,

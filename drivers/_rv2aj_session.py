@@ -10,15 +10,15 @@ from drivers._rv2aj_control import Control
 from drivers._rv2aj_course import Course
 from drivers._rv2aj_delivery import Delivery
 from drivers._rv2aj_exchange import Exchange
+from drivers._rv2aj_farewell import CLOSE, part
 from drivers._rv2aj_halt import STOP, reset_slots
 from drivers._rv2aj_hello import refuse_silence
 from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_key import in_the_way
-from drivers._rv2aj_line import Line
+from drivers._rv2aj_line import Cr1Line
 from drivers._rv2aj_looks import Looks
 from drivers._rv2aj_opening import Met, Opening
 from drivers._rv2aj_ours import OurProgram
-from drivers._rv2aj_parting import CLOSE, part
 from drivers._rv2aj_servos import Servos
 from drivers._rv2aj_settings import Rv2ajSettings
 from drivers._rv2aj_talk import RequestRefusedError, T, Talk, attempt
@@ -50,7 +50,7 @@ class Session:
     def __init__(
         self,
         settings: Rv2ajSettings,
-        line: Line,
+        line: Cr1Line,
         now_s: float,
         opening: Opening,
         ours: OurProgram,

@@ -19,10 +19,10 @@ from drivers._rv2aj_codec import (
     decode_stops,
 )
 from drivers._rv2aj_converse import converse
+from drivers._rv2aj_farewell import close_and_wait
 from drivers._rv2aj_hello import greet
 from drivers._rv2aj_key import Key, read_key
-from drivers._rv2aj_line import Ask, Line
-from drivers._rv2aj_parting import close_and_wait
+from drivers._rv2aj_line import Ask, Cr1Line
 from drivers._rv2aj_settings import JOINT_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import T, Talk, attempt, need
 from hil.clock import Clock
@@ -38,13 +38,13 @@ def _converse(
     settings: Rv2ajSettings,
     open_port: Callable[[], BytePort],
     clock: Clock,
-    talk: Callable[[Line], Talk[T]],
+    talk: Callable[[Cr1Line], Talk[T]],
     *,
     spaced: bool = False,
 ) -> T:
     """Hold one whole conversation, waiting by the clock."""
     with closing(open_port()) as port:
-        line = Line(settings, port, clock.now_s())
+        line = Cr1Line(settings, port, clock.now_s())
         result = converse(line, clock, talk(line), spaced=spaced)
         close_and_wait(line, clock)
         return result
@@ -79,7 +79,7 @@ def look_over(settings: Rv2ajSettings, open_port: Callable[[], BytePort], clock:
     return _converse(settings, open_port, clock, lambda line: _survey(line, settings), spaced=True)
 
 
-def _survey(line: Line, settings: Rv2ajSettings) -> Talk[tuple[Condition, ...]]:
+def _survey(line: Cr1Line, settings: Rv2ajSettings) -> Talk[tuple[Condition, ...]]:
     identity = yield from greet(line, settings)
     state = decode_state((yield from need(Ask("STATE", decode_state, 90))).data)
     stops = decode_stops((yield from need(Ask("STPSIG", decode_stops, 14))).data)
@@ -158,7 +158,7 @@ def back_up(settings: Rv2ajSettings, open_port: Callable[[], BytePort], clock: C
     return _converse(settings, open_port, clock, lambda line: _copy(line, settings))
 
 
-def _copy(line: Line, settings: Rv2ajSettings) -> Talk[tuple[SavedFile, ...]]:
+def _copy(line: Cr1Line, settings: Rv2ajSettings) -> Talk[tuple[SavedFile, ...]]:
     identity = yield from greet(line, settings)
     slot = identity.tasks + 1
     names: list[str] = []

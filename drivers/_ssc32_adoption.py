@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from drivers._ssc32_codec import CHANNELS, PULSE_US, encode_move
 from drivers._ssc32_echo import ECHO_US, TAKES_EFFECT_S, TRIM_US
 from drivers._ssc32_identity import FIRST_OFFSET, FIRST_PULSE, BoardIdentity, adds_offsets
-from drivers._ssc32_line import Line, Reading
+from drivers._ssc32_line import Reading, Ssc32Line
 from drivers._ssc32_settings import Ssc32Settings
 from hil.errors import ControllerError
 
@@ -70,7 +70,7 @@ class Adoption:
     """
 
     def __init__(
-        self, line: Line, settings: Ssc32Settings, board: BoardIdentity, name: str, others: Collection[int] = ()
+        self, line: Ssc32Line, settings: Ssc32Settings, board: BoardIdentity, name: str, others: Collection[int] = ()
     ) -> None:
         self.trusted = self.kept = False
         self.notices: list[str] = []
@@ -89,7 +89,7 @@ class Adoption:
 
         Raises:
             ControllerError: the canary does not hold a pulse.
-            LinkOverrun, LinkClosed: as `Line.send`.
+            LinkOverrun, LinkClosed: as `Ssc32Line.send`.
         """
         pulses_us = reading.pulses_us
         if reading.asked_s < self._marked_s or self._is_garbled(pulses_us):

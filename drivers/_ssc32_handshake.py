@@ -16,7 +16,7 @@ from drivers._ssc32_identity import (
     power_up_notices,
     why_no_motion,
 )
-from drivers._ssc32_line import Line, Reading
+from drivers._ssc32_line import Reading, Ssc32Line
 from drivers._ssc32_settings import Ssc32Settings
 from hil.errors import ControllerError, LinkTimeout
 from hil.identity import Acquaintance
@@ -65,7 +65,7 @@ class Handshake:
 
     def __init__(
         self,
-        line: Line,
+        line: Ssc32Line,
         settings: Ssc32Settings,
         acquaintance: Acquaintance,
         others: Collection[int],

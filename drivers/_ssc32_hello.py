@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 from drivers._ssc32_codec import CANCEL, CHANNELS, VERSION, Firmware, find_version
-from drivers._ssc32_line import Line
+from drivers._ssc32_line import Ssc32Line
 from drivers._ssc32_settings import Ssc32Settings
 from hil.clock import Clock
 from hil.errors import ControllerError, HilError, LinkError, LinkTimeout
@@ -36,7 +36,7 @@ class Hello:
         any_rate: take an answer at whatever rate; `line.rate` then says which.
     """
 
-    def __init__(self, line: Line, name: str, now_s: float, *, any_rate: bool = False) -> None:
+    def __init__(self, line: Ssc32Line, name: str, now_s: float, *, any_rate: bool = False) -> None:
         self._line, self._name, self._any_rate = line, name, any_rate
         self._wanted = line.rate
         self._attempts = [line.rate, line.rate, *(rate for rate in RATES if rate != line.rate)]
@@ -131,7 +131,7 @@ def ask(open_port: Callable[[int], BytePort], name: str, clock: Clock) -> Answer
     """
     settings = Ssc32Settings(port_url=name, baud=RATES[0], axes=(), canary_channel=CHANNELS - 1)
     with closing(open_port(settings.baud)) as port:
-        line = Line(settings, port)
+        line = Ssc32Line(settings, port)
         hello = Hello(line, name, clock.now_s(), any_rate=True)
         while (firmware := hello.step(line.receive(clock.now_s()), clock.now_s())) is None:
             clock.sleep_until(clock.now_s() + POLL_S)

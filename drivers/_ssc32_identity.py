@@ -17,7 +17,7 @@ from drivers._ssc32_codec import (
     query_register,
     startup_moves,
 )
-from drivers._ssc32_line import Line
+from drivers._ssc32_line import Ssc32Line
 from drivers._ssc32_settings import Ssc32Settings
 from hil.errors import ControllerError
 from hil.types import ControllerIdentity, Record
@@ -108,7 +108,7 @@ class IdentityReader:
     """
 
     def __init__(
-        self, line: Line, settings: Ssc32Settings, firmware: Firmware, expected: ControllerIdentity | None
+        self, line: Ssc32Line, settings: Ssc32Settings, firmware: Firmware, expected: ControllerIdentity | None
     ) -> None:
         self._line, self._settings, self._firmware = line, settings, firmware
         self._expected = {} if expected is None else dict(expected.facts)

@@ -44,7 +44,7 @@ class Reading(NamedTuple):
     clean: bool = True
 
 
-class Line:
+class Ssc32Line:
     """An open port, with our own account of the wire's time: buffers on the way hide how late a byte will be.
 
     Attributes:

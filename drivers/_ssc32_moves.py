@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from drivers._command_checks import CommandOrder, check_axis, check_count
 from drivers._ssc32_codec import CANCEL, Firmware, encode_move, encode_stop
 from drivers._ssc32_echo import Echo
-from drivers._ssc32_line import Line
+from drivers._ssc32_line import Ssc32Line
 from drivers._ssc32_settings import Ssc32Settings
 from drivers._ssc32_table import time_of
 from hil.errors import CommandError, LinkOverrun
@@ -30,7 +30,7 @@ class Moves:
         known: per axis, whether it was driven by a plain move.
     """
 
-    def __init__(self, settings: Ssc32Settings, line: Line, echo: Echo, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Ssc32Settings, line: Ssc32Line, echo: Echo, say: Callable[[str], None]) -> None:
         self.line = line
         self.known = [False] * len(settings.axes)
         self._settings, self._echo, self._say = settings, echo, say
@@ -108,7 +108,7 @@ class Moves:
             alive: the board has not restarted, as far as is known: then such a move is no jump.
 
         Raises:
-            LinkOverrun, LinkClosed: as `Line.send`.
+            LinkOverrun, LinkClosed: as `Ssc32Line.send`.
         """
         line, axes, channels = self.line, self._settings.axes, self._echo.channels
         arrives_s = max(now_s, line.free_s)

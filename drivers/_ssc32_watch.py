@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from drivers._ssc32_echo import Echo
 from drivers._ssc32_handshake import Met
-from drivers._ssc32_line import Line, Reading
+from drivers._ssc32_line import Reading, Ssc32Line
 from drivers._ssc32_settings import FRAME_S, Ssc32Settings
 from hil.types import JointState, StateSource
 
@@ -28,7 +28,7 @@ class Watch:
     """
 
     def __init__(
-        self, settings: Ssc32Settings, line: Line, echo: Echo, met: Met, now_s: float, say: Callable[[str], None]
+        self, settings: Ssc32Settings, line: Ssc32Line, echo: Echo, met: Met, now_s: float, say: Callable[[str], None]
     ) -> None:
         self.met = met
         self._line, self._echo, self._say = line, echo, say
@@ -44,7 +44,7 @@ class Watch:
         """Hold a report against what was sent.
 
         Raises:
-            LinkOverrun, LinkClosed: as `Line.send`.
+            LinkOverrun, LinkClosed: as `Ssc32Line.send`.
             ControllerError: the board has restarted, stood still, or does not take what it is sent.
         """
         line, echo = self._line, self._echo

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from drivers._rv2aj_codec import JOINTS
 from drivers._rv2aj_inputs import Inputs
-from drivers._rv2aj_line import Line
+from drivers._rv2aj_line import Cr1Line
 from drivers._rv2aj_opening import Opening
 from drivers._rv2aj_ours import OurProgram
 from drivers._rv2aj_run import run_program
@@ -89,7 +89,7 @@ class Rv2ajDriver:
         """
         self.close()
         self._forget()
-        line = Line(self._settings, self._open_port(), now_s)
+        line = Cr1Line(self._settings, self._open_port(), now_s)
         if self._bounds is not None:
             line.gate.bound(self._bounds, 2.0 * self._settings.pace.longest_s)
         session = Session(self._settings, line, now_s, self._opening, self._ours, self._inputs, self._notices.append)

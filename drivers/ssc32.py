@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from drivers._ssc32_echo import Echo
 from drivers._ssc32_handshake import Handshake
 from drivers._ssc32_hello import ask
-from drivers._ssc32_line import Line
+from drivers._ssc32_line import Ssc32Line
 from drivers._ssc32_moves import Moves
 from drivers._ssc32_settings import ControllerTable, Ssc32Axis, Ssc32Settings, settings_from_table
 from drivers._ssc32_watch import Watch
@@ -44,7 +44,7 @@ class Ssc32Driver:
     ) -> None:
         self._settings, self._others, self._open_port = settings, others, open_port
         self._name = settings.port_url
-        self._line: Line | None = None
+        self._line: Ssc32Line | None = None
         self._bounds: MotionBounds | None = None
         self._carried: tuple[WireTable, FloatArray] | None = None
         self._acquaintance = Acquaintance(self._name)
@@ -77,7 +77,7 @@ class Ssc32Driver:
         """
         self.close()
         self._forget()
-        line = self._line = Line(self._settings, self._open_port())
+        line = self._line = Ssc32Line(self._settings, self._open_port())
         if self._bounds is not None:
             line.gate.bound(self._bounds)
         self._moves = Moves(self._settings, line, self._echo, self._notices.append)
@@ -205,7 +205,7 @@ class Ssc32Driver:
             self._line.close()
         self._line = self._handshake = self._moves = self._watch = None
 
-    def _shake_hands(self, line: Line, data: bytes, now_s: float) -> Watch | None:
+    def _shake_hands(self, line: Ssc32Line, data: bytes, now_s: float) -> Watch | None:
         """After a handshake that failed nothing is sent any more."""
         handshake = self._handshake
         assert handshake is not None

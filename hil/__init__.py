@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hil.motion.planning import plan
+    from hil.motion.planner import plan
     from hil.robot import Robot, list_robots, load_robot
     from hil.runtime.preview import preview
     from hil.runtime.wiring import load_rig
@@ -36,7 +36,7 @@ _HOMES = {
     "list_robots": "hil.robot",
     "load_robot": "hil.robot",
     "load_rig": "hil.runtime.wiring",
-    "plan": "hil.motion.planning",
+    "plan": "hil.motion.planner",
     "preview": "hil.runtime.preview",
 }
 

@@ -19,7 +19,7 @@ from hil.kernels.emit_numba import numba_source
 from hil.kernels.evaluator import Evaluator
 from hil.kernels.quantities import derive
 from hil.kernels.scalar import FloatArray
-from hil.kinematics import certified, numeric, pitch_target, stepping, yaw_pitch
+from hil.kinematics import certified, numeric, pitch_target, stepped_line, yaw_pitch
 from hil.kinematics.certified import AllSolutions
 from hil.kinematics.compiled_inverse import CompiledInverse, compiled_inverse_source
 from hil.kinematics.limits import range_of
@@ -27,7 +27,7 @@ from hil.kinematics.pitch_target import ToolTarget
 from hil.kinematics.poses import checked_pose
 from hil.kinematics.results import IkResult
 from hil.model.files import list_names
-from hil.model.loading import load_robot as load_model
+from hil.model.reader import load_robot as load_model
 from hil.model.robot import RobotModel
 from hil.model.specification import longest_reach_m
 from hil.units import MM
@@ -389,9 +389,9 @@ class Robot:
         *,
         closed_loop: bool = False,
         digits: int | None = None,
-    ) -> stepping.SteppedLine:
-        """A straight line in small steps of the inverse Jacobian; as `hil.kinematics.stepping.step_line`."""
-        return stepping.step_line(
+    ) -> stepped_line.SteppedLine:
+        """A straight line in small steps of the inverse Jacobian; as `hil.kinematics.stepped_line.step_line`."""
+        return stepped_line.step_line(
             self._chain, self._configuration(q), change, steps, closed_loop=closed_loop, digits=digits
         )
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan
+from hil.motion.planner import plan
 from hil.runtime import wiring
 from hil.runtime.journal import SessionRecord
 from hil.safety.certificate import Certificate

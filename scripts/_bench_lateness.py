@@ -27,8 +27,8 @@ from _bench_common import Effort, Numbers, percentiles, show, verdict
 
 from hil.errors import HilError
 from hil.runtime.journal import read_journal
-from hil.service.asking import Access
 from hil.service.client import AsyncArm
+from hil.service.lab_request import Access
 from hil.types import AxisJog, Mode
 
 PAIRS = (3, 3, 1)

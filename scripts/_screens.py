@@ -17,7 +17,7 @@ from PySide6.QtCore import QEvent, QSettings
 
 from hil.dashboard.app import make_application
 from hil.dashboard.arm import ShownArm, arm_of_rig
-from hil.dashboard.driving import Driving
+from hil.dashboard.drive_hand import DriveHand
 from hil.dashboard.session import Session
 from hil.dashboard.window import Window
 from hil.runtime.wiring import load_rig
@@ -212,13 +212,13 @@ def drive(size: tuple[int, int], theme: str, *, rig: str = "lynx6", moves: bool 
     return studio
 
 
-def driver(studio: Studio, role: Role = Role.DRIVE) -> Driving:
+def driver(studio: Studio, role: Role = Role.DRIVE) -> DriveHand:
     """Somebody who has just got the arm, which is at rest."""
     studio.window.docks["drive"].raise_()
     studio.link.role, studio.link.mode = role, Mode.IDLE
     studio.link.come_back()
     studio.link.lease_is(LeasePhase.FREE, holder="", waiting=0, slot_left_s=None)
-    driving: Driving = studio.window.views["drive"].driving
+    driving: DriveHand = studio.window.views["drive"].driving
     driving.claim()
     studio.run(0.5)
     return driving

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hil.clock import monotonic_s
 from hil.program.motions import Limits
 from sim.cr1 import Cr1, Cr1Settings
-from sim.serving import Orders, Ready, Service, TraceFile, serve_fake
+from sim.server import Orders, Ready, Service, TraceFile, serve_fake
 
 
 class Cr1Options(Service, frozen=True):
@@ -38,7 +38,7 @@ def run_fake_cr1(
         options: what to run.
         ready: called once with the URL or path to open, when clients may come.
         limits: how fast the joints go; None for what the settings say.
-        owned: whether to end, see `sim.serving.serve_fake`; None for a fake that stands for itself.
+        owned: whether to end, see `sim.server.serve_fake`; None for a fake that stands for itself.
         orders: what is to go wrong, see there too.
 
     Raises:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from hil.clock import monotonic_s
 from hil.errors import ConfigError
 from sim.bench import BenchServo, ServoBench
-from sim.serving import Orders, Ready, Service, TraceFile, serve_fake
+from sim.server import Orders, Ready, Service, TraceFile, serve_fake
 from sim.ssc32 import CHANNELS, FRAME_S, BoardSettings, Ssc32Board
 
 
@@ -37,7 +37,7 @@ def run_fake_ssc32(
     Args:
         options: what to run.
         ready: called once with the URL or path to open, when clients may come.
-        owned: whether to end, see `sim.serving.serve_fake`; None for a fake that stands for itself.
+        owned: whether to end, see `sim.server.serve_fake`; None for a fake that stands for itself.
         orders: what is to go wrong, see there too.
 
     Raises:

@@ -12,7 +12,7 @@ from sim.faults import ANY_CONTROLLER, Direction, Event, FaultKind, FaultScript
 from sim.uart import FRAMINGS, Framing, mishear, same_speed
 
 
-class Line:
+class FakeLine:
     """A cable with two ends, full duplex. Knows when each byte is over; reads no clock.
 
     Args:
@@ -189,7 +189,7 @@ class MemoryPort:
         board: what hangs at the far end.
         baud: speed of this end.
         faults: scripted faults; hand the same script to the next port when a cable is plugged in again.
-        bench: the arm behind the board, see `Line`.
+        bench: the arm behind the board, see `FakeLine`.
         buffer_bytes: how much the operating system takes before it says no.
         framing: how this end wraps a byte; None for as the board does.
     """
@@ -205,7 +205,7 @@ class MemoryPort:
         framing: Framing | None = None,
     ) -> None:
         self.name = f"memory://{board.NAME}"
-        self.line = Line(board, baud, faults, bench, framing)
+        self.line = FakeLine(board, baud, faults, bench, framing)
         self._faults = faults
         self._buffer_bytes = buffer_bytes
         self._gone = ""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hil.cli.calibrate import Person, in_view
 
 if TYPE_CHECKING:
-    from hil.bench.calibration import Question
     from hil.model.rig import Rig
+    from hil.workbench.calibration import Question
 
 NEAR = 0.5
 """So near to the wanted place a measurement is good, in degrees or millimetres: as far as the eye can tell."""

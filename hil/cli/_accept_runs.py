@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from hil.cli import moving
+from hil.cli import motion_commands
 from hil.cli._verdict import show_preview
 from hil.cli.output import complain
 from hil.clock import monotonic_s
 from hil.units import DEG
 
 if TYPE_CHECKING:
-    from hil.bench.acceptance_runs import Deed, Measured, Run
     from hil.cli.calibrate import Person
     from hil.model.rig import Rig
     from hil.motion.motion import Motion
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from hil.runtime.kinds.kind import FakeChoices
     from hil.safety.certificate import Certificate
     from hil.types import JointState, Mode
+    from hil.workbench.acceptance_runs import Deed, Measured, Run
 
 SWING_DEG = 30.0
 STEP_DEG = 2.0
@@ -101,17 +101,17 @@ class Stage:
         """
         import msgspec
 
-        from hil.bench.acceptance_runs import Deed, Measured, Way, measure
         from hil.errors import HilError, InterlockError, JournalError
-        from hil.motion.stopping import rest_time_s
+        from hil.motion.stops import rest_time_s
         from hil.runtime.wiring import load_rig
+        from hil.workbench.acceptance_runs import Deed, Measured, Way, measure
 
         if run.way is Way.COMMAND:
             return self._command(step, run)
         if not self._hardware and run.deed not in (Deed.NOTHING, Deed.INTERRUPT) and not run.deed.fault:
             return Measured(step=step, run=run.name, trouble=f"no fake can show it: {run.deed.do}", asked=True)
         rig = load_rig(self._name, run.changes)
-        file = moving.journal_file(rig, None)
+        file = motion_commands.journal_file(rig, None)
         trouble, asked, self._done_s = "", False, None
         try:
             self._session(rig, run, file)
@@ -143,9 +143,9 @@ class Stage:
     # -- sessions ----------------------------------------------------------------------------------------
 
     def _session(self, rig: Rig, run: Run, file: Path) -> None:
-        from hil.bench.acceptance_runs import Way
+        from hil.workbench.acceptance_runs import Way
 
-        url = moving.announce(rig, self._hardware, self._port)
+        url = motion_commands.announce(rig, self._hardware, self._port)
         if run.way is Way.LOOK:
             self._look(rig, url, run, file)
             return
@@ -155,7 +155,7 @@ class Stage:
         def send(host: Host) -> Mode:
             return self._send(host, run, previewed)
 
-        moving.stream(rig, send, seconds, url=url, confirmed_by=None, journal=file, fake=self._start)
+        motion_commands.stream(rig, send, seconds, url=url, confirmed_by=None, journal=file, fake=self._start)
 
     def _previewed(self, rig: Rig, motion: Motion) -> Previewed:
         """Checked and rehearsed anew each time, and shown once.
@@ -185,10 +185,10 @@ class Stage:
     def _send(self, host: Host, run: Run, previewed: Sequence[Previewed]) -> Mode:
         from hil.types import Mode
 
-        moving.pass_on_remarks(host)
+        motion_commands.pass_on_remarks(host)
         assert host.last is not None
         away = max(abs(here - park) for here, park in zip(host.last.setpoint, host.rig.park, strict=True))
-        if away > SAME_PLACE and moving.to_park(host) is not Mode.IDLE:
+        if away > SAME_PLACE and motion_commands.to_park(host) is not Mode.IDLE:
             return host.mode
         if run.deed.do:
             self._call_for(host, run.deed, moving_=bool(previewed))
@@ -218,12 +218,12 @@ class Stage:
             print("Here the pose would be asked for; it is not vouched for this time, and nothing is sent.", flush=True)
             raise _LookedError
 
-        with Host(rig, url=url, journal=file, command=moving.command_line(), fake=self._start) as host:
+        with Host(rig, url=url, journal=file, command=motion_commands.command_line(), fake=self._start) as host:
             with contextlib.suppress(_LookedError):
                 host.connect(vouch)
             for event in host.events:
                 print(f"  {event}", flush=True)
-        moving.close_with(host, "looked", done=True)
+        motion_commands.close_with(host, "looked", done=True)
 
     # -- the person, or who plays it ---------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class Stage:
             self._happen(deed)
 
     def _happen(self, deed: Deed) -> None:
-        from hil.bench.acceptance_runs import Deed
+        from hil.workbench.acceptance_runs import Deed
 
         if deed is Deed.INTERRUPT:
             self._done_s = monotonic_s()
@@ -280,8 +280,8 @@ class Stage:
     # -- other commands ----------------------------------------------------------------------------------
 
     def _command(self, step: str, run: Run) -> Measured:
-        from hil.bench.acceptance_runs import Measured
         from hil.errors import HilError, InterlockError
+        from hil.workbench.acceptance_runs import Measured
 
         trouble, asked = "", False
         try:
@@ -343,8 +343,8 @@ def _worst_residual(rig: Rig) -> float | None:
 
 def _motions(rig: Rig, run: Run) -> list[Motion]:
     """What is streamed, from the park pose on."""
-    from hil.bench.acceptance_runs import Way
-    from hil.motion.planning import plan, plan_joint_move
+    from hil.motion.planner import plan, plan_joint_move
+    from hil.workbench.acceptance_runs import Way
 
     if run.way is Way.TASK:
         return [plan(rig, run.task)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hil.cli._far_arm import headline
 
 if TYPE_CHECKING:
-    from hil.bench.calibration import Question
     from hil.service.remote import RemoteArm
+    from hil.workbench.calibration import Question
 
 ANSWERS = "go, stop"
 
@@ -48,7 +48,7 @@ def release_far(url: str, name: str, answer: Callable[[Question], str], tell: Ca
 
 
 def _one_by_one(arm: RemoteArm, answer: Callable[[Question], str], tell: Callable[[str], None]) -> list[str]:
-    from hil.bench.calibration import CalibrationStoppedError, Question
+    from hil.workbench.calibration import CalibrationStoppedError, Question
 
     gone: list[str] = []
     first = arm.holding.next

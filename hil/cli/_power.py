@@ -56,7 +56,7 @@ class Power:
     """
 
     def __init__(self, rig: Rig) -> None:
-        from hil.runtime.holding import HoldingWatch
+        from hil.runtime.hold_reminder import HoldingWatch
         from hil.space.gravity_load import GravityLoad
         from hil.types import Supply
 

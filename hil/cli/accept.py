@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hil.cli._names import names
-from hil.cli.moving import Hardware, Port, command_line, say_which
+from hil.cli.motion_commands import Hardware, Port, command_line, say_which
 from hil.cli.output import complain
 
 if TYPE_CHECKING:
-    from hil.bench.acceptance import Outcome, Part
-    from hil.bench.acceptance_archive import Archive
-    from hil.bench.acceptance_talk import Talk
     from hil.cli._accept_runs import Stage
     from hil.model.rig import Rig
+    from hil.workbench.acceptance import Outcome, Part
+    from hil.workbench.acceptance_archive import Archive
+    from hil.workbench.acceptance_talk import Talk
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,10 +59,10 @@ def accept(
         return
     if rig is None:
         raise typer.BadParameter("name a rig, or an archive with --from")
-    from hil.bench.acceptance_talk import Talk
     from hil.cli._accept_runs import Stage
     from hil.runtime.port_wiring import raw_line
     from hil.runtime.wiring import fake_choices, load_rig
+    from hil.workbench.acceptance_talk import Talk
 
     set_up = load_rig(rig)
     person = _Person(None if answers is None else _read_answers(answers, hardware=hardware))
@@ -86,8 +86,8 @@ def accept(
 
 def _make_profile(archive: Path, output: Path | None) -> None:
     """Write the fake of an archive, or print it."""
-    from hil.bench.acceptance_archive import FAKES, profile_of, read, require_answers
     from hil.errors import ConfigError
+    from hil.workbench.acceptance_archive import FAKES, profile_of, read, require_answers
 
     found = read(archive)
     require_answers(found, archive)
@@ -111,10 +111,10 @@ def _read_answers(file: Path, *, hardware: bool) -> dict[str, str]:
     Raises:
         ConfigError: there is no such step, or an answer is no text and no number; or it clears the way for a real arm.
     """
-    from hil.bench.acceptance import PARTS
     from hil.errors import ConfigError
     from hil.model.files import read_toml
     from hil.tables import closest
+    from hil.workbench.acceptance import PARTS
 
     known = [CLEAR, *(part.step.id for parts in PARTS.values() for part in parts)]
     found = {}
@@ -184,10 +184,10 @@ class _Hour:
         """That of an earlier part of the hour, or a new one."""
         import platform
 
-        from hil.bench.acceptance_archive import Archive, read
         from hil.runtime.channel_wiring import channels_of
         from hil.runtime.port_wiring import is_calibrated_by_hand
         from hil.version import software_version
+        from hil.workbench.acceptance_archive import Archive, read
 
         rig = self._rig
         if self._path.exists():
@@ -213,8 +213,8 @@ class _Hour:
         """What doctor says of this machine; a fake needs none of it."""
         if self._url is None:
             return ()
-        from hil.bench.doctor import examine, this_system
         from hil.runtime.port_wiring import serial_adapters
+        from hil.workbench.doctor import examine, this_system
 
         system = this_system(serial_adapters(), {self._rig.id: self._rig.period_s})
         return tuple(f"{each.severity.value}: {each.text}" for each in examine(system))
@@ -225,8 +225,8 @@ class _Hour:
         Raises:
             KeyboardInterrupt: it was broken off by a signal; what was done is kept.
         """
-        from hil.bench.acceptance import PARTS, Result
         from hil.errors import HilError
+        from hil.workbench.acceptance import PARTS, Result
 
         for part in PARTS[self.archive.kind]:
             if self._outcome(part).verdict.result is Result.PASSED:
@@ -254,7 +254,7 @@ class _Hour:
 
     def _go_through(self, part: Part, opened: Callable[[str], Talk]) -> None:
         """Ask the controller, have it run, ask the person: whatever the step has of these."""
-        from hil.bench.acceptance_runs import Way
+        from hil.workbench.acceptance_runs import Way
 
         step = part.step
         if step.id in self.archive.answers:
@@ -308,7 +308,7 @@ class _Hour:
         self.archive = msgspec.structs.replace(self.archive, **changes)
 
     def _keep(self) -> None:
-        from hil.bench.acceptance_archive import write
+        from hil.workbench.acceptance_archive import write
 
         write(self._path, self.archive, self._files())
 
@@ -343,7 +343,7 @@ class _Hour:
 
     def summary(self) -> bool:
         """What came of it; True if a step has failed."""
-        from hil.bench.acceptance import Result
+        from hil.workbench.acceptance import Result
 
         results = [each.verdict.result for each in self.archive.outcomes]
         counts = ", ".join(f"{results.count(result)} {result.value}" for result in Result)

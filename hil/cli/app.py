@@ -25,7 +25,7 @@ from hil.cli import (
     kinematics,
     lint,
     login,
-    moving,
+    motion_commands,
     plot,
     program,
     pull,
@@ -75,7 +75,7 @@ import_robot.add_to(app)
 kinematics.add_to(app)
 workspace.add_to(app)
 derive.add_to(app)
-moving.add_to(app)
+motion_commands.add_to(app)
 calibrate.add_to(app)
 accept.add_to(app)
 jog.add_to(app)

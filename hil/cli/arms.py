@@ -40,7 +40,7 @@ def robots(
     as_json: AsJson = False,
 ) -> None:
     """List the robots, or show one: DH table, limits, reach, masses, where the numbers come from."""
-    from hil.model.loading import load_robot
+    from hil.model.reader import load_robot
 
     if name is None:
         if stl or urdf or rig:
@@ -64,7 +64,7 @@ def robots(
 
 def _list_robots(*, as_json: bool) -> None:
     from hil.model.files import list_names
-    from hil.model.loading import load_robot
+    from hil.model.reader import load_robot
 
     models = [load_robot(each) for each in list_names("robots")]
     if as_json:
@@ -280,8 +280,8 @@ def check(
     """Read a robot, rig or task file strictly and say what is wrong with it; --prove goes further with a rig."""
     from hil.dynamics.plausibility import inertia_warnings
     from hil.model.files import read_toml
-    from hil.model.loading import load_robot
-    from hil.motion.planning import plan
+    from hil.model.reader import load_robot
+    from hil.motion.planner import plan
     from hil.runtime.wiring import load_rig
 
     path = _file_of(file)
@@ -345,7 +345,7 @@ def _file_of(name: str) -> Path:
 
 def _prove(rig: Rig, seconds: float, seed: int, *, as_json: bool) -> None:
 
-    from hil.bench.prove import prove
+    from hil.workbench.prove import prove
 
     out = console()
     if not as_json:

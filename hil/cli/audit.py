@@ -38,7 +38,7 @@ def verify(
     lab: LabFolder = Path(),
 ) -> None:
     """Say whether audit and journals are as the service signed for them, and the newest chain, to note it down."""
-    from hil.service.audit_reading import verify as verify_audit
+    from hil.service.audit_query import verify as verify_audit
     from hil.service.keys import PublicKey
     from hil.service.settings import load_lab
 
@@ -77,7 +77,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """List deeds, oldest first, with people's names as far as the list of tokens still has them."""
-    from hil.service.audit_reading import query
+    from hil.service.audit_query import query
     from hil.service.issued import issued
     from hil.service.settings import load_lab
 

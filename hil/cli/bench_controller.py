@@ -10,7 +10,7 @@ import typer
 
 from hil.cli._names import RigName
 from hil.cli.arms import AsJson
-from hil.cli.moving import Hardware, Port, port_of, say_which
+from hil.cli.motion_commands import Hardware, Port, port_of, say_which
 from hil.cli.output import print_json
 
 

@@ -14,7 +14,7 @@ from hil.cli.arms import AsJson
 from hil.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from hil.service.asking import Access
+    from hil.service.lab_request import Access
     from hil.service.wire import Bookings
 
 
@@ -34,7 +34,7 @@ def book(
     as_json: AsJson = False,
 ) -> None:
     """Show an arm's calendar; with --minutes book a slot, with --cancel take one out."""
-    from hil.service.asking import ask
+    from hil.service.lab_request import ask
     from hil.service.wire import ROOT, Bookings, BookingWish, decode_body
 
     if cancel is not None and (arm or minutes or begin):
@@ -93,7 +93,7 @@ def _show(bookings: Bookings) -> None:
 def _list_arms(access: Access, *, as_json: bool) -> None:
     from rich.markup import escape
 
-    from hil.service.asking import ask
+    from hil.service.lab_request import ask
     from hil.service.wire import ROOT, Lab, decode_body
 
     lab = decode_body(ask(access, "GET", f"{ROOT}/lab"), Lab)
@@ -115,7 +115,7 @@ def _list_arms(access: Access, *, as_json: bool) -> None:
 
 
 def _access(url: str | None, arm: str | None) -> tuple[Access, str | None]:
-    from hil.service.reaching import only_login, reach
+    from hil.service.connection import only_login, reach
 
     access, behind = reach(only_login("hil book") if url is None else url)
     return access, arm or behind or None

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli._names import RigName, names
-from hil.cli.moving import Hardware, Port, say_which
+from hil.cli.motion_commands import Hardware, Port, say_which
 from hil.cli.output import complain
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
-    from hil.bench.calibration import Progress, Question
-    from hil.bench.channel_line import ChannelLine
     from hil.model._calibration_file import AxisCalibration
     from hil.model.rig import Rig
     from hil.runtime.channel_wiring import ChannelArm
     from hil.types import ControllerIdentity
+    from hil.workbench.calibration import Progress, Question
+    from hil.workbench.channel_line import ChannelLine
 
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who does it; asked if not given.")]
 
@@ -70,11 +70,11 @@ def calibrate_with(
     by: str | None = None,
 ) -> None:
     """As `calibrate`, with somebody who answers."""
-    from hil.bench import calibration
-    from hil.bench.drafts import drop_draft, write_calibration
     from hil.model._controller_file import read_controller, write_controller
     from hil.runtime.port_wiring import check_arm
     from hil.runtime.wiring import load_rig
+    from hil.workbench import calibration
+    from hil.workbench.drafts import drop_draft, write_calibration
 
     if joint is not None and (centre or channels is not None):
         raise typer.BadParameter("--joint goes with neither --centre nor --channels")
@@ -114,14 +114,14 @@ def identify(rig: RigName, hardware: Hardware = False, port: Port = None, by: By
     What the controller there says of itself is then the right one's, also where it has changed. An arm that knows by
     itself where it stands is not moved: its controller is asked who it is.
     """
-    from hil.bench import identity
-    from hil.bench.calibration import carry_out
-    from hil.bench.drafts import confirm
     from hil.errors import InterlockError
     from hil.model._calibration_file import forget_confirmation, read_confirmation
     from hil.model._controller_file import write_controller
     from hil.runtime.port_wiring import is_calibrated_by_hand
     from hil.runtime.wiring import load_rig
+    from hil.workbench import identity
+    from hil.workbench.calibration import carry_out
+    from hil.workbench.drafts import confirm
 
     set_up = load_rig(rig)
     if not is_calibrated_by_hand(set_up):
@@ -173,14 +173,14 @@ def release(
     After each session the board goes on holding the arm, and its servos get hot; this ends it. Where the arm is nobody
     knows then, and the next start asks.
     """
-    from hil.bench.calibration import carry_out
-    from hil.bench.releasing import release as steps
     from hil.cli._far_release import release_far
     from hil.errors import InterlockError
     from hil.model._controller_file import read_controller
     from hil.runtime.channel_wiring import channels_of
     from hil.runtime.port_wiring import check_arm, is_calibrated_by_hand
     from hil.runtime.wiring import load_rig
+    from hil.workbench.calibration import carry_out
+    from hil.workbench.release_steps import release as steps
 
     if "://" in rig:
         if hardware or port is not None:
@@ -209,10 +209,10 @@ def release(
 
 def _ask_for_park(rig: Rig, person: Person, by: str | None, *, real: bool) -> None:
     """A limp arm lies before somebody: the moment to see whether the rig's park pose is one in which it stays."""
-    from hil.bench.jog_pad import unit_of
-    from hil.bench.park_writing import park_text
     from hil.model._park_file import write_park
     from hil.space.limp_rest import limp_rest, words
+    from hil.workbench.jog_pad import unit_of
+    from hil.workbench.park_table import park_text
 
     today = datetime.date.today().isoformat()
     pose = ", ".join(f"{axis.name} {axis.park / unit_of(axis):zg}" for axis in rig.axes)
@@ -306,10 +306,10 @@ def _numbers(channels: str | None) -> tuple[int, ...]:
 
 def _measure(stand: _Stand, line: ChannelLine, person: Person, joint: str | None) -> dict[str, AxisCalibration]:
     """Go through the procedure, keeping a draft; gives every axis of the rig."""
-    from hil.bench.calibration import calibrate as procedure
-    from hil.bench.calibration import carry_out
-    from hil.bench.drafts import Draft, write_draft
     from hil.model._calibration_file import read_calibration
+    from hil.workbench.calibration import calibrate as procedure
+    from hil.workbench.calibration import carry_out
+    from hil.workbench.drafts import Draft, write_draft
 
     rig = stand.rig
 
@@ -336,8 +336,8 @@ def _measure(stand: _Stand, line: ChannelLine, person: Person, joint: str | None
 
 def _begin(stand: _Stand, line: ChannelLine, person: Person, joint: str | None) -> Progress:
     """A draft that is to be continued; else the channels, where those are known; else nothing."""
-    from hil.bench.calibration import Progress
-    from hil.bench.drafts import read_draft
+    from hil.workbench.calibration import Progress
+    from hil.workbench.drafts import read_draft
 
     draft = read_draft(stand.rig.id, stand.plan, stand.adapter, joint)
     if draft is not None and draft.controller is not None and line.controller is not None:
@@ -376,9 +376,9 @@ class _Stand:
         at_park: bool,
         held: bool = False,
     ) -> None:
-        from hil.bench.calibration import plan_calibration
         from hil.runtime.channel_wiring import channels_of
         from hil.runtime.port_wiring import check_adapter
+        from hil.workbench.calibration import plan_calibration
 
         self.rig = rig
         self.options = "" if not hardware else f" --hardware{'' if port is None else f' --port {port}'}"
@@ -400,10 +400,10 @@ class _Stand:
             horns_off: nothing can be seen of the arm.
             after_a_cut: nothing gets a pulse here, so it does not matter whether the servos have power.
         """
-        from hil.bench.channel_line import ChannelLine
         from hil.model.files import state_dir
         from hil.runtime.lock import RigLock
         from hil.runtime.terminal_signals import held_back
+        from hil.workbench.channel_line import ChannelLine
 
         with RigLock(state_dir(), self.rig.id, command=" ".join(["hil", *sys.argv[1:]])):
             arm = self._arm(horns_off)
@@ -434,9 +434,9 @@ class _Stand:
             refuse_if_cut(self.rig.id, driven)
 
     def _arm(self, horns_off: bool) -> ChannelArm:
-        from hil.bench.calibration import middle_pose
         from hil.runtime.channel_wiring import channels_of, crooked_arm, fake_channels, real_channels
         from hil.runtime.wiring import load_rig
+        from hil.workbench.calibration import middle_pose
 
         if self.url is not None and self.adapter is not None:
             return real_channels(self.rig, self.url, self.plan.channels, self.adapter, self.expected)
@@ -493,7 +493,7 @@ class Person:
         Raises:
             CalibrationStoppedError: neither; nothing was sent.
         """
-        from hil.bench.calibration import CalibrationStoppedError
+        from hil.workbench.calibration import CalibrationStoppedError
 
         words = f"A calibration was begun here, last touched {saved}, {finished} axes finished. Continue it? (yes/no) "
         while (answer := self._read(words, "stop").strip().lower()) not in ("", "yes", "no", "stop"):

@@ -13,10 +13,10 @@ from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json
 
 if TYPE_CHECKING:
-    from hil.bench.doctor import Finding
-    from hil.bench.ports import PortReport
-    from hil.bench.udev import StableName
-    from hil.bench.writing import Length
+    from hil.workbench.doctor import Finding
+    from hil.workbench.new_files import Length
+    from hil.workbench.ports import PortReport
+    from hil.workbench.udev import StableName
 
 T = TypeVar("T")
 
@@ -42,10 +42,10 @@ def ports(
     as_json: AsJson = False,
 ) -> None:
     """List the serial ports: adapter, serial number, USB place, who has it open, whose rig it is, who answers."""
-    from hil.bench.ports import ask_ports, named_ports, open_ports, report_ports, rigs_by_adapter
     from hil.clock import RealClock
     from hil.runtime.port_wiring import ask_port, serial_adapters
     from hil.runtime.wiring import load_rig
+    from hil.workbench.ports import ask_ports, named_ports, open_ports, report_ports, rigs_by_adapter
 
     adapters = serial_adapters()
     shown = named_ports(names, adapters) if names else adapters
@@ -84,7 +84,7 @@ def _port_lines(report: PortReport) -> list[str]:
 
 
 def _show_none(words: str) -> None:
-    from hil.bench.ports import what_to_check
+    from hil.workbench.ports import what_to_check
 
     print(words)
     for number, line in enumerate(what_to_check(sys.platform), start=1):
@@ -105,11 +105,11 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Look the computer over: what is missing or in the way, and how to mend it. Ends with 1 if something must be."""
-    from hil.bench.doctor import CONVERTERS, Severity, examine, serial_group, this_system
-    from hil.bench.ports import periods_of_rigs
-    from hil.bench.udev import udev_rules
     from hil.runtime.port_wiring import serial_adapters
     from hil.runtime.wiring import load_rig
+    from hil.workbench.doctor import CONVERTERS, Severity, examine, serial_group, this_system
+    from hil.workbench.ports import periods_of_rigs
+    from hil.workbench.udev import udev_rules
 
     if udev:
         print(udev_rules(_stable_names(rig, adapter_serial, usb_place), CONVERTERS, serial_group()), end="")
@@ -127,9 +127,9 @@ def doctor(
 
 def _stable_names(rig: str | None, adapter_serial: str | None, usb_place: str | None) -> list[StableName]:
     """The named rig's adapter, or those of all rigs that are bound to one."""
-    from hil.bench.ports import rigs_by_adapter
-    from hil.bench.udev import StableName
     from hil.runtime.wiring import load_rig
+    from hil.workbench.ports import rigs_by_adapter
+    from hil.workbench.udev import StableName
 
     if rig is None:
         if adapter_serial or usb_place:
@@ -142,7 +142,7 @@ def _stable_names(rig: str | None, adapter_serial: str | None, usb_place: str | 
 
 
 def _show_findings(findings: tuple[Finding, ...]) -> None:
-    from hil.bench.doctor import Severity
+    from hil.workbench.doctor import Severity
 
     for finding in findings:
         serious = finding.severity in (Severity.WARNING, Severity.ERROR)
@@ -163,10 +163,10 @@ def new_rig(
     title: Annotated[str | None, typer.Option(help="Shown to people.")] = None,
 ) -> None:
     """Write a rig of your own, which says only what differs from another one."""
-    from hil.bench import writing
     from hil.runtime.wiring import load_rig
+    from hil.workbench import new_files
 
-    file = writing.new_rig(name, parent, load_rig, robot=robot, title=title, port=port, adapter_serial=adapter_serial)
+    file = new_files.new_rig(name, parent, load_rig, robot=robot, title=title, port=port, adapter_serial=adapter_serial)
     print(f"written: {file}")
     if robot is not None:
         print(f"its shapes and fences are still those of {parent}: compare them with this arm (docs/rigs.md)")
@@ -197,12 +197,12 @@ def new_robot(
         return
     import datetime
 
-    from hil.bench import writing
-    from hil.model.loading import load_robot
+    from hil.model.reader import load_robot
+    from hil.workbench import new_files
 
-    writing.check_name("robots", name)
+    new_files.check_name("robots", name)
     values = (base_height_mm, upper_arm_mm, forearm_mm, hand_mm)
-    given = {length.key: value for length, value in zip(writing.LENGTHS, values, strict=True)}
+    given = {length.key: value for length, value in zip(new_files.LENGTHS, values, strict=True)}
     asks = any(value is None for value in (axes, measured_by, *values))
     if asks and not sys.stdin.isatty():
         options = ", ".join(f"--{key.replace('_', '-')}" for key in ("axes", *given, "measured_by"))
@@ -210,11 +210,11 @@ def new_robot(
     whole = axes if axes is not None else _asked("axes, 4 or 5 (with wrist rotation)", _axes, "5")
     lengths = {
         length.key: value if value is not None else _asked(f"{length.question}, mm", _length(length))
-        for length, value in zip(writing.LENGTHS, values, strict=True)
+        for length, value in zip(new_files.LENGTHS, values, strict=True)
     }
     if asks and height_mm is None:
         height_mm = _asked("table to finger tips, arm straight up, mm (empty: not measured)", _maybe_number, "")
-    file = writing.new_robot(
+    file = new_files.new_robot(
         name,
         lengths,
         load_robot,
@@ -259,7 +259,7 @@ def _axes(text: str) -> int:
 
 
 def _length(length: Length) -> Callable[[str], float]:
-    from hil.bench.writing import check_length
+    from hil.workbench.new_files import check_length
 
     def read(text: str) -> float:
         value_mm = _number(text)
@@ -285,8 +285,8 @@ def schema(
     """Print the JSON Schema of a kind of file, for editors that complete keys and mark mistakes."""
     import json
 
-    from hil.bench.schema import rig_schema, robot_schema, task_schema
     from hil.runtime.wiring import controller_tables
+    from hil.workbench.schema import rig_schema, robot_schema, task_schema
 
     kinds: dict[str, Callable[[], dict[str, Any]]] = {
         "task": task_schema,

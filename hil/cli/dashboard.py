@@ -57,7 +57,7 @@ def dashboard(
 def _show(url: str, token: str | None, name: str, *, opengl: bool) -> None:
     from hil.dashboard.app import make_application, run
     from hil.dashboard.link import ServiceLink
-    from hil.service.reaching import list_arms, reach_arm
+    from hil.service.connection import list_arms, reach_arm
 
     access, arm = reach_arm(url, token)
     names = [each.arm for each in list_arms(access).arms]

@@ -45,7 +45,7 @@ def derive(
     """Write an arm's kinematics and dynamics as straight-line code, with a program that checks it."""
     from hil.errors import CommandError
     from hil.kernels.export import checked_language, export, full_names
-    from hil.model.loading import load_robot
+    from hil.model.reader import load_robot
 
     names = [name.strip() for name in what.split(",") if name.strip()]
     options = Options(real or (Real.FLOAT if layout is Layout.ARDUINO else Real.DOUBLE), layout, seed)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hil.cli._far_arm import headline, lease_words, picture_words
-from hil.cli._jogging import (
+from hil.cli._jog_session import (
     REPEAT_S,
     Patience,
     axes_table,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from hil.bench.jog_pad import Action, Pad
     from hil.model.rig import AxisKind
     from hil.service.hold_watch import Sign
     from hil.service.remote import RemoteArm
     from hil.service.wire import Welcome
     from hil.types import AxisJog, Mode, ToolJog
+    from hil.workbench.jog_pad import Action, Pad
 
 FIRST_PRESS_S = 0.8
 """A keyboard waits so long before it begins to repeat a key that is held down."""
@@ -69,8 +69,8 @@ def drive(
     ] = None,
 ) -> None:
     """Drive by keys, or by lines such as "j1 +5", "x -10", "home", "q" where standard input is no terminal."""
-    from hil.bench.jog_pad import Pad
     from hil.service.remote import connect
+    from hil.workbench.jog_pad import Pad
 
     if not 0.0 < speed <= 100.0:
         raise typer.BadParameter("above 0 to 100 % of the rig's speeds", param_hint="--speed")
@@ -151,7 +151,7 @@ class _Driving:
         Raises:
             HilError: it cannot be done, in words.
         """
-        from hil.bench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step, SupplyOff
+        from hil.workbench.jog_pad import Go, Halt, Keep, Recover, SelfTest, Step, SupplyOff
 
         channel = self.arm.channel
         if isinstance(action, Halt):
@@ -220,10 +220,10 @@ class _Driving:
             self._patience.over()
 
     def _keep(self, file: str | None) -> None:
-        from hil.bench.task_writing import append_pose
         from hil.cli.pull import write_rig
         from hil.errors import InterlockError
         from hil.runtime.wiring import load_rig
+        from hil.workbench.task_poses import append_pose
 
         if file is not None:
             self.task = Path(file if Path(file).suffix else f"{file}.toml")

@@ -29,7 +29,7 @@ def _list(wanted: bool) -> None:
     """Show profiles and choices, and end."""
     if not wanted:
         return
-    from hil.bench.fake_choices import listing
+    from hil.workbench.fake_choices import listing
 
     for line in listing():
         print(line)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli import moving
-from hil.cli._jogging import (
+from hil.cli import motion_commands
+from hil.cli._jog_session import (
     Patience,
     axes_table,
     has_begun,
@@ -23,19 +23,19 @@ from hil.cli._jogging import (
 )
 from hil.cli._names import RigName
 from hil.cli._power import Power
-from hil.cli.moving import ConfirmedBy, Hardware, Journal, Port
+from hil.cli.motion_commands import ConfirmedBy, Hardware, Journal, Port
 from hil.cli.output import complain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from hil.bench.jog_pad import Action, Pad
     from hil.model.rig import Rig
     from hil.motion.motion import Motion
     from hil.robot import Robot
     from hil.runtime.host import Host
     from hil.runtime.preview import PreviewReport
     from hil.types import Mode, Request, TickRecord
+    from hil.workbench.jog_pad import Action, Pad
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,14 +55,14 @@ def jog(
     journal: Journal = None,
 ) -> None:
     """Jog by keys, or by lines such as "j1 +5", "x -10", "t pick.toml", "q" where standard input is no terminal."""
-    from hil.bench.jog_pad import Pad
     from hil.runtime.host import Host
     from hil.runtime.wiring import load_rig
+    from hil.workbench.jog_pad import Pad
 
     if not 0.0 < speed <= 100.0:
         raise typer.BadParameter("above 0 to 100 % of the rig's speeds", param_hint="--speed")
     set_up = load_rig(rig)
-    url = moving.announce(set_up, hardware, port)
+    url = motion_commands.announce(set_up, hardware, port)
     pose, power = _Pose(set_up), Power(set_up)
 
     def take(record: TickRecord) -> None:
@@ -70,21 +70,23 @@ def jog(
         power.take(record)
 
     robot = _ready(set_up)
-    file = moving.journal_file(set_up, journal)
-    with Host(set_up, url=url, journal=file, command=moving.command_line(), on_record=take, say=complain) as host:
-        host.connect(moving.voucher(set_up, url, confirmed_by, host.events))
-        moving.pass_on_remarks(host)
+    file = motion_commands.journal_file(set_up, journal)
+    with Host(
+        set_up, url=url, journal=file, command=motion_commands.command_line(), on_record=take, say=complain
+    ) as host:
+        host.connect(motion_commands.voucher(set_up, url, confirmed_by, host.events))
+        motion_commands.pass_on_remarks(host)
         jogging = _Jogging(host, Pad(set_up, speed_percent=speed), pose, robot, task, power)
         lead(jogging)
     held = "the arm is limp where its servos have no power" if host.supply_cut else "the arm holds"
-    moving.close_with(host, held, done=not jogging.failed)
+    motion_commands.close_with(host, held, done=not jogging.failed)
 
 
 def _ready(rig: Rig) -> Robot:
     """Import and make what is needed later: on a busy machine the loop would miss our sign of life meanwhile."""
     import hil.cli._keyboard
     import hil.kinematics.poses
-    import hil.motion.planning
+    import hil.motion.planner
     import hil.runtime.preview  # noqa: F401
     from hil.robot import Robot
 
@@ -128,8 +130,8 @@ class _Jogging:
         Raises:
             HilError: it cannot be done, in words.
         """
-        from hil.bench.jog_pad import Go, Halt, Keep, Step, SupplyOff
         from hil.types import ArmJog, JogStep, Stop, SupplyCut
+        from hil.workbench.jog_pad import Go, Halt, Keep, Step, SupplyOff
 
         if isinstance(action, Halt):
             self.host.send(Stop(reason="asked for at the keyboard"))
@@ -160,7 +162,7 @@ class _Jogging:
         self.note, self._since = "", len(self.host.events)
 
     def _go(self, pose: str) -> None:
-        from hil.motion.planning import plan_joint_move
+        from hil.motion.planner import plan_joint_move
         from hil.refusal import RefusedError
         from hil.runtime.preview import preview
         from hil.types import Arm, Load, Mode, Start, Stop
@@ -182,7 +184,7 @@ class _Jogging:
         self._ask(load, Arm(digest=motion.digest), Start(digest=motion.digest))
 
     def _keep(self, file: str | None) -> None:
-        from hil.bench.task_writing import append_pose
+        from hil.workbench.task_poses import append_pose
 
         if file is not None:
             self.task = Path(file if Path(file).suffix else f"{file}.toml")

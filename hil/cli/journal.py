@@ -50,7 +50,7 @@ def verify(files: Files) -> None:
     a session never began.
     """
     from hil.runtime.journal import Completeness, first_path, part_path, wrong_link
-    from hil.runtime.journal import Verdict as Found
+    from hil.runtime.journal import JournalVerdict as Found
     from hil.runtime.journal import verify as verify_journal
 
     seen: dict[Path, Found] = {}
@@ -100,10 +100,10 @@ def export(
     every: Annotated[int, typer.Option(min=1, help="Keep one tick in so many.")] = 1,
 ) -> None:
     """Write a journal for other programs: a row a tick, degrees and millimetres, the unit in every name."""
-    from hil.bench.export import Decimal, Format
-    from hil.bench.export import export as export_journal
     from hil.runtime.journal import Completeness
     from hil.runtime.journal import verify as verify_journal
+    from hil.workbench.export import Decimal, Format
+    from hil.workbench.export import export as export_journal
 
     if decimal is Mark.comma and to is not To.csv:
         raise typer.BadParameter(f"--decimal is for csv; {to.value} has no decimal mark of its own")
@@ -123,7 +123,7 @@ def repair(
     output: Annotated[Path, typer.Option("-o", "--output", help="A new file for the mended copy.")],
 ) -> None:
     """Copy what is whole of a cut journal into a file that other programs open; the cut one is not touched."""
-    from hil.bench.repair import repair as repair_journal
+    from hil.workbench.repair import repair as repair_journal
 
     verdict = repair_journal(file, output)
     print(f"{output}: {verdict.text}")

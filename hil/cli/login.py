@@ -21,9 +21,9 @@ def add_to(app: typer.Typer) -> None:
 
 def login(file: File = None) -> None:
     """Keep a lab's address, fingerprint and token for `hil watch`, `hil drive`, `hil book` and `hil pull`."""
+    from hil.service.connection import logins_dir
     from hil.service.grants import EVERY_ARM, clock_text, peek
     from hil.service.join import logins, read_join, save_login
-    from hil.service.reaching import logins_dir
 
     if file is None:
         known = logins(logins_dir())

@@ -28,8 +28,8 @@ def plot(
     ] = math.inf,
 ) -> None:
     """Draw a journal, a picture per axis: commanded, simulated and reported position, and the error."""
-    from hil.bench.plots import plot_journal
     from hil.runtime.journal_file import being_written
+    from hil.workbench.plots import plot_journal
 
     if being_written(journal):
         print(f"{journal} is being written: the pictures end where it ends now")

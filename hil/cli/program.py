@@ -14,7 +14,7 @@ import typer
 from hil.cli._interruption import INTERRUPTED
 from hil.cli._names import RigName, names
 from hil.cli._verdict import All, show_preview
-from hil.cli.moving import (
+from hil.cli.motion_commands import (
     ConfirmedBy,
     Hardware,
     Journal,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hil.model.rig import Rig
     from hil.program.arm import ProgramArm
     from hil.program.parts import Part
-    from hil.program.planning import ProgramPlan
+    from hil.program.program_plan import ProgramPlan
     from hil.program.signals import Inputs
     from hil.program.structure import Program
     from hil.program.trace import TraceRow

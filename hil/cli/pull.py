@@ -32,8 +32,8 @@ def pull(
 ) -> None:
     """Fetch an arm's rig, robot and calibration as files, and check that they mean the same here as there."""
     from hil.runtime.wiring import load_rig
-    from hil.service.asking import ask
-    from hil.service.reaching import arm_path, reach, reach_arm
+    from hil.service.connection import arm_path, reach, reach_arm
+    from hil.service.lab_request import ask
     from hil.service.wire import PulledRig, decode_body
 
     if arm is None:

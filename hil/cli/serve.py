@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from hil.cli._names import names
 from hil.cli._serve_init import init
-from hil.cli.moving import command_line
+from hil.cli.motion_commands import command_line
 from hil.cli.output import complain
 from hil.errors import ConfigError, LinkError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Sequence
 
-    from hil.service.running import ArmPlan, RunningLab
+    from hil.service.running_lab import ArmPlan, RunningLab
     from hil.service.settings import Settings
 
 
@@ -101,7 +101,7 @@ def _plans(
     import msgspec
 
     from hil.service.demo import demo_arms
-    from hil.service.opening import arms_of
+    from hil.service.lab_setup import arms_of
     from hil.service.settings import ArmSettings
 
     if demo is not None:
@@ -116,7 +116,7 @@ def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool, browser: bool)
     import asyncio
 
     from hil.runtime.terminal_signals import held_back
-    from hil.service.opening import open_lab, open_local, tls_of
+    from hil.service.lab_setup import open_lab, open_local, tls_of
     from hil.service.settings import Lab
 
     assert isinstance(lab, Lab)

@@ -17,7 +17,7 @@ from hil.clock import monotonic_s
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from hil.service.asking import Access
+    from hil.service.lab_request import Access
     from hil.service.remote import RemoteArm
     from hil.service.wire import AxisInfo, Lab, Telemetry
 
@@ -38,7 +38,7 @@ def watch(
     as_json: AsJson = False,
 ) -> None:
     """Watch an arm, or all arms of a lab. At a terminal space stops the arm (it latches), q leaves."""
-    from hil.service.reaching import only_login, reach
+    from hil.service.connection import only_login, reach
 
     access, arm = reach(only_login("hil watch") if url is None else url)
     until_s = float("inf") if seconds is None else monotonic_s() + seconds
@@ -61,7 +61,7 @@ def watch(
 
 
 def _only_arm(access: Access) -> str:
-    from hil.service.reaching import list_arms
+    from hil.service.connection import list_arms
 
     arms = list_arms(access).arms
     return arms[0].arm if len(arms) == 1 else ""
@@ -176,7 +176,7 @@ _COLUMNS = ("arm", "title", "", "mode", "who drives", "waiting", "watching", "ca
 
 
 def _watch_lab(access: Access, until_s: float, *, as_json: bool) -> None:
-    from hil.service.reaching import list_arms
+    from hil.service.connection import list_arms
 
     if as_json or not sys.stdout.isatty():
         lab = list_arms(access)

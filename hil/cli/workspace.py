@@ -87,7 +87,7 @@ def workspace(
         allowed = "a name that ends in .png or .csv" + (" or .npz" if box is None else "")
         raise typer.BadParameter(f"{output} given; allowed: {allowed}", param_hint="--output")
     if suffix == ".png":
-        from hil.bench.plots import require_matplotlib
+        from hil.workbench.plots import require_matplotlib
 
         require_matplotlib()
     if box is None and any(option is not None for option in (box_step, pitch, roll, orientation)):
@@ -193,12 +193,12 @@ def _write_reach(
     output: Path,
 ) -> None:
     if output.suffix.lower() != ".png":
-        from hil.bench.workspace_files import write_cloud
+        from hil.workbench.workspace_files import write_cloud
 
         with _progress("points written", sum(each.points for _, each in clouds)) as told:
             write_cloud(clouds, output, told)
         return
-    from hil.bench.workspace_pictures import Pose, draw_cloud, draw_reach
+    from hil.workbench.workspace_pictures import Pose, draw_cloud, draw_reach
 
     at_home = arm.model.home is not None
     q = [s.lower if s.held else min(max(0.0, s.lower), s.upper) for s in cloud.sweeps]
@@ -363,11 +363,11 @@ def _map_box(
     if output is not None:
         revolute = [each.revolute for each in limits]
         if output.suffix.lower() == ".csv":
-            from hil.bench.workspace_files import write_box
+            from hil.workbench.workspace_files import write_box
 
             write_box(result, revolute, output)
         else:
-            from hil.bench.workspace_pictures import draw_box
+            from hil.workbench.workspace_pictures import draw_box
 
             ends = " to ".join("({:g}, {:g}, {:g})".format(*half) for half in (box[:3], box[3:]))
             words = (

@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.errors import ConfigError
 from hil.link import FloatArray, Pace
-from hil.model.loading import load_rig, load_robot
+from hil.model.reader import load_rig, load_robot
 from hil.model.rig import AxisKind, Fences, Rig
 from hil.model.robot import JointType, RobotModel
 from hil.model.specification import unit_of

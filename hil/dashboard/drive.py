@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QScroll
 
 from hil.dashboard.drive_checks import Check, Remedy, checks
 from hil.dashboard.drive_eyes import Eyes
+from hil.dashboard.drive_hand import SIZES, SPEEDS, DriveHand
 from hil.dashboard.drive_hold import HoldButton
 from hil.dashboard.drive_joints import JointsPanel
 from hil.dashboard.drive_lease import LeaseBar
 from hil.dashboard.drive_repair import PoseWizard, ResetPanel
 from hil.dashboard.drive_tool import ToolPanel
-from hil.dashboard.driving import SIZES, SPEEDS, Driving
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
@@ -32,7 +32,7 @@ BESIDE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier |
 class Checklist(QWidget):
     """What is missing, each with what to do; what is in order in one line."""
 
-    def __init__(self, driving: Driving, theme: Theme) -> None:
+    def __init__(self, driving: DriveHand, theme: Theme) -> None:
         super().__init__()
         self._driving, self._theme = driving, theme
         self.headline, self.missing, self.fine = QLabel(), QLabel(), QLabel()
@@ -102,7 +102,7 @@ class DriveView(QScrollArea):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.session, self._theme = session, theme
-        self.driving = Driving(session, self)
+        self.driving = DriveHand(session, self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

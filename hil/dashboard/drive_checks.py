@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from hil.dashboard.driving import Driving
+from hil.dashboard.drive_hand import DriveHand
 from hil.dashboard.texts import LEASES, MODES, tr
 from hil.service.rights import Action, may, who_may
 from hil.service.wire import LeaseBrief, LeasePhase, Telemetry, Welcome
@@ -39,7 +39,7 @@ class Check(NamedTuple):
     remedy: Remedy = Remedy.NONE
 
 
-def checks(driving: Driving) -> tuple[Check, ...]:
+def checks(driving: DriveHand) -> tuple[Check, ...]:
     """Everything that driving by hand needs, in the order in which to see to it."""
     session = driving.session
     welcome, frame = session.welcome, session.newest
@@ -69,7 +69,7 @@ def _role(welcome: Welcome) -> Check:
     return Check(tr("Role"), False, tr("{role}: may look and stop; to drive, log in as {who}", role=role, who=who))
 
 
-def _lease(driving: Driving, welcome: Welcome, lease: LeaseBrief) -> Check:
+def _lease(driving: DriveHand, welcome: Welcome, lease: LeaseBrief) -> Check:
     name, news = tr("Turn"), driving.session.lease
     if driving.drives:
         left = "" if lease.slot_left_s is None else tr("; your slot ends in {left}", left=minutes(lease.slot_left_s))
@@ -120,7 +120,7 @@ def _pose(welcome: Welcome, mode: Mode) -> Check:
     return Check(name, True, tr("the pose is known"))
 
 
-def _park(driving: Driving, frame: Telemetry) -> Check:
+def _park(driving: DriveHand, frame: Telemetry) -> Check:
     if driving.must_park or (driving.drives and frame.lease.phase is LeasePhase.CLEARING):
         return Check(tr("Park"), False, tr("the arm was left somewhere: hold Park until it is there"), Remedy.PARK)
     return Check(tr("Park"), True, tr("nothing to park first"))

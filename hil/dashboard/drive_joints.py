@@ -6,8 +6,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QWidget
 
+from hil.dashboard.drive_hand import DriveHand
 from hil.dashboard.drive_hold import HoldButton
-from hil.dashboard.driving import Driving
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.dashboard.widgets import dress
@@ -23,7 +23,7 @@ class AxisBar(QWidget):
     Pressed and dragged it sets the target; the arm goes there, at the chosen speed, while it is held.
     """
 
-    def __init__(self, driving: Driving, axis: int, theme: Theme, panel: QWidget) -> None:
+    def __init__(self, driving: DriveHand, axis: int, theme: Theme, panel: QWidget) -> None:
         super().__init__()
         self._driving, self._axis, self._theme = driving, axis, theme
         self._marks: tuple[float | None, ...] = (None, None, None, None)
@@ -126,7 +126,7 @@ class AxisBar(QWidget):
 class AxisRow:
     """One axis: name, buttons, bar, position, target."""
 
-    def __init__(self, driving: Driving, axis: int, theme: Theme, panel: QWidget) -> None:
+    def __init__(self, driving: DriveHand, axis: int, theme: Theme, panel: QWidget) -> None:
         self._driving, self._axis, self._shown = driving, axis, driving.arm.axes[axis]
         name, unit = self._shown.name, self._shown.unit_name
         self._name, self._value = QLabel(f"{axis + 1}  {name}"), QLabel()
@@ -152,7 +152,7 @@ class AxisRow:
         """From left to right."""
         return self._name, self.minus, self.bar, self.plus, self._value, self.field, self.go
 
-    def _connect(self, driving: Driving) -> None:
+    def _connect(self, driving: DriveHand) -> None:
         axis = self._axis
         self.minus.taken.connect(lambda: driving.press_axis(self.minus, axis, -1))
         self.plus.taken.connect(lambda: driving.press_axis(self.plus, axis, 1))
@@ -195,7 +195,7 @@ class AxisRow:
 class JointsPanel(QWidget):
     """All axes of the arm, the gripper last."""
 
-    def __init__(self, driving: Driving, theme: Theme, panel: QWidget) -> None:
+    def __init__(self, driving: DriveHand, theme: Theme, panel: QWidget) -> None:
         super().__init__()
         self._theme = theme
         grid = QGridLayout(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from hil.dashboard.drive_checks import minutes
-from hil.dashboard.driving import Driving
+from hil.dashboard.drive_hand import DriveHand
 from hil.dashboard.texts import LEASES, tr
 from hil.dashboard.widgets import push
 from hil.service.rights import Action, may
@@ -17,7 +17,7 @@ MORE_MINUTES = 15.0
 class LeaseBar(QWidget):
     """Who drives, in words, and what can be done about it; only what can be done has a button."""
 
-    def __init__(self, driving: Driving) -> None:
+    def __init__(self, driving: DriveHand) -> None:
         super().__init__()
         self._driving = driving
         self.words = QLabel()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
 
+from hil.dashboard.drive_hand import DriveHand
 from hil.dashboard.drive_hold import HoldButton
-from hil.dashboard.driving import Driving
 from hil.dashboard.session import Ghost
 from hil.dashboard.texts import MODES, tr
 from hil.dashboard.theme import Theme
@@ -18,7 +18,7 @@ from hil.types import Mode
 class PoseWizard(QWidget):
     """Three steps: put the arm into its park pose, say that it is there, hold while joint after joint is driven."""
 
-    def __init__(self, driving: Driving, theme: Theme, panel: QWidget) -> None:
+    def __init__(self, driving: DriveHand, theme: Theme, panel: QWidget) -> None:
         super().__init__()
         self._driving, self._theme = driving, theme
         self._words, self.table, self.progress = QLabel(), QLabel(), QLabel()
@@ -122,7 +122,7 @@ class PoseWizard(QWidget):
 class ResetPanel(QWidget):
     """Why the arm has a fault, and the way out of it."""
 
-    def __init__(self, driving: Driving) -> None:
+    def __init__(self, driving: DriveHand) -> None:
         super().__init__()
         self._driving = driving
         self.words = QLabel()

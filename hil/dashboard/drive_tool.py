@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from hil.dashboard.drive_hand import LINES, Direction, DriveHand, turns_of
 from hil.dashboard.drive_hold import HoldButton
-from hil.dashboard.driving import LINES, Direction, Driving, turns_of
 from hil.dashboard.texts import tr
 
 KEYS = {
@@ -31,7 +31,7 @@ NAMES = {Direction.PITCH: "Pitch", Direction.ROLL: "Roll", Direction.A: "A", Dir
 class ToolPanel(QWidget):
     """Six directions; what the arm cannot do has no button but a reason."""
 
-    def __init__(self, driving: Driving, panel: QWidget) -> None:
+    def __init__(self, driving: DriveHand, panel: QWidget) -> None:
         super().__init__()
         self._driving = driving
         self.directions = (*LINES, *(turn.direction for turn in turns_of(driving.arm)))

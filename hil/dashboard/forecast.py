@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.dashboard.arm import ShownArm
-from hil.motion.stopping import stop_ramp
+from hil.motion.stops import stop_ramp
 from hil.service.wire import Telemetry
 
 Floats = npt.NDArray[np.float64]

@@ -18,10 +18,10 @@ from PySide6.QtCore import QObject, Signal
 from hil.dashboard.arm import ShownArm, arm_of_files, arm_of_welcome
 from hil.errors import HilError, LinkError
 from hil.service import wire
-from hil.service.asking import Access
 from hil.service.client import HELD_S, AsyncArm
+from hil.service.connection import arm_path
 from hil.service.hold_watch import NO_SIGN, Sign
-from hil.service.reaching import arm_path
+from hil.service.lab_request import Access
 from hil.service.wire import FromClient, PulledRig, Telemetry, Welcome
 from hil.types import AxisJog, Mode, ToolJog
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from hil.dashboard.camera import VIEWS
-from hil.dashboard.looking import LAYERS, Pose, Scene, SceneState
+from hil.dashboard.scene_stage import LAYERS, Pose, Scene, SceneState
 from hil.dashboard.session import Session
 from hil.dashboard.texts import SOURCES, tr
 from hil.dashboard.theme import Theme

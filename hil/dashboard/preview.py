@@ -23,9 +23,9 @@ from hil.dashboard.preview_file import LANGUAGES, bundled, excerpt, row_of
 from hil.dashboard.preview_lanes import Lanes
 from hil.dashboard.preview_motion import rows_of
 from hil.dashboard.preview_send import SendPanel
+from hil.dashboard.preview_state import FASTEST, SLOWEST, PreviewState
 from hil.dashboard.preview_table import FaultTable
-from hil.dashboard.previewing import FASTEST, SLOWEST, Previewing
-from hil.dashboard.sending import Sending
+from hil.dashboard.send_state import SendState
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
@@ -49,8 +49,8 @@ class PreviewView(QWidget):
         super().__init__()
         self._session, self._theme = session, theme
         self._folder = ""
-        self.previewing = Previewing(session)
-        self.sending = Sending(session, self.previewing)
+        self.previewing = PreviewState(session)
+        self.sending = SendState(session, self.previewing)
         self.verdict, self.reason, self.place, self.moment = QLabel(), QLabel(), QLabel(), QLabel()
         self.lanes, self.table = Lanes(theme), FaultTable(theme)
         self.send = SendPanel(self.sending, self.previewing, theme, self)

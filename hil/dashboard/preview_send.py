@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLa
 
 from hil.dashboard.drive_eyes import Eyes
 from hil.dashboard.drive_hold import HoldButton
-from hil.dashboard.previewing import Previewing
-from hil.dashboard.sending import Sending
+from hil.dashboard.preview_state import PreviewState
+from hil.dashboard.send_state import SendState
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.dashboard.widgets import dress, push
@@ -23,7 +23,7 @@ FULL = 1000
 class SendPanel(QFrame):
     """Send arms; then the motion runs while the button, or the key R, is held down."""
 
-    def __init__(self, sending: Sending, previewing: Previewing, theme: Theme, panel: QWidget) -> None:
+    def __init__(self, sending: SendState, previewing: PreviewState, theme: Theme, panel: QWidget) -> None:
         super().__init__()
         self._sending, self._previewing, self._theme = sending, previewing, theme
         self._panel = panel

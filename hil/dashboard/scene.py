@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QWidget  # noqa: E402
 from hil.dashboard.arm import ShownArm  # noqa: E402
 from hil.dashboard.camera import FIELD_RAD, Camera  # noqa: E402
 from hil.dashboard.figures import Trace  # noqa: E402
-from hil.dashboard.looking import SHOWN_AT_FIRST, Hands, Pose, SceneState, Stage  # noqa: E402
+from hil.dashboard.scene_stage import SHOWN_AT_FIRST, Hands, Pose, SceneState, Stage  # noqa: E402
 from hil.dashboard.theme import DARK, Theme  # noqa: E402
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ void main() {
 
 
 class GlScene(Hands, GLViewMixin, QOpenGLWindow):  # type: ignore[misc]  # pyqtgraph has no types
-    """As `hil.dashboard.looking.Scene`."""
+    """As `hil.dashboard.scene_stage.Scene`."""
 
     def __init__(self) -> None:
         super().__init__()

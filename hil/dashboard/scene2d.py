@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from hil.dashboard.arm import ShownArm
 from hil.dashboard.camera import Camera
 from hil.dashboard.figures import Trace, face_normals
-from hil.dashboard.looking import SHOWN_AT_FIRST, Hands, Pose, SceneState, Stage
+from hil.dashboard.scene_stage import SHOWN_AT_FIRST, Hands, Pose, SceneState, Stage
 from hil.dashboard.theme import DARK, Theme
 
 Floats = npt.NDArray[np.float64]
@@ -23,7 +23,7 @@ PREVIEW_ALPHA = 120
 
 
 class PaintedScene(Hands, QWidget):
-    """As `hil.dashboard.looking.Scene`."""
+    """As `hil.dashboard.scene_stage.Scene`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hil.errors import CommandError
 from hil.kernels.chain import Chain, chain_of
-from hil.kernels.folding import Vector, add, plus, scale, signed, times, turn_x, turn_z
+from hil.kernels.constant_fold import Vector, add, plus, scale, signed, times, turn_x, turn_z
 from hil.kernels.scalar import Functions, Scalar
 from hil.model.robot import LinkInertia, RobotModel
 

@@ -8,7 +8,7 @@ from hil.kernels import forward_dynamics as forward
 from hil.kernels import mass_matrix as masses
 from hil.kernels import newton_euler as newton
 from hil.kernels.bodies import Mechanism
-from hil.kernels.folding import minus, plus
+from hil.kernels.constant_fold import minus, plus
 from hil.kernels.newton_euler import Gravity
 from hil.kernels.routine import Argument, Routine, draft
 from hil.kernels.scalar import Functions, Scalar

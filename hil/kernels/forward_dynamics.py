@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hil.kernels.bodies import Mechanism
-from hil.kernels.folding import minus, plus, smaller, times
+from hil.kernels.constant_fold import minus, plus, smaller, times
 from hil.kernels.mass_matrix import LowerTriangle, mass_matrix
 from hil.kernels.newton_euler import Gravity, inverse_dynamics
 from hil.kernels.scalar import Functions, Scalar

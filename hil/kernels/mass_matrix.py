@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from hil.kernels.bodies import Mechanism, Moments, Place, in_parent, joined, placed, to_parent
-from hil.kernels.folding import Vector, add, cross, dot, minus, plus, scale, signed, times
+from hil.kernels.constant_fold import Vector, add, cross, dot, minus, plus, scale, signed, times
 from hil.kernels.newton_euler import Gravity
 from hil.kernels.scalar import Functions, Scalar
 

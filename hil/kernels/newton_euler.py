@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from hil.kernels.bodies import Mechanism, Moments, Place, placed, to_child, to_parent
-from hil.kernels.folding import ZERO, Vector, add, cross, dot, minus, plus, scale, signed, times
+from hil.kernels.constant_fold import ZERO, Vector, add, cross, dot, minus, plus, scale, signed, times
 from hil.kernels.scalar import Functions, Scalar
 
 Gravity: TypeAlias = tuple[Scalar, Scalar, Scalar]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from hil.kernels.chain import Chain, Column, Frame, forward_and_jacobian, link_frames
-from hil.kernels.folding import (
+from hil.kernels.constant_fold import (
     ZERO,
     Vector,
     add,

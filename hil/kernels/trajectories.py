@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hil.kernels.folding import smaller
+from hil.kernels.constant_fold import smaller
 from hil.kernels.scalar import Functions, Scalar
 
 SHORTEST_S = 1e-9

@@ -12,7 +12,7 @@ from hil.motion import jog_refusals as no
 from hil.motion.jog_room import JogRoom, Reached
 from hil.motion.profiles import axis_limits
 from hil.motion.refusals import LIMIT_SLACK
-from hil.motion.stopping import stop_samples
+from hil.motion.stops import stop_samples
 from hil.refusal import Refusal
 from hil.robot import Robot
 

@@ -16,7 +16,7 @@ import numpy as np
 from hil.link import FloatArray
 from hil.motion.jog_ways import Place, Trail
 from hil.motion.profiles import HEADROOM
-from hil.motion.stopping import stop_samples
+from hil.motion.stops import stop_samples
 from hil.robot import Robot
 from hil.types import ToolJog
 

@@ -65,7 +65,7 @@ LEAST_TRAVEL_M = 1e-6
 """Travel of the tool from which its pace can be told."""
 
 
-class Line(NamedTuple):
+class StraightLine(NamedTuple):
     """A straight stretch of the tool, and what is asked of it.
 
     Attributes:
@@ -94,7 +94,9 @@ class Line(NamedTuple):
         return point
 
 
-def plan_line(rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: Inverse, spot: Spot) -> FloatArray:
+def plan_line(
+    rig: Rig, robot: Robot, start: FloatArray, line: StraightLine, inverse: Inverse, spot: Spot
+) -> FloatArray:
     """Joint samples of a straight line.
 
     Args:
@@ -141,7 +143,9 @@ def plan_line(rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: In
 class _Trace:
     """Joints along one line, each point on the branch of the point before."""
 
-    def __init__(self, rig: Rig, robot: Robot, start: FloatArray, line: Line, inverse: Inverse, spot: Spot) -> None:
+    def __init__(
+        self, rig: Rig, robot: Robot, start: FloatArray, line: StraightLine, inverse: Inverse, spot: Spot
+    ) -> None:
         self._robot, self._start, self._line, self._inverse, self._spot = robot, start, line, inverse, spot
         self._axes = rig.axes[: robot.dof]
         self._tool_speed_m_s = rig.tool_speed_m_s
@@ -304,14 +308,14 @@ def deviation_m(points_m: FloatArray, start_m: FloatArray, end_m: FloatArray) ->
     return distance
 
 
-def halfway_m(robot: Robot, joints: FloatArray, line: Line) -> FloatArray:
+def halfway_m(robot: Robot, joints: FloatArray, line: StraightLine) -> FloatArray:
     """How far the tool is off the line where the joints are half-way between two rows, shape (N - 1,)."""
     middle = robot.forward_kinematics(0.5 * (joints[1:] + joints[:-1]))
     return deviation_m(middle[:, :3, 3], line.start_m, line.end_m)
 
 
 def _run_limits(
-    rig: Rig, grid: FloatArray, joints: FloatArray, line: Line, trace: _Trace
+    rig: Rig, grid: FloatArray, joints: FloatArray, line: StraightLine, trace: _Trace
 ) -> tuple[float, float, float]:
     """Speed, acceleration and jerk for the fraction of the way, in 1/s, 1/s2 and 1/s3.
 
@@ -334,7 +338,7 @@ def _run_limits(
     return f1, f2, f3
 
 
-def _excess(rig: Rig, robot: Robot, rows: FloatArray, line: Line) -> float:
+def _excess(rig: Rig, robot: Robot, rows: FloatArray, line: StraightLine) -> float:
     """How many times slower these samples would have to run to keep every limit; 1 or less if they do."""
     speed, acceleration, jerk = usage(rig, rows).max(axis=1)
     joints = rows[:, : robot.dof]

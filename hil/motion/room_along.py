@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hil.link import FloatArray
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import STILL, Motion
-from hil.motion.stopping import stop_positions, stop_ramp
+from hil.motion.stops import stop_positions, stop_ramp
 from hil.space.body import Body
 from hil.space.no_worse import SLACK, Course, course
 from hil.units import DEG, MM

@@ -53,7 +53,7 @@ class Move(Record, frozen=True):
     label: Label = ""
 
 
-class Line(Record, frozen=True):
+class LineStep(Record, frozen=True):
     """The tool point on a straight line."""
 
     do: Literal["line"]
@@ -87,9 +87,9 @@ class Gripper(Record, frozen=True):
     label: Label = ""
 
 
-Step = Move | Line | Wait | Gripper
+Step = Move | LineStep | Wait | Gripper
 
-STEP_KINDS: dict[str, type[Step]] = {"move": Move, "line": Line, "wait": Wait, "gripper": Gripper}
+STEP_KINDS: dict[str, type[Step]] = {"move": Move, "line": LineStep, "wait": Wait, "gripper": Gripper}
 """Tables of a step by its `do`."""
 
 
@@ -168,12 +168,12 @@ def _step(raw: Mapping[str, Any], number: int, file: str) -> Step:
     if isinstance(step, Move):
         _check_goal(step, _move_goals(step), file, prefix)
         _only_with(step, ("pitch_deg", "roll_deg", "elbow", "abc_deg", "convention"), "to_mm", file, prefix)
-    if isinstance(step, Line):
+    if isinstance(step, LineStep):
         goals = [name for name in ("to_mm", "by_mm") if getattr(step, name) is not None]
         _check_goal(step, goals, file, prefix)
         if step.turn is not None and step.roll_deg is None and step.abc_deg is None:
             raise ConfigError(file, f"{prefix}.turn", step.turn, "only together with roll_deg or abc_deg")
-    if isinstance(step, Move | Line):
+    if isinstance(step, Move | LineStep):
         _check_orientation(step, file, prefix)
     return step
 
@@ -185,7 +185,7 @@ def _move_goals(step: Move) -> list[str]:
     return [names[0] for names in found if names]
 
 
-def _check_goal(step: Move | Line, goals: list[str], file: str, prefix: str) -> None:
+def _check_goal(step: Move | LineStep, goals: list[str], file: str, prefix: str) -> None:
     names = "to, joints_deg, by_deg, to_mm" if isinstance(step, Move) else "to_mm, by_mm"
     if not goals:
         raise ConfigError(file, f"{prefix}.{names.split(', ')[-1]}", None, f"one of {names}")
@@ -200,7 +200,7 @@ def _only_with(step: Move, names: tuple[str, ...], other: str, file: str, prefix
             raise ConfigError(file, f"{prefix}.{name}", getattr(step, name), f"only together with {other}")
 
 
-def _check_orientation(step: Move | Line, file: str, prefix: str) -> None:
+def _check_orientation(step: Move | LineStep, file: str, prefix: str) -> None:
     if (step.abc_deg is None) != (step.convention is None):
         key = "convention" if step.convention is None else "abc_deg"
         allowed = "one of " + ", ".join(c.value for c in Convention) if key == "convention" else "three angles"

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.program import nodes, system
-from hil.program.blending import resumed, stopped
-from hil.program.building import Dialect
+from hil.program.blends import resumed, stopped
+from hil.program.builder import Dialect
 from hil.program.errors import Place, ProgramError
 from hil.program.frames import Frame, Halt, Interrupt, Modal, MotionState, Paused, Return, SlotState
 from hil.program.machine import Machine
@@ -19,7 +19,7 @@ from hil.program.motions import joint_move
 from hil.program.moves import blend_next
 from hil.program.statements import END_OF_TEXT, execute
 from hil.program.structure import parse_program
-from hil.program.syntax import Line, parse_statement, upper_outside_strings
+from hil.program.syntax import ProgramLine, parse_statement, upper_outside_strings
 from hil.program.values import Value
 
 MASTER = 0
@@ -223,7 +223,7 @@ class Interpreter(Machine):
         self._stepped = True
         return True
 
-    def _at_breakpoint(self, line: Line) -> bool:
+    def _at_breakpoint(self, line: ProgramLine) -> bool:
         if self._resumed_here or self._direct:
             return False
         return (line.number if line.number is not None else line.row) in self.breakpoints

@@ -22,7 +22,7 @@ from hil.program.pallets import Pallet
 from hil.program.settings import Settings
 from hil.program.signals import Signals
 from hil.program.structure import Program
-from hil.program.syntax import Line
+from hil.program.syntax import ProgramLine
 from hil.program.values import ZERO_POSITION, Joints, Position, Value
 from hil.program.variables import Store
 
@@ -131,13 +131,13 @@ class Machine(ABC):
         return self._paused is not None
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> ProgramLine | None:
         """The line being done; None in an empty program."""
         lines = self.frame.program.lines
         return lines[min(self.line_index, len(lines) - 1)] if lines else None
 
     @property
-    def shown_line(self) -> Line | None:
+    def shown_line(self) -> ProgramLine | None:
         """The line of the move under way, else the one being done: what a display shows."""
         moving = self._halt.motion if self._halt else self.motion
         return self.line if moving is None else self.frame.program.lines[moving.line]

@@ -7,7 +7,7 @@ import numpy as np
 from hil.link import FloatArray
 from hil.program import nodes
 from hil.program.arm import ProgramArm, beyond, goal_row, posture_of, row_of, say_limit
-from hil.program.blending import blended, release
+from hil.program.blends import blended, release
 from hil.program.errors import ProgramError
 from hil.program.frames import Beside, Modal, MotionState
 from hil.program.machine import Machine

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from hil.motion.motion import ExpectedInput, Mark, Motion
-from hil.program.planning import ProgramPlan
+from hil.program.program_plan import ProgramPlan
 
 
 class Part(NamedTuple):

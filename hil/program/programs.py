@@ -8,11 +8,11 @@ from pathlib import Path
 from hil.errors import ConfigError
 from hil.model.files import folders
 from hil.program import nodes
-from hil.program.building import Dialect
+from hil.program.builder import Dialect
 from hil.program.errors import ProgramError
 from hil.program.lint import Finding, lint
-from hil.program.planning import ProgramPlan, arm_of, plan_program
 from hil.program.points import PointName, parse_points
+from hil.program.program_plan import ProgramPlan, arm_of, plan_program
 from hil.program.signals import InputChange, Inputs, TextArrives
 from hil.program.structure import Program, parse_program, parts_of, read_program
 from hil.program.values import Value

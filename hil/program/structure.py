@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hil.program import nodes
-from hil.program.building import Dialect
+from hil.program.builder import Dialect
 from hil.program.errors import Place, ProgramError
 from hil.program.points import PointName, format_points
-from hil.program.syntax import Line, read_lines
+from hil.program.syntax import ProgramLine, read_lines
 from hil.program.values import Value
 
 MOST_NESTED, MOST_NESTED_IF = 16, 8
@@ -46,7 +46,7 @@ class Program(NamedTuple):
     """
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[ProgramLine, ...]
     labels: Mapping[str, int]
     numbers: Mapping[int, int]
     flow: Mapping[int, Flow]
@@ -159,7 +159,9 @@ def targets_of(statement: nodes.Statement | None) -> Iterator[tuple[nodes.Target
                 yield part.target, "GOSUB"
 
 
-def _targets(lines: tuple[Line, ...], errors: list[ProgramError], file: str) -> tuple[dict[str, int], dict[int, int]]:
+def _targets(
+    lines: tuple[ProgramLine, ...], errors: list[ProgramError], file: str
+) -> tuple[dict[str, int], dict[int, int]]:
     labels: dict[str, int] = {}
     numbers: dict[int, int] = {}
     for k, line in enumerate(lines):
@@ -185,7 +187,7 @@ def _check_jumps(program: Program, errors: list[ProgramError]) -> None:
 class _Blocks:
     """Pairs the lines of blocks."""
 
-    def __init__(self, lines: tuple[Line, ...], errors: list[ProgramError], file: str) -> None:
+    def __init__(self, lines: tuple[ProgramLine, ...], errors: list[ProgramError], file: str) -> None:
         self._lines, self._errors, self._file = lines, errors, file
         self._open: list[tuple[str, list[int]]] = []
         self._breaks: list[list[int]] = []

@@ -11,7 +11,7 @@ from lark import Lark, Token, UnexpectedInput, UnexpectedToken
 from lark.exceptions import UnexpectedCharacters, VisitError
 
 from hil.program import nodes
-from hil.program.building import Builder, Dialect, Objection, check_label, first_objection
+from hil.program.builder import Builder, Dialect, Objection, check_label, first_objection
 from hil.program.errors import Place, ProgramError
 from hil.program.points import PointName, parse_point
 from hil.program.values import Value
@@ -55,7 +55,7 @@ READABLE = {
 }
 
 
-class Line(Record, frozen=True):
+class ProgramLine(Record, frozen=True):
     """One line with something to do, or to jump to.
 
     Attributes:
@@ -82,7 +82,7 @@ class Line(Record, frozen=True):
 class Reading(NamedTuple):
     """What a text gave: its lines, its points, and every error, in order."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[ProgramLine, ...]
     points: dict[PointName, Value]
     errors: tuple[ProgramError, ...]
 
@@ -110,7 +110,7 @@ def read_lines(text: str, dialect: Dialect, file: str = "") -> Reading:
         return Reading((), {}, (ProgramError(4220, f"{len(raws)} lines", allowed=f"{MOST_LINES} lines", file=file),))
     numbered = any(re.match(r"\s*\d", raw.code) for raw in raws)
     points, raws = _take_points(raws, numbered, errors, file)
-    lines: list[Line] = []
+    lines: list[ProgramLine] = []
     last = 0
     for raw in raws:
         try:
@@ -195,7 +195,7 @@ def _upper(text: str) -> str:
     return "".join(c.upper() if "a" <= c <= "z" else c for c in text)
 
 
-def _read(raw: _Raw, dialect: Dialect, numbered: bool, last: int) -> Line:
+def _read(raw: _Raw, dialect: Dialect, numbered: bool, last: int) -> ProgramLine:
     strict = dialect is Dialect.STRICT
     most = STRICT_LENGTH if strict else LOOSE_LENGTH
     if len(raw.text.rstrip()) > most:
@@ -223,7 +223,7 @@ def _read(raw: _Raw, dialect: Dialect, numbered: bool, last: int) -> Line:
             raise ProgramError(
                 error.number, error.detail, allowed=error.allowed, place=_moved(place, error.column)
             ) from None
-    return Line(
+    return ProgramLine(
         row=raw.row,
         number=number,
         label=label[1:],
@@ -261,12 +261,14 @@ def _check_label(label: str, place: Place, strict: bool) -> None:
         raise ProgramError(first.number, first.detail, place=_moved(place, first.column))
 
 
-def _without_statement(raw: _Raw, error: ProgramError) -> Line:
+def _without_statement(raw: _Raw, error: ProgramError) -> ProgramLine:
     """What is left of a line with an error: its number and label, so that jumps to it are not refused as well."""
     head = HEAD.match(raw.code)
     assert head is not None
     number = error.place.number if error.place else None
-    return Line(row=raw.row, number=number, label=(head["label"] or "*")[1:], statement=None, text=raw.text.strip())
+    return ProgramLine(
+        row=raw.row, number=number, label=(head["label"] or "*")[1:], statement=None, text=raw.text.strip()
+    )
 
 
 def _moved(place: Place, column: int) -> Place:

@@ -6,10 +6,10 @@ from hil.errors import CommandError, InterlockError
 from hil.model.rig import Rig
 from hil.motion.refusals import say, say_range
 from hil.runtime.connection import Connection
+from hil.runtime.farewell import SessionEnd
 from hil.runtime.first_moves import FirstMoves
 from hil.runtime.intent import Intent
 from hil.runtime.mode_log import ModeLog
-from hil.runtime.parting import SessionEnd
 from hil.runtime.remedies import bring_to_park
 from hil.runtime.supply import ServoSupply
 from hil.runtime.trail import Trail

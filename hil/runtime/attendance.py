@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hil.model.rig import Rig
-from hil.runtime.pacing import HAND_SILENT_S
+from hil.runtime.pace import HAND_SILENT_S
 from hil.types import ArmJog, Request, Start
 
 FIRST_ANSWER_S = 60.0

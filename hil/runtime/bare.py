@@ -7,7 +7,7 @@ import multiprocessing
 from multiprocessing.connection import Connection
 
 from hil.clock import RealClock
-from hil.runtime.pacing import run_paced
+from hil.runtime.pace import run_paced
 from hil.runtime.report import Timing, timing
 from hil.runtime.rtprio import fine_timers, prepare_realtime
 from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner, start_unheard

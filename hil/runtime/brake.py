@@ -5,12 +5,12 @@ from __future__ import annotations
 from hil.errors import ControllerError, LinkError
 from hil.link import ArmLink, WaitingLink
 from hil.model.rig import Rig
-from hil.motion.stopping import stop_ramp
+from hil.motion.stops import stop_ramp
+from hil.runtime.farewell import SessionEnd
 from hil.runtime.intent import Intent
 from hil.runtime.jog_source import JogSource
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.modes import Event
-from hil.runtime.parting import SessionEnd
 from hil.runtime.shadow import Shadow
 from hil.runtime.sources import MotionSource, StopSource
 from hil.runtime.trail import Trail

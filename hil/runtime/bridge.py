@@ -14,12 +14,13 @@ from hil.errors import HilError, InterlockError, LinkClosed
 from hil.identity import Acquaintance
 from hil.link import ArmLink, BoundedLink
 from hil.model.rig import Rig
-from hil.motion.stopping import rest_time_s
+from hil.motion.stops import rest_time_s
 from hil.runtime.adoption import REPLY_AGE_S, Adoption
 from hil.runtime.brake import LATCHED, Brake
 from hil.runtime.certified_rows import CertifiedRows
 from hil.runtime.connection import Connection
 from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.farewell import Farewell, SessionEnd
 from hil.runtime.first_moves import FirstMoves
 from hil.runtime.hand_jog import HandJog
 from hil.runtime.intent import Intent
@@ -29,7 +30,6 @@ from hil.runtime.loaded_motion import LoadedMotion
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.modes import Event
 from hil.runtime.outlet import Outlet, TickOutput
-from hil.runtime.parting import Parting, SessionEnd
 from hil.runtime.readiness import Readiness
 from hil.runtime.shadow import Shadow
 from hil.runtime.stream import SampleStream
@@ -123,7 +123,7 @@ class Bridge:
         self._hand = HandJog(rig, guard, self._readiness, log, intent, trail, brake)
         self._supervision = Supervision(rig, connection, divergence, self._loaded, log, intent, brake)
         self._stream = SampleStream(rig, guard, connection.health, log, intent, trail, brake, outlet)
-        self._parting, self._accounts = Parting(), AccountLog()
+        self._parting, self._accounts = Farewell(), AccountLog()
         self._tick = 0
         self._last_tick_s: float | None = None
         self._released: int | None = None

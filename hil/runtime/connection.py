@@ -8,8 +8,8 @@ from hil.link import ArmLink
 from hil.model.rig import Rig
 from hil.runtime.line_health import LINE_ERRORS, Level, LineHealth
 from hil.runtime.mode_log import ModeLog
-from hil.runtime.opening import Opening
 from hil.runtime.reports import AgreedReport
+from hil.runtime.slow_port import SlowPort
 from hil.types import ControllerIdentity, LineAccount, LinkPhase, LinkState, Mode
 
 _SHUT = (Mode.DISCONNECTED, Mode.FAULT, Mode.ESTOP)
@@ -35,7 +35,7 @@ class Connection:
     def __init__(self, rig: Rig, link: ArmLink, acquaintance: Acquaintance, log: ModeLog) -> None:
         self._axes = len(rig.axes)
         self._link, self._acquaintance, self._log = link, acquaintance, log
-        self._opening = Opening()
+        self._opening = SlowPort()
         self._long_silent = False
         self.reports = AgreedReport(tuple(rig.controller.report_quantum().tolist()))
         self.health = LineHealth(rig)

@@ -29,19 +29,19 @@ from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.cores import claim_core
 from hil.runtime.driven import DRIVEN_S
 from hil.runtime.first_cause import first_fault
-from hil.runtime.holding import HoldingWatch
+from hil.runtime.hold_reminder import HoldingWatch
 from hil.runtime.journal_end import JournalEnd, judge_end
 from hil.runtime.journal_file import require_room
 from hil.runtime.lock import RigLock
 from hil.runtime.loop_process import LoopSlot, LoopSpec, run_loop
 from hil.runtime.mailbox import MailboxWriter
-from hil.runtime.opening import LONGEST_S
 from hil.runtime.processes import process_alive
 from hil.runtime.recorder import record
 from hil.runtime.report import LineQuality, QualityCount
 from hil.runtime.ring import RingReader, RingWriter, default_folder
-from hil.runtime.starting import Mark, Starting, Step
-from hil.runtime.starving import Party, StarvationWatch
+from hil.runtime.slow_port import LONGEST_S
+from hil.runtime.start_report import Mark, StartReport, Step
+from hil.runtime.starvation import Party, StarvationWatch
 from hil.runtime.supply_memory import SupplyMemory
 from hil.runtime.terminal_signals import HeldBack, held_back, start_unheard
 from hil.safety.certificate import Certificate
@@ -137,7 +137,7 @@ class Host:
         self._loop: BaseProcess | None = None
         self._recorder: BaseProcess | None = None
         self._lost = self._leaving = False
-        self._say, self._starting = say, Starting(say)
+        self._say, self._starting = say, StartReport(say)
         self._held = HeldBack({})
         self._presence, self._starved = OwnPresence(rig), StarvationWatch({})
         self._quality, self._holding = QualityCount(), HoldingWatch(rig, address)

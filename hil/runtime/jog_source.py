@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hil.errors import InterlockError
 from hil.link import FloatArray
 from hil.model.rig import Rig
+from hil.motion.jog import JogMotion
 from hil.motion.jog_room import JogRoom
-from hil.motion.jogging import Jogging
 from hil.robot import Robot
 from hil.runtime.sources import Positions
 from hil.space.body import LiveBody
@@ -33,7 +33,7 @@ class JogSource:
     """
 
     def __init__(self, rig: Rig, robot: Robot, body: LiveBody, start: Sequence[float], speed_share: float) -> None:
-        self._jogging = Jogging(rig, robot, start, speed_share, JogRoom(rig, body))
+        self._jogging = JogMotion(rig, robot, start, speed_share, JogRoom(rig, body))
         self._held_until_s: float | None = None
 
     def hold(self, request: JogHold, now_s: float) -> None:

@@ -563,7 +563,7 @@ class Completeness(Enum):
     BROKEN = "broken"
 
 
-class Verdict(Record, frozen=True):
+class JournalVerdict(Record, frozen=True):
     """What `verify` found.
 
     Attributes:
@@ -613,7 +613,7 @@ class Verdict(Record, frozen=True):
         return f"broken at record {self.records}{title}: {self.reason}. Before it: {held}, unchanged"
 
 
-def verify(path: Path) -> Verdict:
+def verify(path: Path) -> JournalVerdict:
     """Check a whole journal: form, order, hash chain, tick numbers, and the counts in its end record.
 
     The chain shows a change to any record as long as the records after it are not written anew; a journal
@@ -695,10 +695,10 @@ class _Check:
             case EndRecord() as end:
                 self.end = end
 
-    def verdict(self, completeness: Completeness, reason: str) -> Verdict:
+    def verdict(self, completeness: Completeness, reason: str) -> JournalVerdict:
         """The verdict on what was added so far."""
         session = self._session
-        return Verdict(
+        return JournalVerdict(
             completeness=completeness,
             records=self._records,
             ticks=self._ticks,
@@ -725,7 +725,7 @@ def first_path(path: Path) -> Path:
     return path.with_name(f"{_PART.sub('', path.stem)}{path.suffix}")
 
 
-def wrong_link(verdict: Verdict, before: Verdict) -> str:
+def wrong_link(verdict: JournalVerdict, before: JournalVerdict) -> str:
     """Why one file does not go on where another ends; empty if it does."""
     if verdict.part != before.part + 1:
         return f"it is part {verdict.part}; part {before.part + 1} should follow"

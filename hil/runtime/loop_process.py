@@ -16,11 +16,11 @@ from hil.runtime import wiring
 from hil.runtime.attendance import Attendance
 from hil.runtime.journal import SessionRecord
 from hil.runtime.mailbox import MailboxReader
-from hil.runtime.pacing import Watch, run_paced
+from hil.runtime.pace import Watch, run_paced
 from hil.runtime.processes import death_of, death_of_parent
 from hil.runtime.ring import RECORDER_SLOT, RingWriter
 from hil.runtime.rtprio import RestingCollector, fine_timers, prepare_realtime
-from hil.runtime.starting import Step
+from hil.runtime.start_report import Step
 from hil.runtime.terminal_signals import Told
 from hil.types import WRITING, Disconnect, Mode, Record, Request, TickRecord
 

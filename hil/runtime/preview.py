@@ -16,7 +16,7 @@ from hil.model.rig import Rig
 from hil.motion.jog_refusals import ways_out
 from hil.motion.jog_room import JogRoom
 from hil.motion.motion import ExpectedInput, Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.motion.refusals import in_unit, say, unit_of
 from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot

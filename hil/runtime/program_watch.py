@@ -8,7 +8,7 @@ import numpy as np
 
 from hil.link import ProgramJob, ProgramLook, StoredProgram
 from hil.program.arm import ProgramArm
-from hil.program.planning import ProgramPlan
+from hil.program.program_plan import ProgramPlan
 from hil.program.programs import Inputs, Program
 from hil.program.signals import InputChange
 from hil.program.stored import difference, line_numbers, stored

@@ -6,10 +6,10 @@ from hil.errors import InterlockError
 from hil.model.rig import Rig
 from hil.runtime.connection import Connection
 from hil.runtime.divergence import stands_elsewhere
+from hil.runtime.farewell import SessionEnd
 from hil.runtime.line_health import Level
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.modes import Event
-from hil.runtime.parting import SessionEnd
 from hil.runtime.trail import Trail
 from hil.types import Mode
 

@@ -12,7 +12,7 @@ from hil.runtime.line_health import Level
 from hil.runtime.loaded_motion import LoadedMotion
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.sources import MotionSource
-from hil.runtime.starving import NO_TICK
+from hil.runtime.starvation import NO_TICK
 from hil.types import JointState, Mode, StateSource
 
 MISSED_TICKS_TO_STOP = 3

@@ -16,7 +16,7 @@ from hil.clock import VirtualClock, monotonic_s
 from hil.errors import HilError, JournalError
 from hil.identity import Acquaintance
 from hil.link import ArmLink, BytePort, ControllerSettings, ExpectingLink
-from hil.model import loading
+from hil.model import reader
 from hil.model.files import find
 from hil.model.rig import Rig
 from hil.robot import Robot
@@ -26,8 +26,8 @@ from hil.runtime.controller_memory import remedy
 from hil.runtime.journal import SessionRecord, Wiring
 from hil.runtime.kinds import NAMES, kind_named, kind_of
 from hil.runtime.kinds.kind import USUAL, FakeChoices, MemoryFake
-from hil.runtime.opening import OpenedAside
 from hil.runtime.port_wiring import VIRTUAL_START_S
+from hil.runtime.slow_port import OpenedAside
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
 from hil.types import ControllerIdentity, Supply
@@ -51,7 +51,7 @@ def load_rig(name: str | Path, changes: Mapping[str, Any] | None = None, *, cali
         ConfigError: there is no such rig, or something in it is wrong.
     """
     controllers = {kind: partial(_settings, kind) for kind in NAMES}
-    return loading.load_rig(name, controllers, changes, calibrated=calibrated)
+    return reader.load_rig(name, controllers, changes, calibrated=calibrated)
 
 
 def _settings(kind: str, table: Mapping[str, Any], axes: tuple[tuple[str, str], ...], file: str) -> ControllerSettings:

@@ -9,7 +9,7 @@ from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.refusals import RIG_FILE
 from hil.motion.room_along import along_stops, between, fallen, ordinary, rates_of, worst_fall
-from hil.motion.stopping import stop_positions, stop_ramp
+from hil.motion.stops import stop_positions, stop_ramp
 from hil.safety.findings import (
     ABSOLUTE_SLACK,
     DISTANCE_SLACK_M,

@@ -42,7 +42,7 @@ class _Limits(NamedTuple):
     travel: float
 
 
-class Verdict(Record, frozen=True):
+class GuardVerdict(Record, frozen=True):
     """What the guard found: without hits the command may be sent as it is, with hits not at all."""
 
     command: JointCommand
@@ -146,7 +146,7 @@ class Guard:
             hits += [_hit("E-02", self._names[i], at, bounds[i]) for i, at in beyond.items() if i not in known]
         return (*hits, *self._floor_hits(floors, wanted))
 
-    def check(self, wanted: JointCommand) -> Verdict:
+    def check(self, wanted: JointCommand) -> GuardVerdict:
         """Judge the next command; without hits it counts as sent, with hits it leaves no trace.
 
         Raises:
@@ -158,7 +158,7 @@ class Guard:
             raise CommandError("the guard does not know where the arm is; reset it at a known pose first")
         hits = self._far_hits(positions)
         if hits:
-            return Verdict(command=wanted, hits=tuple(hits))
+            return GuardVerdict(command=wanted, hits=tuple(hits))
         sent = self._quantise(positions)
         hits = self._axis_hits(positions, sent, self._passed)
         if wanted.due_s <= self._due_s:
@@ -173,7 +173,7 @@ class Guard:
             self._sent, self._due_s = sent, wanted.due_s
             if self._floors:
                 self._floors = self._no_worse.raised(self._floors, positions)
-        return Verdict(command=wanted, hits=tuple(hits))
+        return GuardVerdict(command=wanted, hits=tuple(hits))
 
     @property
     def lenient(self) -> bool:

@@ -8,7 +8,7 @@ from hil.service import wire
 from hil.service.audit import Deed
 from hil.service.channel import Channel
 from hil.service.doors import Visitor
-from hil.service.gate import Verdict
+from hil.service.gate import GateVerdict
 from hil.service.house import Books
 
 
@@ -24,7 +24,7 @@ class Answers:
         self._arm, self._books = arm, books
 
     def accept(
-        self, channel: Channel, message: wire.ClientMessage, verdict: Verdict, text: str, digest: str = ""
+        self, channel: Channel, message: wire.ClientMessage, verdict: GateVerdict, text: str, digest: str = ""
     ) -> None:
         """It is done, or begun.
 
@@ -47,7 +47,7 @@ class Answers:
             self.note(channel.visitor, f"{_name(message)}{which}", "done", digest)
 
     def refuse(
-        self, channel: Channel, message: wire.ClientMessage, verdict: Verdict, findings: tuple[Refusal, ...] = ()
+        self, channel: Channel, message: wire.ClientMessage, verdict: GateVerdict, findings: tuple[Refusal, ...] = ()
     ) -> None:
         """It is not done; `findings` say what a preview has found."""
         assert verdict.code is not None

@@ -21,15 +21,15 @@ from hil.errors import CommandError, HilError, InterlockError
 from hil.service import channel as channels
 from hil.service import wire
 from hil.service.audit import Deed, Entry
-from hil.service.audit_reading import query
+from hil.service.audit_query import query
 from hil.service.bookings import BookingError
 from hil.service.desk import ArmDesk
 from hil.service.doors import TooManyRefusedError, Visitor
-from hil.service.keeping import rig_of
 from hil.service.places import Place, Places
-from hil.service.pulling import pulled
+from hil.service.retention import rig_of
+from hil.service.rig_copy import pulled
 from hil.service.rights import Action, may, who_may
-from hil.service.running import RunningLab
+from hil.service.running_lab import RunningLab
 from hil.service.settings import is_loopback
 from hil.service.skeleton import skeleton
 from hil.service.tokens import TokenError

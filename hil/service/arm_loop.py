@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hil.errors import InterlockError
-from hil.service.arms import Arm as Worker
+from hil.service.arms import ServedArm as Worker
 from hil.service.live_arm import LiveArm
 from hil.types import (
     WRITING,

@@ -16,7 +16,7 @@ from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import answer_at_once
 from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner
 from hil.service.arm_channel import ArmReport, Ask, Ended, Leave, Starting, WorkerEnd
-from hil.service.keeping import new_journal
+from hil.service.retention import new_journal
 from hil.types import (
     WRITING,
     EnergiseCommand,

@@ -60,7 +60,7 @@ def slots(periods_s: Sequence[float]) -> tuple[LoopSlot, ...]:
     )
 
 
-class Arm(Protocol):
+class ServedArm(Protocol):
     """An arm as the server knows it.
 
     Attributes:

@@ -13,12 +13,12 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
+from hil.service.audience import Outbox
 from hil.service.doors import TooManyRefusedError, Visitor
 from hil.service.gate import Allowance
 from hil.service.lease_facts import Party
 from hil.service.places import FullError
 from hil.service.tokens import TokenError
-from hil.service.watching import Outbox
 from hil.service.wire import (
     MAX_FRAME_BYTES,
     SPOKEN,

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError, LinkClosed, LinkError, LinkTimeout
 from hil.service import wire
-from hil.service.asking import RefusedByLabError
 from hil.service.client_channel import ANSWER_S, GRIP_S, HELD_S, PLANNED_S, ClientChannel
+from hil.service.connection import arm_path
 from hil.service.hold_watch import Sign
+from hil.service.lab_request import RefusedByLabError
 from hil.service.program_hand import DeadMan, ProgramHand
-from hil.service.reaching import arm_path
 from hil.types import AxisJog, JogFrame, Mode, ToolJog
 from hil.units import DEG, MM
 

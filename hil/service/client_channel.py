@@ -18,10 +18,10 @@ from hil.clock import monotonic_s
 from hil.errors import LinkClosed, LinkError, LinkTimeout
 from hil.service import wire
 from hil.service.arm_news import ArmNews
-from hil.service.asking import Access, ask
 from hil.service.client_dead_man import ClientDeadMan
 from hil.service.hold_watch import NO_SIGN, Sign
 from hil.service.kept_line import KeptLine
+from hil.service.lab_request import Access, ask
 from hil.service.lab_socket import LabDial
 from hil.service.lease_wish import LeaseWish
 from hil.service.open_requests import OpenRequests

@@ -9,7 +9,7 @@ from hil.service.audit import Deed
 from hil.service.house import Books
 from hil.service.open_channels import OpenChannels
 from hil.service.self_test import Ending, Outcome, RunningTest
-from hil.service.uploads import Verdict as Preview
+from hil.service.uploads import UploadVerdict as Preview
 from hil.service.wire import NoticeKind
 
 

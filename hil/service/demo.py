@@ -7,7 +7,7 @@ from pathlib import Path
 from hil.errors import ConfigError
 from hil.model.files import find, list_names
 from hil.runtime.wiring import load_rig
-from hil.service.running import ArmPlan
+from hil.service.running_lab import ArmPlan
 
 MOST = 32
 

@@ -20,8 +20,8 @@ from hil.service.channel import Channel
 from hil.service.coming_up import ComingUp
 from hil.service.current_self_test import CurrentSelfTest
 from hil.service.doors import Visitor
-from hil.service.gate import HELD, Facts, Gate, MotionFacts, Verdict
-from hil.service.holding import ArmHolding
+from hil.service.gate import HELD, Facts, Gate, GateVerdict, MotionFacts
+from hil.service.held_arm import ArmHolding
 from hil.service.house import House
 from hil.service.keepsake import Keepsake
 from hil.service.lease import Lease
@@ -124,7 +124,7 @@ class ArmDesk:
             self.live.heard(max(0.0, now_s - message.issued_s))
         verdict = self.gate.judge(message, party, visitor.grant, self._gate_facts(message, visitor, now_s))
         if self._house.trouble and isinstance(message, wire.Command):
-            verdict = Verdict(code=Code.UNAVAILABLE, reason=self._house.trouble)
+            verdict = GateVerdict(code=Code.UNAVAILABLE, reason=self._house.trouble)
         if not verdict.allowed:
             self._answers.refuse(channel, message, verdict)
             if verdict.code is Code.TOKEN:
@@ -135,9 +135,9 @@ class ArmDesk:
             text = self._do(channel, party, message, verdict, now_s)
         except InterlockError as error:
             code = Code.UNAVAILABLE if self.loop.away else Code.LEASE
-            self._answers.refuse(channel, message, Verdict(code=code, reason=str(error), missing=error.missing))
+            self._answers.refuse(channel, message, GateVerdict(code=code, reason=str(error), missing=error.missing))
         except HilError as error:
-            self._answers.refuse(channel, message, Verdict(code=Code.MODE, reason=str(error)))
+            self._answers.refuse(channel, message, GateVerdict(code=Code.MODE, reason=str(error)))
         else:
             if text is not None:
                 self._answers.accept(channel, message, verdict, text)
@@ -185,7 +185,7 @@ class ArmDesk:
         )
 
     def _do(
-        self, channel: Channel, party: Party, message: wire.ClientMessage, verdict: Verdict, now_s: float
+        self, channel: Channel, party: Party, message: wire.ClientMessage, verdict: GateVerdict, now_s: float
     ) -> str | None:
         """Do what a message that was allowed says; gives words for the answer, None if it is answered otherwise."""
         if isinstance(message, HELD):

@@ -162,7 +162,7 @@ class Facts(Record, frozen=True):
     motion: MotionFacts | None = None
 
 
-class Verdict(Record, frozen=True):
+class GateVerdict(Record, frozen=True):
     """What becomes of a message.
 
     Attributes:
@@ -183,11 +183,11 @@ class Verdict(Record, frozen=True):
         return self.code is None
 
 
-class _NoError(Exception):
+class _DeniedError(Exception):
     """A check that was not passed."""
 
     def __init__(self, code: Code, reason: str, *missing: str) -> None:
-        self.verdict = Verdict(code=code, reason=reason, missing=missing, speed_share=0.0)
+        self.verdict = GateVerdict(code=code, reason=reason, missing=missing, speed_share=0.0)
         super().__init__(reason)
 
 
@@ -204,16 +204,16 @@ class Gate:
         self._newest: dict[int, int] = {}
         self._allowances: dict[int, Allowance] = {}
 
-    def judge(self, message: ClientMessage, party: Party, grant: Grant, facts: Facts) -> Verdict:
+    def judge(self, message: ClientMessage, party: Party, grant: Grant, facts: Facts) -> GateVerdict:
         """Whether a message may do what it says, now. Its number is used up, whatever becomes of it."""
         newest = self.use_up(party.channel, message.seq)
         if isinstance(message, wire.AnyStop):
-            return Verdict()
+            return GateVerdict()
         try:
             if isinstance(message, wire.JogRelease | wire.Release):
                 # Both only end motion: no token, age or number is needed for that.
                 self._check_lease(message, party)
-                return Verdict(speed_share=0.0)
+                return GateVerdict(speed_share=0.0)
             self._check_rate(party, facts)
             self._check_token(grant, facts)
             self._check_role(message, party, grant)
@@ -221,19 +221,19 @@ class Gate:
             if isinstance(message, wire.Command | wire.Beat | wire.Renew):
                 self._check_lease(message, party)
             if not isinstance(message, wire.Command):
-                return Verdict()
+                return GateVerdict()
             if isinstance(message, wire.Reset):
                 self._age(message, facts)
                 self._check_care(message, party, grant, facts)
-                return Verdict()
+                return GateVerdict()
             if isinstance(message, wire.GoLimp):
                 self._check_beside(message, party, facts)
-                return Verdict()
-            return Verdict(speed_share=self._motion(message, party, grant, facts))
-        except _NoError as no:
+                return GateVerdict()
+            return GateVerdict(speed_share=self._motion(message, party, grant, facts))
+        except _DeniedError as no:
             return no.verdict
 
-    def judge_planned(self, motion: MotionFacts, grant: Grant, speed_share: float) -> Verdict:
+    def judge_planned(self, motion: MotionFacts, grant: Grant, speed_share: float) -> GateVerdict:
         """Whether a motion that the server itself has planned for a message may go.
 
         Args:
@@ -243,9 +243,9 @@ class Gate:
         """
         try:
             self._check_planned(motion, grant, speed_share)
-        except _NoError as no:
+        except _DeniedError as no:
             return no.verdict
-        return Verdict(speed_share=speed_share)
+        return GateVerdict(speed_share=speed_share)
 
     def use_up(self, channel: int, seq: int) -> int:
         """A number has come on a channel, and counts as used; gives the highest of those before it."""
@@ -263,25 +263,25 @@ class Gate:
     def _check_rate(self, party: Party, facts: Facts) -> None:
         allowance = self._allowances.setdefault(party.channel, Allowance(*RATES[party.role]))
         if not allowance.take(facts.now_s):
-            raise _NoError(
+            raise _DeniedError(
                 Code.RATE, f"too many messages; allowed: {RATES[party.role][0]:g} a second for {party.role.value}"
             )
 
     def _check_token(self, grant: Grant, facts: Facts) -> None:
         if facts.revoked:
-            raise _NoError(Code.TOKEN, "the token was revoked; ask for a new one", "a valid token")
+            raise _DeniedError(Code.TOKEN, "the token was revoked; ask for a new one", "a valid token")
         if not grant.in_window(facts.now_epoch_s):
             early = facts.now_epoch_s < grant.not_before_s
             words = "does not count yet" if early else "has ended; ask for a new one"
-            raise _NoError(Code.TOKEN, f"the token {words}", "a valid token")
+            raise _DeniedError(Code.TOKEN, f"the token {words}", "a valid token")
         if not grant.covers(self._arm):
-            raise _NoError(Code.ARM, "the token is for another arm", "a token for this arm")
+            raise _DeniedError(Code.ARM, "the token is for another arm", "a token for this arm")
 
     def _check_role(self, message: ClientMessage, party: Party, grant: Grant) -> None:
         action = ACTIONS[type(message)]
         if may(grant.role, action) or (isinstance(message, wire.Reset) and self._only_latched(party, grant)):
             return
-        raise _NoError(
+        raise _DeniedError(
             Code.ROLE, f"{action.value} needs the role {who_may(action)}; the token says {grant.role.value}", "role"
         )
 
@@ -294,11 +294,11 @@ class Gate:
     ) -> None:
         lease = self._lease
         if message.arm != self._arm:
-            raise _NoError(Code.ARM, f"this channel is for {self._arm}; open one for each arm", "the right arm")
+            raise _DeniedError(Code.ARM, f"this channel is for {self._arm}; open one for each arm", "the right arm")
         if not isinstance(message, wire.Reset) and not lease.is_driver(party.channel):
-            raise _NoError(Code.LEASE, "you do not drive this arm; claim it first", "lease")
+            raise _DeniedError(Code.LEASE, "you do not drive this arm; claim it first", "lease")
         if message.epoch != lease.epoch:
-            raise _NoError(
+            raise _DeniedError(
                 Code.EPOCH, f"epoch {message.epoch} given; allowed: {lease.epoch}. Look at the arm again", "epoch"
             )
 
@@ -308,26 +308,26 @@ class Gate:
         """All the rest that motion needs; gives the part of the rig's speeds at which it may go."""
         lease, now_s = self._lease, facts.now_s
         if lease.frozen:
-            raise _NoError(Code.FROZEN, f"the arm is frozen by {lease.frozen}; wait until it is thawed", "thaw")
+            raise _DeniedError(Code.FROZEN, f"the arm is frozen by {lease.frozen}; wait until it is thawed", "thaw")
         if lease.latched:
-            raise _NoError(
+            raise _DeniedError(
                 Code.LATCHED,
                 f"a stop is latched ({lease.latched}); a teacher, or a driver beside the arm, has to reset it",
                 "reset",
             )
         if not lease.alive(now_s):
-            raise _NoError(Code.DEADMAN, "nothing was heard from you in time; send beats", "heartbeat")
+            raise _DeniedError(Code.DEADMAN, "nothing was heard from you in time; send beats", "heartbeat")
         # A line as slow as that carries no dead-man either; it is the line that is to be named.
         age_s = self._age(message, facts)
         if isinstance(message, HELD) and not lease.held(now_s):
-            raise _NoError(Code.DEADMAN, "hold the dead-man; if you do, let it go once", "dead-man")
+            raise _DeniedError(Code.DEADMAN, "hold the dead-man; if you do, let it go once", "dead-man")
         if isinstance(message, wire.Confirm):
             self._check_care(message, party, grant, facts)
             return 1.0
         if facts.mode in _NOT_DRIVABLE:
-            raise _NoError(Code.MODE, _NOT_DRIVABLE[facts.mode], "mode")
+            raise _DeniedError(Code.MODE, _NOT_DRIVABLE[facts.mode], "mode")
         if lease.must_park and not (isinstance(message, wire.Go) and message.to == "park"):
-            raise _NoError(Code.MODE, "the arm was left somewhere: park it first", "parking")
+            raise _DeniedError(Code.MODE, "the arm was left somewhere: park it first", "parking")
         share = self._share(message, party, grant, facts, age_s)
         self._check_way(message, party, grant, facts, share)
         return share
@@ -337,13 +337,13 @@ class Gate:
         if isinstance(message, wire.Reset) and facts.mode not in (Mode.FAULT, Mode.ESTOP):
             return
         if not may(grant.role, Action.RESET):
-            raise _NoError(
+            raise _DeniedError(
                 Code.ROLE,
                 f"a fault is reset by the role {who_may(Action.RESET)}; the token says {grant.role.value}",
                 "role",
             )
         if isinstance(message, wire.Confirm) and message.supply_on and not party.on_site:
-            raise _NoError(
+            raise _DeniedError(
                 Code.ROLE, "no picture shows the servo supply: that it is on says somebody beside the arm", "on site"
             )
         most_s = self._settings.care_picture_s
@@ -351,23 +351,25 @@ class Gate:
         if party.on_site or (age_s is not None and age_s < most_s):
             return
         given = "none" if age_s is None else f"{age_s:.1f} s old"
-        raise _NoError(
+        raise _DeniedError(
             Code.PICTURE, f"picture {given}; from afar it has to be under {most_s:g} s old: look at the arm", "picture"
         )
 
     def _check_beside(self, message: wire.GoLimp, party: Party, facts: Facts) -> None:
         """An axis is let go of only by who stands beside the arm and holds it; a latched stop does not hinder that."""
         if not party.on_site:
-            raise _NoError(
+            raise _DeniedError(
                 Code.ROLE, "what sinks has to be held: only somebody beside the arm lets an axis go", "on site"
             )
         if self._lease.frozen:
-            raise _NoError(Code.FROZEN, f"the arm is frozen by {self._lease.frozen}; wait until it is thawed", "thaw")
+            raise _DeniedError(
+                Code.FROZEN, f"the arm is frozen by {self._lease.frozen}; wait until it is thawed", "thaw"
+            )
         if not self._lease.alive(facts.now_s):
-            raise _NoError(Code.DEADMAN, "nothing was heard from you in time; send beats", "heartbeat")
+            raise _DeniedError(Code.DEADMAN, "nothing was heard from you in time; send beats", "heartbeat")
         self._age(message, facts)
         if facts.mode is Mode.ARMED or facts.mode in WRITING:
-            raise _NoError(Code.MODE, f"the arm is {facts.mode.value}: stop it before an axis is let go of", "rest")
+            raise _DeniedError(Code.MODE, f"the arm is {facts.mode.value}: stop it before an axis is let go of", "rest")
 
     def _share(self, message: wire.Command, party: Party, grant: Grant, facts: Facts, age_s: float) -> float:
         """Token, age, picture and stop budget, the least of them."""
@@ -387,7 +389,7 @@ class Gate:
         most_s = settings.hold_age_s if isinstance(message, wire.JogHold) else settings.step_age_s
         age_s = max(0.0, facts.now_s - message.issued_s)
         if not age_s <= most_s:
-            raise _NoError(
+            raise _DeniedError(
                 Code.TOO_OLD, f"asked for {age_s:.2f} s ago; allowed: {most_s:g} s. Look, then ask again", "a fast line"
             )
         return age_s
@@ -397,10 +399,10 @@ class Gate:
         if party.on_site or (age_s is None and not self._settings.picture_needed):
             return 1.0
         if age_s is None:
-            raise _NoError(Code.PICTURE, "no picture; here one drives only by one", "picture")
+            raise _DeniedError(Code.PICTURE, "no picture; here one drives only by one", "picture")
         share = share_by_age(age_s, self._settings.picture_full_s, self._settings.picture_last_s)
         if share <= 0.0:
-            raise _NoError(
+            raise _DeniedError(
                 Code.PICTURE, f"picture {age_s:.1f} s old; allowed: {self._settings.picture_last_s:g} s", "picture"
             )
         return share
@@ -413,7 +415,7 @@ class Gate:
             and facts.armed_share > ARMED_SLACK * share
         ):
             given, allowed = 100.0 * facts.armed_share, 100.0 * share
-            raise _NoError(
+            raise _DeniedError(
                 Code.SPEED, f"armed at {given:.0f} % speed; allowed now: {allowed:.0f} %. Stop, arm anew", "arming"
             )
         if isinstance(message, wire.JogHold | wire.JogStep) and grant.box is not None:
@@ -421,7 +423,7 @@ class Gate:
         if isinstance(message, wire.ArmMotion | wire.Start):
             motion = facts.motion
             if motion is None or motion.user != party.user:
-                raise _NoError(
+                raise _DeniedError(
                     Code.PREVIEW, f"motion {message.digest[:12]} was not previewed for you here; upload it", "preview"
                 )
             self._check_planned(motion, grant, share)
@@ -429,20 +431,20 @@ class Gate:
     def _check_planned(self, motion: MotionFacts, grant: Grant, share: float) -> None:
         if not motion.peak_share <= share + SLACK:
             given, allowed = 100.0 * motion.peak_share, 100.0 * share
-            raise _NoError(
+            raise _DeniedError(
                 Code.SPEED,
                 f"the motion uses {given:.0f} % of the speeds; allowed now: {allowed:.0f} %",
                 "a slower plan",
             )
         if grant.box not in (None, motion.box):
-            raise _NoError(
+            raise _DeniedError(
                 Code.BOX, "the motion was not previewed against the box of the token; preview it again", "preview"
             )
 
 
 def _check_new(message: ClientMessage, newest: int) -> None:
     if message.seq <= newest:
-        raise _NoError(Code.REPLAY, f"message {message.seq} comes after {newest}; allowed: {newest + 1} and above")
+        raise _DeniedError(Code.REPLAY, f"message {message.seq} comes after {newest}; allowed: {newest + 1} and above")
 
 
 class Allowance:
@@ -478,12 +480,12 @@ def outside_m(box: WorkBox, point: Sequence[float]) -> float:
 def _check_box(box: WorkBox, here: Point | None, goal: Point | None) -> None:
     """The goal is inside, or, for a tool that is outside already, no further out than before."""
     if goal is None:
-        raise _NoError(Code.BOX, "where the tool would go is not known; ask a teacher", "known pose")
+        raise _DeniedError(Code.BOX, "where the tool would go is not known; ask a teacher", "known pose")
     now_m = math.inf if here is None else outside_m(box, here)
     then_m = outside_m(box, goal)
     if then_m <= BOX_SLACK_M or (BOX_SLACK_M < now_m < math.inf and then_m <= now_m):
         return
-    raise _NoError(
+    raise _DeniedError(
         Code.BOX, f"the tool would be {then_m / MM:.1f} mm outside the box of the token; stay inside", "another way"
     )
 

@@ -16,8 +16,8 @@ import msgspec
 from hil.errors import JournalError
 from hil.runtime.journal import FIRST_CHAIN, first_path, newest_record, next_chain, part_path, read_payloads
 from hil.service.audit import Deed
-from hil.service.audit_reading import JOURNAL, vouched_deeds
-from hil.service.keeping import rig_of
+from hil.service.audit_query import JOURNAL, vouched_deeds
+from hil.service.retention import rig_of
 from hil.types import Record
 
 HEAD, ARM_AWAY, LAB_ENDS = "head", "head, the arm is away", "head, the lab ends"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from hil.clock import monotonic_s
 from hil.errors import LinkClosed, LinkError
 from hil.service import wire
-from hil.service.asking import RefusedByLabError
+from hil.service.lab_request import RefusedByLabError
 from hil.service.lab_socket import LabDial, LabSocket
 from hil.service.wire import Code, FromClient
 

@@ -7,8 +7,8 @@ import contextlib
 
 from hil.errors import CommandError, LinkClosed, LinkError, MissingExtraError
 from hil.service import wire
-from hil.service.asking import Access, RefusedByLabError, address_of
-from hil.service.reaching import arm_path
+from hil.service.connection import arm_path
+from hil.service.lab_request import Access, RefusedByLabError, address_of
 from hil.service.wire import FromClient
 
 try:

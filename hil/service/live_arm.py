@@ -7,13 +7,13 @@ from collections import Counter, deque
 
 from hil.model.rig import AxisKind, Rig
 from hil.model.start_tolerance import START_TOLERANCE
-from hil.motion.stopping import stop_time_s
+from hil.motion.stops import stop_time_s
 from hil.robot import Robot
 from hil.runtime.jog_source import HOLD_S
 from hil.service.arm_channel import ArmReport
 from hil.service.grants import Point
 from hil.service.stop_budget import Live, budget, stop_figures
-from hil.service.uploads import Verdict
+from hil.service.uploads import UploadVerdict
 from hil.service.wire import AxisInfo, JogHold, JogStep, LeaseBrief, StopBudget, Telemetry, Timing
 from hil.space.body import LiveBody
 from hil.types import AxisJog, JogFrame, Mode, ToolJog
@@ -87,7 +87,7 @@ class LiveArm:
         """A command or a beat came in, so old."""
         self._input_age_s = age_s
 
-    def loaded(self, preview: Verdict) -> None:
+    def loaded(self, preview: UploadVerdict) -> None:
         """A motion is about to run."""
         self._samples = round(preview.duration_s / self._rig.period_s) + 1
 

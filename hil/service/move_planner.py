@@ -10,7 +10,7 @@ from hil.service.arm_loop import ArmLoop
 from hil.service.house import Workshop
 from hil.service.live_arm import LiveArm
 from hil.service.uploads import Job
-from hil.service.uploads import Verdict as Preview
+from hil.service.uploads import UploadVerdict as Preview
 from hil.types import Arm, Load, Mode, Request, Start, Stop
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from hil.clock import monotonic_s
 from hil.service import wire
+from hil.service.audience import Audience
 from hil.service.channel import Channel
-from hil.service.watching import Audience
 from hil.service.wire import Code, FromServer, Notice, NoticeKind
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 from hil.errors import LinkClosed
 from hil.service import wire
-from hil.service.asking import RefusedByLabError
+from hil.service.lab_request import RefusedByLabError
 
 
 class OpenRequests:

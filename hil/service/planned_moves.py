@@ -11,7 +11,7 @@ from hil.service import wire
 from hil.service.answers import Answers
 from hil.service.channel import Channel
 from hil.service.current_self_test import CurrentSelfTest
-from hil.service.gate import Gate, MotionFacts, Verdict
+from hil.service.gate import Gate, GateVerdict, MotionFacts
 from hil.service.grants import WorkBox
 from hil.service.lease import Lease
 from hil.service.lease_executor import LeaseExecutor
@@ -19,7 +19,7 @@ from hil.service.live_arm import LiveArm
 from hil.service.move_planner import MovePlanner
 from hil.service.self_test import SLOWEST_PERCENT, self_test_task
 from hil.service.uploads import Job
-from hil.service.uploads import Verdict as Preview
+from hil.service.uploads import UploadVerdict as Preview
 from hil.service.wire import Code
 from hil.types import Record
 
@@ -34,7 +34,7 @@ class _Asked(Record, frozen=True):
     """
 
     message: wire.Planned
-    verdict: Verdict
+    verdict: GateVerdict
     epoch: int
     box: WorkBox | None
 
@@ -67,7 +67,7 @@ class PlannedMoves:
         self._rig, self._live, self._lease, self._gate, self._executor = rig, live, lease, gate, executor
         self._planner, self._self_test, self._answers = planner, self_test, answers
 
-    def begin(self, channel: Channel, message: wire.Planned, verdict: Verdict) -> None:
+    def begin(self, channel: Channel, message: wire.Planned, verdict: GateVerdict) -> None:
         """Have it planned; it is answered once it has begun, or cannot.
 
         Raises:
@@ -94,7 +94,7 @@ class PlannedMoves:
             raise InterlockError("the dead-man was released, or the lease has changed, meanwhile", ["dead-man"])
         self._planner.check_wanted()
         if not preview.ok:
-            refused = Verdict(code=Code.PREVIEW, reason=preview.words or "refused")
+            refused = GateVerdict(code=Code.PREVIEW, reason=preview.words or "refused")
             self._answers.refuse(channel, message, refused, preview.refusals)
             return
         visitor = channel.visitor
@@ -110,7 +110,7 @@ class PlannedMoves:
         self._answers.accept(channel, message, asked.verdict, text, digest=preview.digest)
 
     def _failed(self, channel: Channel, asked: _Asked, error: HilError) -> None:
-        self._answers.refuse(channel, asked.message, Verdict(code=Code.MODE, reason=str(error)))
+        self._answers.refuse(channel, asked.message, GateVerdict(code=Code.MODE, reason=str(error)))
 
 
 def job_of(

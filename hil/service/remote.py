@@ -17,11 +17,11 @@ from hil.errors import CommandError, HilError, LinkError
 from hil.model.files import find
 from hil.refusal import RefusedError
 from hil.service import wire
-from hil.service.asking import Access
 from hil.service.client import COMING_S, HELD_S, AsyncArm
+from hil.service.connection import reach_arm
 from hil.service.hold_watch import NO_SIGN, Sign
+from hil.service.lab_request import Access
 from hil.service.program_hand import DeadMan, ProgramHand
-from hil.service.reaching import reach_arm
 from hil.types import Mode
 from hil.units import MM
 

@@ -16,7 +16,7 @@ from hil.errors import CommandError
 from hil.link import FloatArray
 from hil.model.rig import Rig
 from hil.motion.profiles import axis_limits
-from hil.motion.stopping import stop_samples
+from hil.motion.stops import stop_samples
 from hil.service.wire import StopBudget
 from hil.types import AxisJog, Record, ToolJog
 from hil.units import MM

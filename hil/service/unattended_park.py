@@ -13,7 +13,7 @@ from hil.service.live_arm import LiveArm
 from hil.service.move_planner import MovePlanner
 from hil.service.open_channels import OpenChannels
 from hil.service.uploads import Job
-from hil.service.uploads import Verdict as Preview
+from hil.service.uploads import UploadVerdict as Preview
 from hil.service.wire import LeasePhase, NoticeKind
 
 _PARKER = "the service, unattended"

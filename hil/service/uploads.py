@@ -95,7 +95,7 @@ class Job(Record, frozen=True):
     timeline: bool = False
 
 
-class Verdict(Record, frozen=True):
+class UploadVerdict(Record, frozen=True):
     """What came of it.
 
     Attributes:
@@ -135,7 +135,7 @@ class Verdict(Record, frozen=True):
 
 
 _decode_job = msgspec.msgpack.Decoder(Job).decode
-_decode_verdict = msgspec.msgpack.Decoder(Verdict).decode
+_decode_verdict = msgspec.msgpack.Decoder(UploadVerdict).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -166,7 +166,7 @@ class PreviewDesk:
         # One thread: it waits for the answer, so that the event loop need not.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preview")
 
-    async def preview(self, job: Job) -> Verdict:
+    async def preview(self, job: Job) -> UploadVerdict:
         """Plan, check and rehearse.
 
         Raises:
@@ -197,7 +197,7 @@ class PreviewDesk:
 
     # -- in the thread -----------------------------------------------------------------------------------
 
-    def _ask(self, job: Job) -> Verdict:
+    def _ask(self, job: Job) -> UploadVerdict:
         if self._process is None or not self._process.is_alive():
             self._begin()
         assert self._connection is not None
@@ -235,10 +235,10 @@ class Shelf:
     """Previewed motions of one arm, until they are run; the oldest make room, each holder's own first."""
 
     def __init__(self) -> None:
-        self._motions: _Kept[Verdict] = _Kept(_KEPT_EACH, _KEPT_BYTES)
+        self._motions: _Kept[UploadVerdict] = _Kept(_KEPT_EACH, _KEPT_BYTES)
         self._timelines: _Kept[bytes] = _Kept(_TIMELINES_EACH, _TIMELINES_BYTES)
 
-    def keep(self, holder: str, verdict: Verdict) -> None:
+    def keep(self, holder: str, verdict: UploadVerdict) -> None:
         """Keep a motion, and what is to be seen of it, for whoever had it previewed."""
         if verdict.timeline:
             self._timelines.put((holder, verdict.timeline_name), verdict.timeline, len(verdict.timeline))
@@ -246,7 +246,7 @@ class Shelf:
             motion = replace(verdict, timeline=b"")
             self._motions.put((holder, verdict.digest), motion, len(verdict.motion))
 
-    def find(self, holder: str, digest: str) -> Verdict | None:
+    def find(self, holder: str, digest: str) -> UploadVerdict | None:
         """The motion with this digest, if this holder had it previewed."""
         return self._motions.find((holder, digest))
 
@@ -276,7 +276,7 @@ class _Kept(Generic[T]):
         return None if found is None else found[0]
 
 
-def told(arm: str, verdict: Verdict, name: str) -> Previewed:
+def told(arm: str, verdict: UploadVerdict, name: str) -> Previewed:
     """What became of an upload, for whoever sent it; `name` is theirs."""
     return Previewed(
         arm=arm,
@@ -318,7 +318,7 @@ def _limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
-def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
+def judge(rigs: Mapping[str, Rig], job: Job) -> UploadVerdict:
     """Plan and preview one job; never raises for what stands in it."""
     rig = rigs[job.arm]
     try:
@@ -326,19 +326,19 @@ def judge(rigs: Mapping[str, Rig], job: Job) -> Verdict:
         if refused is not None and motion.duration_s > LONGEST_PART_S:
             raise refused
         if refused is None and motion.duration_s > LONGEST_MOTION_S:
-            return Verdict(
+            return UploadVerdict(
                 words=f"a motion of {motion.duration_s:.0f} s given; allowed: {LONGEST_MOTION_S:.0f}. "
                 "Split it into shorter ones"
             )
         return _judge_motion(rig, job, motion, refused)
     except HilError as error:
         words, refusals = _said(error)
-        return Verdict(words=words, refusals=refusals)
+        return UploadVerdict(words=words, refusals=refusals)
     except (MemoryError, RecursionError) as error:
-        return Verdict(words=f"the preview needs more than there is: {type(error).__name__}")
+        return UploadVerdict(words=f"the preview needs more than there is: {type(error).__name__}")
     except Exception as error:
         # A fault of ours: whoever sent it is not to blame, and the next one must not wait for a new process.
-        return Verdict(words=f"the preview has failed ({type(error).__name__}: {error}); tell the lab's owner")
+        return UploadVerdict(words=f"the preview has failed ({type(error).__name__}: {error}); tell the lab's owner")
 
 
 def _said(error: HilError) -> tuple[str, tuple[Refusal, ...]]:
@@ -348,7 +348,7 @@ def _said(error: HilError) -> tuple[str, tuple[Refusal, ...]]:
     return str(error), ()
 
 
-def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: HilError | None) -> Verdict:
+def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: HilError | None) -> UploadVerdict:
     """What becomes of a motion, or of as much of one as could be planned."""
     import numpy as np
 
@@ -363,7 +363,7 @@ def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: HilError | None) 
     samples = np.asarray(motion.samples, dtype=np.float64)
     tool_m = robot.forward_kinematics(samples[:, : robot.dof])[:, :3, 3]
     over_time = OverTime(len(samples)) if job.timeline else None
-    planned = Verdict(
+    planned = UploadVerdict(
         duration_s=motion.duration_s,
         peak_share=_peak_share(rig, samples, tool_m),
         start=motion.start,
@@ -384,7 +384,7 @@ def _judge_motion(rig: Rig, job: Job, motion: Motion, refused: HilError | None) 
     return replace(verdict, timeline=encode(timeline), timeline_name=timeline.name)
 
 
-def _reported(planned: Verdict, job: Job, motion: Motion, report: PreviewReport) -> Verdict:
+def _reported(planned: UploadVerdict, job: Job, motion: Motion, report: PreviewReport) -> UploadVerdict:
     if report.certificate is None:
         return replace(planned, words="refused", refusals=report.refusals)
     tightest = sorted(report.worst_margins, key=lambda margin: margin.margin)[:3]
@@ -403,7 +403,7 @@ def _reported(planned: Verdict, job: Job, motion: Motion, report: PreviewReport)
 def _motion(rig: Rig, job: Job) -> tuple[Motion, HilError | None]:
     """What is asked for, as far as it can be planned, and why no further."""
     from hil.model.files import parse_toml
-    from hil.motion.planning import plan_joint_move, plan_until_refused
+    from hil.motion.planner import plan_joint_move, plan_until_refused
     from hil.motion.tasks import task_from_table
     from hil.robot import Robot
 
@@ -422,8 +422,8 @@ def _motion(rig: Rig, job: Job) -> tuple[Motion, HilError | None]:
 
 def _program(rig: Rig, job: Job) -> tuple[Motion, HilError | None]:
     """A program played through once. Nobody is there to read signals for it while it runs here."""
-    from hil.program.planning import plan_program_until_refused
     from hil.program.points import parse_points
+    from hil.program.program_plan import plan_program_until_refused
     from hil.program.structure import parse_program
 
     points = parse_points(job.points, f"points of {job.name}")

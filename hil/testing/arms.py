@@ -9,7 +9,7 @@ from typing import Any
 from hil.model.files import find
 from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_task
+from hil.motion.planner import plan_task
 from hil.motion.tasks import Task, load_task
 from hil.refusal import RefusedError
 from hil.robot import Robot

@@ -64,7 +64,7 @@ class ArmModel(Record, frozen=True):
         return Limits(period_s, speed, acceleration, acceleration * JERK_RATIO / self.acceleration_s, self.tool_mm_s)
 
 
-class Arm:
+class Cr1Arm:
     """Where the arm is, and the frames that its poses are shown in.
 
     Attributes:

@@ -12,9 +12,9 @@ from sim.cr1.machine import Machine
 from sim.cr1.requests import (
     Cause,
     EndCode,
-    Line,
     Procedure,
     RefusedRequest,
+    RequestLine,
     RequestReader,
     format_answer,
     parse_request,
@@ -64,7 +64,7 @@ class Conversation:
         """The power goes: nothing is under way, and the line's settings are read again."""
         settings, parameters = self._machine.settings, self._machine.parameters
         self._reader = RequestReader(settings.any_end, settings.pause_s, self._take)
-        self._waiting: deque[Line] = deque()
+        self._waiting: deque[RequestLine] = deque()
         self._outbox.clear()
         self._line_free_s = -math.inf
         self.session = Session()
@@ -94,7 +94,7 @@ class Conversation:
         self._outbox.clear()
         self._waiting.clear()
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: RequestLine) -> None:
         if len(self._waiting) >= WAITING_LIMIT:
             self._counts.lost += len(line.text)
             return
@@ -147,7 +147,7 @@ class Conversation:
         digits = machine.settings.error_digits
         self._send(format_answer(text, error, standing=standing, digits=digits, end=self.end_code), time_s)
 
-    def _require_readable(self, line: Line) -> None:
+    def _require_readable(self, line: RequestLine) -> None:
         if line.too_long:
             raise RefusedRequest(6080)
         if line.too_soon:
@@ -164,7 +164,7 @@ class Conversation:
             return False
         return not takes_client(settings, body.removeprefix("OPEN="))
 
-    def _for_program(self, line: Line) -> bool:
+    def _for_program(self, line: RequestLine) -> bool:
         """A line for INPUT #: with PRN before it, or any line on a data link."""
         comm = self._machine.comm
         if not comm.is_open or line.too_long:

@@ -14,7 +14,7 @@ from hil.program.arm import ProgramArm
 from hil.program.errors import ProgramError
 from hil.program.rv2aj import SLOTS
 from hil.units import DEG
-from sim.cr1.arm import Arm, ArmModel
+from sim.cr1.arm import ArmModel, Cr1Arm
 
 AXES = len(SLOTS)
 SINGULAR = 1e-2
@@ -113,7 +113,7 @@ class Jogger:
         arm: what it moves.
     """
 
-    def __init__(self, arm: Arm) -> None:
+    def __init__(self, arm: Cr1Arm) -> None:
         self._arm = arm
         self._jog: Jog | None = None
         self._until_s = -math.inf
@@ -185,5 +185,5 @@ class Jogger:
             raise
 
 
-def _rates(arm: Arm, joints: Sequence[float], jog: Jog, override: float) -> list[float]:
+def _rates(arm: Cr1Arm, joints: Sequence[float], jog: Jog, override: float) -> list[float]:
     return jog_rates(arm.model, arm.kinematics, joints, jog, override)

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from hil.program import nodes
-from hil.program.building import Dialect
+from hil.program.builder import Dialect
 from hil.program.errors import ProgramError
 from hil.program.frames import SlotState
 from hil.program.interpreter import Interpreter
@@ -18,7 +18,7 @@ from hil.program.settings import Settings
 from hil.program.structure import Program, parse_program
 from hil.program.syntax import parse_statement, read_lines, upper_outside_strings
 from hil.program.values import Position, Value, format_number
-from sim.cr1.arm import Arm
+from sim.cr1.arm import Cr1Arm
 from sim.cr1.requests import Cause, RefusedRequest
 from sim.cr1.settings import Cr1Settings
 from sim.cr1.signals import Comm, Signals, SlotSignals
@@ -39,7 +39,7 @@ class World(Protocol):
     settings: Cr1Settings
     language_settings: Settings
     override: int
-    arm: Arm
+    arm: Cr1Arm
     servo: Servo
     signals: Signals
     comm: Comm

@@ -10,7 +10,7 @@ from hil.program.errors import ProgramError
 from hil.program.motions import Limits
 from hil.program.settings import Settings
 from hil.program.values import Position, position
-from sim.cr1.arm import Arm
+from sim.cr1.arm import Cr1Arm
 from sim.cr1.calendar import Calendar
 from sim.cr1.jog import Jogger
 from sim.cr1.language import MelfaBasic
@@ -51,7 +51,7 @@ class Machine:
         self.start_s = self.now_s = start_s
         self.servo = Servo(settings.servo_on_s, settings.servo_off_s)
         model = settings.arm
-        self.arm = Arm(model, joints_deg or model.origin_deg, limits or model.limits(settings.cycle_s), self.servo)
+        self.arm = Cr1Arm(model, joints_deg or model.origin_deg, limits or model.limits(settings.cycle_s), self.servo)
         self.language_settings = Settings(servo_on_s=settings.servo_on_s)
         self.parameters = Parameters(settings)
         self.store = Store(settings.memory_bytes)

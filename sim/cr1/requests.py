@@ -65,7 +65,7 @@ class RefusedRequest(Exception):  # noqa: N818 - an answer of the protocol, not 
         self.number, self.extra, self.cause, self.detail = number, extra, cause, detail
 
 
-class Line(NamedTuple):
+class RequestLine(NamedTuple):
     """One complete request as it came, without its end code, and when its end came; perhaps sooner than it may."""
 
     text: str
@@ -97,7 +97,7 @@ class RequestReader:
         take: gets each request as it completes.
     """
 
-    def __init__(self, any_end: bool, pause_s: float, take: Callable[[Line], None]) -> None:
+    def __init__(self, any_end: bool, pause_s: float, take: Callable[[RequestLine], None]) -> None:
         self._any_end, self._pause_s, self._take = any_end, pause_s, take
         self._text = bytearray()
         self._length = 0
@@ -123,7 +123,7 @@ class RequestReader:
     def finish(self, time_s: float) -> None:
         """The request ends here; one without any byte is none."""
         if self._length:
-            line = Line(self._text.decode("latin-1"), time_s, self._length > LONGEST_REQUEST)
+            line = RequestLine(self._text.decode("latin-1"), time_s, self._length > LONGEST_REQUEST)
             self.forget()
             self._take(line)
 

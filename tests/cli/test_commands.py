@@ -12,7 +12,7 @@ import pytest
 from calibrations import calibrate_as_it_is
 
 import hil.cli.main as command_line
-from hil.cli import moving
+from hil.cli import motion_commands
 from hil.runtime.wiring import load_rig
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -212,7 +212,7 @@ def test_what_comes_next_can_be_typed_as_it_stands(
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/hil" if found else None)
     monkeypatch.setattr(sys, "argv", [".venv/bin/hil", "demo"])
-    moving._say_what_comes_next("lynx6")
+    motion_commands._say_what_comes_next("lynx6")
     lines = [line.split("   ")[0].split() for line in capsys.readouterr().out.splitlines()[2:]]
     assert {line[0] for line in lines} == {"hil" if found else ".venv/bin/hil"}
     assert [line[1] for line in lines] == ["serve", "jog", "--help"]

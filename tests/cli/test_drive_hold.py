@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pytest
 
-from hil.bench.jog_pad import Go, Pad
 from hil.cli import drive
 from hil.model.rig import AxisKind
 from hil.service.hold_watch import Sign
 from hil.service.remote import RemoteArm
 from hil.types import Mode
+from hil.workbench.jog_pad import Go, Pad
 
 
 class FarArm:

@@ -13,7 +13,7 @@ from urdf_files import ARM
 import hil as package
 import hil.cli.main as command_line
 from hil.model.files import bundled_dir, list_names
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.transforms import frames, random_q
 
 

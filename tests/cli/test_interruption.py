@@ -94,7 +94,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 class Interrupts(importlib.abc.MetaPathFinder):
     "A terminal at which Ctrl-C is pressed while a module is imported."
     def find_spec(self, name, path, target=None):
-        if name == "hil.cli.moving":
+        if name == "hil.cli.motion_commands":
             os.kill(os.getpid(), getattr(signal, sys.argv[2]))
 
 sys.meta_path.insert(0, Interrupts())

@@ -11,7 +11,7 @@ import pytest
 import typer
 from command_line import Terminal
 
-from hil.cli.moving import close_with
+from hil.cli.motion_commands import close_with
 from hil.runtime.host import Host
 from hil.runtime.journal_end import JournalEnd
 from hil.runtime.report import LineQuality

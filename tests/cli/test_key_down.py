@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from hil.bench.jog_pad import Action, Halt, Pad, Quit, Step
-from hil.cli._jogging import REPEAT_S, Jogging, KeyDown, _press
+from hil.cli._jog_session import REPEAT_S, JogSession, KeyDown, _press
 from hil.model.rig import AxisKind
 from hil.service.hold_watch import UNCHANGED_S
+from hil.workbench.jog_pad import Action, Halt, Pad, Quit, Step
 
 EVERY_S = 0.03
 
@@ -35,7 +35,7 @@ class Terminal:
     def look(self, keys: Sequence[str], after_s: float) -> list[Action | None]:
         self.now_s += after_s
         self.down.look(keys, self.now_s)
-        return [_press(cast(Jogging, self), key, self.down) for key in keys]
+        return [_press(cast(JogSession, self), key, self.down) for key in keys]
 
     def hold(self, key: str, for_s: float) -> None:
         for _ in range(round(for_s / EVERY_S)):

@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 from wire_samples import SERVER
 
-from hil.bench.jog_pad import Pad
 from hil.cli import drive, watch
 from hil.service import wire
-from hil.service.asking import Access
 from hil.service.client import AsyncArm
+from hil.service.lab_request import Access
+from hil.workbench.jog_pad import Pad
 
 SERVER_S = 1000.0
 

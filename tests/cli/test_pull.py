@@ -9,7 +9,7 @@ import pytest
 from hil.cli.pull import write_rig
 from hil.errors import ConfigError, LinkError
 from hil.runtime.wiring import load_rig
-from hil.service.pulling import pulled
+from hil.service.rig_copy import pulled
 from hil.service.wire import PulledRig, RigFile
 
 

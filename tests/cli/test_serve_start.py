@@ -14,8 +14,8 @@ pytest.importorskip("aiohttp")
 from command_line import Terminal
 
 from hil.cli import serve as serving
-from hil.service import opening
-from hil.service.running import RunningLab
+from hil.service import lab_setup
+from hil.service.running_lab import RunningLab
 from hil.service.settings import Settings
 
 
@@ -29,7 +29,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         await lab.close("the test is over")
 
     monkeypatch.setattr(serving, "_run", run)
-    monkeypatch.setattr(opening, "share_out", lambda plans: {})
+    monkeypatch.setattr(lab_setup, "share_out", lambda plans: {})
     return found
 
 
@@ -75,7 +75,7 @@ def test_the_page_is_opened_only_if_asked_for(
         await lab.close("the test is over")
 
     monkeypatch.setattr(serving, "_run", run)
-    monkeypatch.setattr(opening, "share_out", lambda plans: {})
+    monkeypatch.setattr(lab_setup, "share_out", lambda plans: {})
     assert terminal.run("serve", "--demo", "1", *wish).code == 0
     assert asked == [bool(wish)]
 

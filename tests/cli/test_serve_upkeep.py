@@ -73,7 +73,7 @@ def test_a_line_on_which_nothing_more_is_asked_for_is_closed(monkeypatch: pytest
     )
 
     async def story() -> None:
-        server = asyncio.create_task(serving._run(lab, Settings(listen=ListenSettings(port=port)), None))  # type: ignore[arg-type]
+        server = asyncio.create_task(serving._run(lab, Settings(listen=ListenSettings(port=port)), None, False))  # type: ignore[arg-type]
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 with contextlib.suppress(ConnectionError):

@@ -8,7 +8,7 @@ import pytest
 from command_line import Terminal
 from virtual_session import lynx6
 
-from hil.cli.moving import voucher
+from hil.cli.motion_commands import voucher
 from hil.errors import InterlockError
 from hil.model._supply_file import read_supply
 from hil.runtime.supply import WAY_BACK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from virtual_session import Session, lynx6
 
-from hil.cli.moving import voucher
+from hil.cli.motion_commands import voucher
 from hil.types import JointState, Mode, StateSource
 from sim.ssc32 import Untouched
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command_line import Terminal
 
-import hil.bench.workspace_files as files
+import hil.workbench.workspace_files as files
 
 PAPER = ("--range", "base:-90:90", "--range", "2:-45:45", "--range", "elbow:-45:45", "--range", "4:-90:90")
 

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit  # noqa: 
 
 from hil.dashboard.arm import arm_of_model, arm_of_rig  # noqa: E402
 from hil.dashboard.drive_checks import Check, Remedy, checks  # noqa: E402
-from hil.dashboard.driving import Direction  # noqa: E402
+from hil.dashboard.drive_hand import Direction  # noqa: E402
 from hil.dashboard.texts import NOTICES  # noqa: E402
-from hil.model.loading import load_robot  # noqa: E402
+from hil.model.reader import load_robot  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
 from hil.service import wire  # noqa: E402
 from hil.service.rights import Role  # noqa: E402

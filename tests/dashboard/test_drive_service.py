@@ -22,7 +22,7 @@ from hil.dashboard.drive_joints import AxisBar  # noqa: E402
 from hil.dashboard.link import ServiceLink  # noqa: E402
 from hil.dashboard.session import Session  # noqa: E402
 from hil.dashboard.window import Window  # noqa: E402
-from hil.service.asking import Access  # noqa: E402
+from hil.service.lab_request import Access  # noqa: E402
 from hil.types import Mode  # noqa: E402
 from hil.units import DEG  # noqa: E402
 

@@ -22,9 +22,9 @@ import hil  # noqa: E402
 from hil.dashboard.arm import arm_of_files, arm_of_model, arm_of_rig  # noqa: E402
 from hil.dashboard.theme import LIGHT  # noqa: E402
 from hil.model.files import list_names  # noqa: E402
-from hil.model.loading import load_robot  # noqa: E402
+from hil.model.reader import load_robot  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
-from hil.service.pulling import pulled  # noqa: E402
+from hil.service.rig_copy import pulled  # noqa: E402
 from hil.types import Mode, StateSource  # noqa: E402
 
 Make = Callable[..., Any]

@@ -20,7 +20,7 @@ from hil.dashboard.app import make_application  # noqa: E402
 from hil.dashboard.link import ServiceLink  # noqa: E402
 from hil.dashboard.session import Session  # noqa: E402
 from hil.dashboard.window import Window  # noqa: E402
-from hil.service.asking import Access  # noqa: E402
+from hil.service.lab_request import Access  # noqa: E402
 from hil.types import Mode  # noqa: E402
 
 pytestmark = pytest.mark.processes

@@ -16,10 +16,10 @@ from hil.dashboard.arm import arm_of_model, arm_of_rig  # noqa: E402
 from hil.dashboard.camera import VIEWS, Camera  # noqa: E402
 from hil.dashboard.figures import Body, Trace, dashed, frame_lines  # noqa: E402
 from hil.dashboard.forecast import StopForecast  # noqa: E402
-from hil.model.loading import load_robot  # noqa: E402
+from hil.model.reader import load_robot  # noqa: E402
 from hil.model.transforms import frames as plain_frames  # noqa: E402
 from hil.model.transforms import random_q  # noqa: E402
-from hil.motion.stopping import stop_time_s  # noqa: E402
+from hil.motion.stops import stop_time_s  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
 from hil.types import Mode  # noqa: E402
 

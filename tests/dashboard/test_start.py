@@ -21,7 +21,7 @@ from hil.dashboard.app import make_application  # noqa: E402
 from hil.dashboard.link import ServiceLink  # noqa: E402
 from hil.dashboard.session import Session  # noqa: E402
 from hil.errors import HilError, MissingExtraError  # noqa: E402
-from hil.service.asking import Access  # noqa: E402
+from hil.service.lab_request import Access  # noqa: E402
 from hil.types import Mode  # noqa: E402
 
 COMMAND = "from hil.cli._service_of_window import serve_for_window; serve_for_window()"

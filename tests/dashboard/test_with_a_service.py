@@ -23,7 +23,7 @@ from hil.dashboard.app import make_application  # noqa: E402
 from hil.dashboard.link import ServiceLink  # noqa: E402
 from hil.dashboard.session import Session  # noqa: E402
 from hil.dashboard.window import Window  # noqa: E402
-from hil.service.asking import Access  # noqa: E402
+from hil.service.lab_request import Access  # noqa: E402
 from hil.service.remote import RemoteArm  # noqa: E402
 from hil.service.rights import Role  # noqa: E402
 from hil.types import Mode  # noqa: E402

@@ -14,7 +14,7 @@ from rv2aj_script import AXES, settings, table
 from drivers.rv2aj import settings_from_table
 from hil.errors import CommandError, ConfigError
 from hil.link import ControllerSettings
-from hil.model.loading import load_rig
+from hil.model.reader import load_rig
 from hil.units import DEG
 
 CONTROLLERS = {"rv2aj": settings_from_table}

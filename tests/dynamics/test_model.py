@@ -14,7 +14,7 @@ from hil.dynamics.model import Dynamics
 from hil.errors import CommandError
 from hil.kernels.emit_numpy import BLOCK
 from hil.model.files import list_names
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 
 MODELS = {name: model for name in list_names("robots") if (model := load_robot(name)).inertia is not None}
 DYNAMICS = {name: Dynamics(model, point_masses=True) for name, model in MODELS.items()}

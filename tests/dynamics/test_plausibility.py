@@ -7,7 +7,7 @@ from dynamic_arms import arm, arms, revolute
 from hypothesis import given, settings
 
 from hil.dynamics.plausibility import inertia_warnings
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.robot import LinkInertia, RobotModel
 
 

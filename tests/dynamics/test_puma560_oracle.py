@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hil.dynamics.model import Dynamics
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("puma560_oracle.json").read_text())["cases"]
 PUMA = load_robot("puma560")

@@ -27,7 +27,7 @@ from hil.kernels.export_options import Layout, Options, Real
 from hil.kernels.languages import identifier
 from hil.kernels.routine import Argument, Routine, draft
 from hil.model.files import list_names
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 
 PUMA = load_robot("puma560")
 FLOAT = Options(real=Real.FLOAT)

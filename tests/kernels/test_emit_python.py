@@ -14,7 +14,7 @@ from hil.kernels.quantities import derive, frame_rows
 from hil.kernels.routine import Argument, draft
 from hil.kernels.scalar import FLOATS
 from hil.model.files import list_names
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 
 
 @pytest.mark.parametrize("robot", list_names("robots"))

@@ -15,7 +15,7 @@ from hil.kernels.emit_python import python_function
 from hil.kernels.forward_dynamics import LEAST_PIVOT, factorised, forward_dynamics, solved
 from hil.kernels.newton_euler import EARTH_M_S2, inverse_dynamics
 from hil.kernels.scalar import ARRAYS, FLOATS
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.robot import RobotModel
 
 GRAVITY = (1.0, -2.0, -9.0)

@@ -15,7 +15,7 @@ from hil.kernels.motion_routines import ROUTINES as MOTIONS
 from hil.kernels.newton_euler import EARTH_M_S2
 from hil.kernels.routine import Routine
 from hil.kernels.scalar import FLOATS
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 
 
 def routine_of(robot: str, name: str) -> Routine:

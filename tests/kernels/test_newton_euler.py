@@ -22,7 +22,7 @@ from hil.kernels.newton_euler import (
 )
 from hil.kernels.routine import operation_counts
 from hil.kernels.scalar import ARRAYS, FLOATS
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.robot import LinkInertia, RobotModel
 
 GRAVITY = (1.0, -2.0, -9.0)

@@ -11,7 +11,7 @@ from hil.kernels.bodies import mechanism_of
 from hil.kernels.newton_euler import EARTH_M_S2, gravity_torque
 from hil.kernels.pd_step import pd_step
 from hil.kernels.scalar import ARRAYS, FLOATS
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 
 NUMBERS = st.floats(-50.0, 50.0, allow_subnormal=False)
 

@@ -23,7 +23,7 @@ from hil.kernels.rates import (
 from hil.kernels.routine import Argument, draft
 from hil.kernels.scalar import ARRAYS, FLOATS
 from hil.model.files import list_names
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.robot import RobotModel
 
 ROBOTS = list_names("robots")

@@ -20,7 +20,7 @@ from hil.kernels.routine import (
     steps,
 )
 from hil.kernels.scalar import FLOATS
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 
 
 def test_a_draft_keeps_results_row_by_row_with_their_shapes_and_the_equations() -> None:

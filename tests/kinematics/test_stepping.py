@@ -14,7 +14,7 @@ import hil
 from hil.errors import CommandError
 from hil.kernels.chain import chain_of
 from hil.kinematics.poses import Convention, XyzAbc, pose_to_xyzabc, rotation_rz_ry_rx
-from hil.kinematics.stepping import SteppedLine, step_line, step_line_to, turning_rates
+from hil.kinematics.stepped_line import SteppedLine, step_line, step_line_to, turning_rates
 from hil.units import DEG, MM
 
 ROBOT = hil.load_robot("vrm-kukakr5")

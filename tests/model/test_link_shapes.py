@@ -7,7 +7,7 @@ import pytest
 
 from hil.model.files import list_names
 from hil.model.link_shapes import LinkMesh, capsule_meshes, link_meshes, placed
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.rig import Capsule
 from hil.model.stl import is_watertight
 from hil.model.transforms import frames, random_q

@@ -17,7 +17,7 @@ from drivers import _ssc32_settings
 from hil.errors import ConfigError
 from hil.model import _rig_file, _robot_file
 from hil.model.files import bundled_dir
-from hil.model.loading import load_rig
+from hil.model.reader import load_rig
 from hil.model.rig import AxisKind, Rig
 from hil.units import DEG, MM
 

@@ -16,7 +16,7 @@ from robot_numbers import EXPECTED
 from hil.errors import ConfigError
 from hil.model._robot_file import robot_from_table
 from hil.model.files import bundled_dir, list_names
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.robot import Joint, JointType, RobotModel
 from hil.units import DEG, MM
 

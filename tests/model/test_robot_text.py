@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hil.errors import ConfigError
 from hil.model.files import list_names
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.robot import ControllerMap, RobotModel
 from hil.model.robot_text import number, robot_text, template
 from hil.tables import toml_value

@@ -18,7 +18,7 @@ from hil.errors import ConfigError
 from hil.kernels.chain import chain_of
 from hil.model._dh_from_axes import NEARLY_PARALLEL
 from hil.model.files import list_names, parse_toml
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.robot import JointType, RobotModel
 from hil.model.robot_text import robot_text
 from hil.model.transforms import frames, random_q

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from controllers import CONTROLLERS
 
-from hil.model.loading import load_rig
-from hil.motion.planning import plan_task
+from hil.model.reader import load_rig
+from hil.motion.planner import plan_task
 from hil.motion.profiles import usage
 from hil.motion.tasks import load_task
 from hil.robot import Robot

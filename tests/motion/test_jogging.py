@@ -17,13 +17,13 @@ from space_judge import SpaceJudge, fault
 
 from hil.errors import CommandError, InterlockError
 from hil.link import FloatArray
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.rig import Fences, Rig
+from hil.motion.jog import JogMotion, Move
 from hil.motion.jog_room import JogRoom
 from hil.motion.jog_run import speed_before
-from hil.motion.jogging import Jogging, Move
 from hil.motion.profiles import differences, usage
-from hil.motion.stopping import stop_ramp
+from hil.motion.stops import stop_ramp
 from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
@@ -46,8 +46,8 @@ class Bench:
         found = self.body.constraints
         return {(found[i].check, found[i].subject): left for i, left in self.body.violations(joints, -1 * MM)}
 
-    def jog(self, start: Sequence[float], share: float = 0.25) -> Jogging:
-        return Jogging(self.rig, self.robot, start, share, JogRoom(self.rig, self.body))
+    def jog(self, start: Sequence[float], share: float = 0.25) -> JogMotion:
+        return JogMotion(self.rig, self.robot, start, share, JogRoom(self.rig, self.body))
 
     def axes(self, **amounts: float) -> AxisJog:
         """Amounts by name, in degrees, or millimetres of the gripper."""
@@ -75,7 +75,7 @@ def puma() -> Bench:
     return Bench(msgspec.structs.replace(base, robot=load_robot("puma560"), axes=axes, shapes=(), fences=fences))
 
 
-def taken(jog: Jogging, most: int = MOST_SAMPLES) -> list[tuple[float, ...]]:
+def taken(jog: JogMotion, most: int = MOST_SAMPLES) -> list[tuple[float, ...]]:
     """Samples until there is nothing more to send."""
     samples = []
     while not jog.resting and len(samples) < most:
@@ -94,7 +94,7 @@ def step(bench: Bench, start: Sequence[float], move: Move, share: float = 0.25) 
     return np.array(samples)
 
 
-def held(jog: Jogging, move: Move, ticks: int) -> list[tuple[float, ...]]:
+def held(jog: JogMotion, move: Move, ticks: int) -> list[tuple[float, ...]]:
     """Samples while something is held for so many ticks."""
     samples = []
     for _ in range(ticks):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from space_judge import SpaceJudge, broken, fault
 
 from hil.model.rig import Rig
-from hil.motion.leaving import Leaving, nearest_to_zero
-from hil.motion.planning import plan_joint_move, plan_task
+from hil.motion.planner import plan_joint_move, plan_task
 from hil.motion.tasks import task_from_table
+from hil.motion.ways_out import WayOutPlan, nearest_to_zero
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.safety.checker import check_motion
@@ -63,7 +63,7 @@ def test_a_controller_of_few_targets_rests_where_the_way_out_ends() -> None:
     low = (0.0, 60 * DEG, 80 * DEG, 20 * DEG, 0.0)
     fences = msgspec.structs.replace(fences, table_height_m=0.14)
     rig = msgspec.structs.replace(rig, fences=fences)
-    leaving = Leaving(rig, Robot(rig.robot), np.array(low))
+    leaving = WayOutPlan(rig, Robot(rig.robot), np.array(low))
     assert leaving.needed
     for goal in (rig.home, rig.park, (40 * DEG, 40 * DEG, 110 * DEG, 80 * DEG, 0.0)):
         motion = plan_joint_move(rig, low, goal)
@@ -82,7 +82,7 @@ def test_where_every_limit_is_kept_a_move_is_the_straight_one(seed: int) -> None
     )
     if broken(SpaceJudge(rig), rig, start).any():
         return
-    assert not Leaving(rig, Robot(rig.robot), start).needed
+    assert not WayOutPlan(rig, Robot(rig.robot), start).needed
     rows = plan_joint_move(rig, start.tolist(), goal.tolist()).samples
     way = goal - start
     parts = ((rows - start) @ way) / (way @ way)

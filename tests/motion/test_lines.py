@@ -6,7 +6,7 @@ import pytest
 from motion_rigs import make_rig
 
 from hil.kinematics.results import IkResult
-from hil.motion.lines import Line, deviation_m, halfway_m, plan_line
+from hil.motion.lines import StraightLine, deviation_m, halfway_m, plan_line
 from hil.motion.profiles import usage
 from hil.motion.refusals import Spot
 from hil.refusal import RefusedError
@@ -31,7 +31,7 @@ def joints(point, elbow="up"):
 
 
 def line(**changes):
-    return Line(
+    return StraightLine(
         **{
             "start_m": START,
             "end_m": END,

@@ -12,7 +12,7 @@ from motion_rigs import make_rig
 
 from hil.errors import CommandError, ConfigError
 from hil.model.rig import AxisKind
-from hil.motion.planning import plan_joint_move, plan_task
+from hil.motion.planner import plan_joint_move, plan_task
 from hil.motion.profiles import usage
 from hil.motion.tasks import task_from_table
 from hil.refusal import RefusedError

@@ -11,7 +11,7 @@ from motion_rigs import make_rig
 from hil.errors import CommandError
 from hil.motion.motion import Motion
 from hil.motion.profiles import axis_limits, differences, rest_to_rest
-from hil.motion.stopping import stop_positions, stop_ramp, stop_samples, stop_time_s
+from hil.motion.stops import stop_positions, stop_ramp, stop_samples, stop_time_s
 
 PART = st.floats(-1.0, 1.0)
 RIG = make_rig()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hil.errors import ConfigError
 from hil.kinematics.poses import Convention
-from hil.motion.tasks import Gripper, Line, Move, Start, Wait, load_task
+from hil.motion.tasks import Gripper, LineStep, Move, Start, Wait, load_task
 
 HEAD = 'title = "t"\n'
 
@@ -55,7 +55,7 @@ label = "grip"
     assert task.steps == (
         Move(do="move", to="home", speed_percent=50.0),
         Move(do="move", to_mm=(200.0, 0.0, 150.0), abc_deg=(0.0, 90.0, 0.0), convention=Convention.KUKA_ABC),
-        Line(do="line", by_mm=(0.0, 0.0, -50.0), speed_mm_s=40.0, pitch_deg=-80.0),
+        LineStep(do="line", by_mm=(0.0, 0.0, -50.0), speed_mm_s=40.0, pitch_deg=-80.0),
         Wait(do="wait", seconds=0.5),
         Gripper(do="gripper", opening_mm=12.0, label="grip"),
     )

@@ -13,10 +13,10 @@ from motion_rigs import revolute
 
 from hil.errors import ConfigError
 from hil.kinematics.poses import pose_to_xyzabc, rotation_vector
-from hil.model.loading import load_robot
+from hil.model.reader import load_robot
 from hil.model.rig import Fences, Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_task
+from hil.motion.planner import plan_task
 from hil.motion.tasks import task_from_table
 from hil.refusal import RefusedError
 from hil.robot import Robot

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from command_line import Terminal
 
-from hil.bench.acceptance import PARTS, Facts, Result
-from hil.bench.acceptance_archive import read
-from hil.bench.acceptance_runs import Measured
-from hil.bench.acceptance_talk import Exchange, Talk
 from hil.cli._accept_runs import Stage
 from hil.runtime import port_wiring, wiring
 from hil.runtime.journal import Completeness, verify
+from hil.workbench.acceptance import PARTS, Facts, Result
+from hil.workbench.acceptance_archive import read
+from hil.workbench.acceptance_runs import Measured
+from hil.workbench.acceptance_talk import Exchange, Talk
 
 HERE = Path(__file__).parent
 

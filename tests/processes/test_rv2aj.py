@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.program.planning import plan_program
+from hil.program.program_plan import plan_program
 from hil.program.programs import load_program
 from hil.program.trace import from_csv
 from hil.runtime import wiring

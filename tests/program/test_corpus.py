@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from corpus_files import Wanted, corpus
 
-from hil.program.building import Dialect
+from hil.program.builder import Dialect
 from hil.program.errors import ProgramError
 from hil.program.interpreter import Interpreter, SlotState
 from hil.program.motions import default_limits

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from program_fuzz import judge, mutated, seeds
 
-from hil.program.building import Dialect
+from hil.program.builder import Dialect
 from hil.program.errors import ProgramError
 from hil.program.points import parse_points
 from hil.program.structure import read_program

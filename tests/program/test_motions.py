@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 
 from hil.link import FloatArray
 from hil.program.arm import goal_row
-from hil.program.blending import blended, release, resumed, stopped
+from hil.program.blends import blended, release, resumed, stopped
 from hil.program.errors import ProgramError
 from hil.program.motions import Limits, Pace, default_limits, excess, follow, joint_move
 from hil.program.pallets import Pallet, circle_through

@@ -7,7 +7,7 @@ import pytest
 from program_rigs import HOME, rig
 
 from hil.program.parts import parts_of
-from hil.program.planning import ProgramPlan, plan_program
+from hil.program.program_plan import ProgramPlan, plan_program
 from hil.program.signals import InputChange, Inputs
 from hil.program.structure import parse_program
 from hil.units import DEG

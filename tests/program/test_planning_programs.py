@@ -15,8 +15,8 @@ from hil.errors import ConfigError
 from hil.model.files import bundled_dir
 from hil.program import programs
 from hil.program.lint import lint
-from hil.program.planning import plan_program
 from hil.program.points import parse_points
+from hil.program.program_plan import plan_program
 from hil.program.programs import InputChange, Inputs, TextArrives, find_program, load_library, load_program
 from hil.program.rv2aj import Rv2aj
 from hil.program.structure import parse_program

@@ -20,7 +20,7 @@ from drivers.ssc32 import Ssc32Settings
 from hil.errors import CommandError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.refusal import RefusedError
 from hil.testing.oracle import UnsafeBytes
 from hil.types import (

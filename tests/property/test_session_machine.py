@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from virtual_session import Session, certified, load, lynx6, swing
 
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.testing.oracle import UnsafeBytes
 from hil.types import (
     Arm,

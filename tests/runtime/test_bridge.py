@@ -13,8 +13,8 @@ from virtual_session import EPOCH_S, Session, certified, forged, load, lynx6, sw
 
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
-from hil.safety.guard import Guard, Verdict
+from hil.motion.planner import plan_joint_move
+from hil.safety.guard import Guard, GuardVerdict
 from hil.types import (
     WRITING,
     Arm,
@@ -798,12 +798,12 @@ def test_a_stop_ramp_that_the_guard_refuses_is_frozen(session: Make, monkeypatch
     s = session().to(Mode.STREAMING)
     check = Guard.check
 
-    def refusing(guard: Guard, wanted: JointCommand) -> Verdict:
+    def refusing(guard: Guard, wanted: JointCommand) -> GuardVerdict:
         verdict = check(guard, wanted)
         if s.mode is not Mode.STOPPING:
             return verdict
         hit = LimitHit(check="E-03 speed", axis="base", requested=9.0, allowed=1.0)
-        return Verdict(command=wanted, hits=(hit,))
+        return GuardVerdict(command=wanted, hits=(hit,))
 
     monkeypatch.setattr(Guard, "check", refusing)
     s.tick(Stop(reason="test"))

@@ -18,11 +18,9 @@ import pytest
 from virtual_session import EPOCH_S, Session, certified, load, lynx6, swing
 
 from drivers import _rv2aj_course, _rv2aj_delivery, _rv2aj_settings, _ssc32_moves, _ssc32_settings, ssc32
-from hil.bench._proof import FoundError, Search
-from hil.bench._prove_sessions import Stack
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move, plan_task
+from hil.motion.planner import plan_joint_move, plan_task
 from hil.motion.tasks import load_task
 from hil.refusal import RefusedError
 from hil.robot import Robot
@@ -36,6 +34,8 @@ from hil.safety.certificate import Certificate, verify_table
 from hil.types import Arm, ArmJog, AxisJog, Confirm, JogStep, Load, Mode, Request, Start, Stop, TickRecord
 from hil.units import DEG
 from hil.wire_table import WireTable
+from hil.workbench._proof import FoundError, Search
+from hil.workbench._prove_sessions import Stack
 
 TASKS = sorted((Path(__file__).parents[2] / "configs" / "tasks").glob("*.toml"))
 RIGS = ("lynx6", "rv2aj", "rv2aj-hot", "rv2aj-line")

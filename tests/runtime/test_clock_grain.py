@@ -13,7 +13,7 @@ from hil.clock import ClockGrain, VirtualClock, measure_grain, monotonic_s
 from hil.errors import InterlockError
 from hil.runtime import clock_grain, fake_process, wiring
 from hil.runtime.host import Host
-from hil.runtime.pacing import run_paced
+from hil.runtime.pace import run_paced
 from hil.types import Request
 
 LOOK_S = 1e-6

@@ -28,7 +28,7 @@ from corners import (
     walk,
 )
 
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.runtime.preview import preview
 from hil.types import Arm, ArmJog, Confirm, Load, Mode
 from hil.units import DEG

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from virtual_session import lynx6
 
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.runtime import wiring
 from hil.runtime.divergence import CONFIRM_REPORTS, DivergenceMonitor
 from hil.testing.arms import VirtualArm

@@ -14,12 +14,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from virtual_session import Session, certified, load, lynx6, swing
 
-from hil.bench import identity
-from hil.bench.calibration import Progress, calibrate, plan_calibration
 from hil.errors import ControllerError
 from hil.runtime.channel_wiring import channels_of
 from hil.types import Arm, ArmJog, AxisJog, JogHold, Mode, Reset, Start, Stop
 from hil.units import DEG
+from hil.workbench import identity
+from hil.workbench.calibration import Progress, calibrate, plan_calibration
 from sim.ssc32 import Untouched
 
 Make = Callable[..., Session]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from virtual_session import Session, lynx6
 
-from hil.runtime.holding import REMINDER, HoldingWatch
+from hil.runtime.hold_reminder import REMINDER, HoldingWatch
 from hil.types import EnergiseCommand, JointState, Mode, StateSource, Supply, TickRecord
 
 EVERY_S = 1.0

@@ -133,9 +133,9 @@ def test_the_guard_holds_a_jog_to_its_share_of_the_speeds_whatever_the_jog_asks_
 ) -> None:
     """A jog that forgot its share is stopped at the first sample that is faster, and that one is not sent."""
     s = at_home(session)
-    jogging = jog_source.Jogging
+    jog_motion = jog_source.JogMotion
     monkeypatch.setattr(
-        jog_source, "Jogging", lambda rig, robot, start, share, room: jogging(rig, robot, start, 1.0, room)
+        jog_source, "JogMotion", lambda rig, robot, start, share, room: jog_motion(rig, robot, start, 1.0, room)
     )
     s.tick(ArmJog(speed_share=0.25))
     records = hold(s, axes(base=20.0), 1.0)

@@ -15,7 +15,7 @@ from hil.runtime import journal_end
 from hil.runtime.journal import Completeness, EndKind, JournalWriter, verify
 from hil.runtime.journal_end import judge_end
 from hil.runtime.journal_file import JournalFile
-from hil.runtime.pacing import JOURNAL_BEHIND_S, Watch
+from hil.runtime.pace import JOURNAL_BEHIND_S, Watch
 from hil.runtime.recorder import DRAIN_S, Recorder
 from hil.runtime.ring import RECORDER_SLOT, RingReader, RingWriter
 from hil.types import Disconnect, Mode, Stop, TickRecord

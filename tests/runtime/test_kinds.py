@@ -34,7 +34,7 @@ def test_a_rig_loads_its_own_kind_and_no_emulation_before_one_is_made(rig: str, 
     read, wired = loaded(rig)
     assert f"drivers.{ours}" in read
     assert f"drivers.{others}" not in wired
-    assert not {name for name in read if name.startswith(("sim.ssc32", "sim.cr1", "sim.serving"))}
+    assert not {name for name in read if name.startswith(("sim.ssc32", "sim.cr1", "sim.server"))}
 
 
 def test_an_ssc32_needs_neither_the_fake_cr1_nor_the_language_of_a_cr1() -> None:

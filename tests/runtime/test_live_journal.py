@@ -17,9 +17,6 @@ from hypothesis import strategies as st
 from recorded import run_to_end
 from virtual_session import Session
 
-from hil.bench.columns import read_columns
-from hil.bench.export import Format, export
-from hil.bench.repair import repair
 from hil.errors import JournalError
 from hil.runtime.journal import (
     Completeness,
@@ -37,6 +34,9 @@ from hil.runtime.journal import (
 from hil.runtime.journal_file import JournalFile
 from hil.runtime.replay import replay
 from hil.types import TickRecord
+from hil.workbench.columns import read_columns
+from hil.workbench.export import Format, export
+from hil.workbench.repair import repair
 
 
 @pytest.fixture(scope="module")

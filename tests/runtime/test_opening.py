@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from virtual_session import Session
 
-from hil.bench.columns import read_columns
 from hil.errors import InterlockError, LinkClosed, LinkOpening, LinkTimeout
 from hil.link import BytePort
 from hil.runtime import host as owners
-from hil.runtime import opening, wiring
+from hil.runtime import slow_port, wiring
 from hil.runtime.host import CONNECT_S, Host
 from hil.runtime.journal import JournalWriter
-from hil.runtime.opening import FORGOTTEN_S, LONGEST_S, TELL_S, OpenedAside
 from hil.runtime.replay import replay
+from hil.runtime.slow_port import FORGOTTEN_S, LONGEST_S, TELL_S, OpenedAside
 from hil.types import Disconnect, EmergencyStop, LineFailure, Mode, Reset, TickRecord
+from hil.workbench.columns import read_columns
 
 NAME = "COM7"
 
@@ -133,7 +133,7 @@ def test_it_opens_in_a_thread_that_no_end_of_the_program_waits_for() -> None:
         seen.append((threading.current_thread().name, threading.current_thread().daemon))
         done.set()
 
-    opening.in_a_thread(look)
+    slow_port.in_a_thread(look)
     assert done.wait(20.0)
     assert seen == [("hil-opening", True)]
 

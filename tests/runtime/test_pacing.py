@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from virtual_session import Session, certified, load, swing
 
 from hil.clock import VirtualClock
-from hil.runtime.pacing import Watch, run_paced
+from hil.runtime.pace import Watch, run_paced
 from hil.types import Arm, Disconnect, EndStream, Mode, Request, Start, Stop, TickRecord
 
 PERIOD_S = 0.02

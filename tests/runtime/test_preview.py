@@ -10,7 +10,7 @@ from virtual_session import EPOCH_S, Session, load, lynx6, swing
 import hil
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan, plan_joint_move
+from hil.motion.planner import plan, plan_joint_move
 from hil.runtime.preview import PreviewReport, preview
 from hil.safety.certificate import Certificate, verify
 from hil.testing.oracle import UnsafeBytes

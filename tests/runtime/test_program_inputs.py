@@ -9,7 +9,7 @@ import pytest
 from hil.errors import CommandError
 from hil.model.rig import Rig
 from hil.motion.motion import ExpectedInput, Motion
-from hil.program.planning import ProgramPlan, plan_program
+from hil.program.program_plan import ProgramPlan, plan_program
 from hil.program.signals import InputChange, Inputs
 from hil.program.structure import parse_program
 from hil.runtime import wiring

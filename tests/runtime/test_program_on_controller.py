@@ -11,7 +11,7 @@ import pytest
 from hil.clock import VirtualClock
 from hil.errors import ControllerError, InterlockError
 from hil.link import ProgramEnd, ProgramLook
-from hil.program.planning import arm_of, plan_program
+from hil.program.program_plan import arm_of, plan_program
 from hil.program.programs import load_program
 from hil.program.signals import InputChange, Inputs, TextArrives
 from hil.program.structure import Program, parse_program

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from virtual_session import Session, certified, load, lynx6
 
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.types import Arm, Mode, Start
 from hil.units import DEG
 from sim.ssc32 import FRAME_S

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.runtime import wiring
 from hil.testing.arms import VirtualArm
 from hil.types import Disconnect, EndStream, Mode

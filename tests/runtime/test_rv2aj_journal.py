@@ -7,7 +7,7 @@ from pathlib import Path
 from virtual_session import session_in_memory
 
 from hil.model.rig import Rig
-from hil.program.planning import plan_program
+from hil.program.program_plan import plan_program
 from hil.program.structure import parse_program
 from hil.runtime import wiring
 from hil.runtime.journal import JournalWriter

@@ -14,7 +14,7 @@ from late_line import Damage, between, doubled, dribbled, late, lost, split
 
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.runtime import wiring
 from hil.runtime.preview import preview
 from hil.safety.certificate import Certificate

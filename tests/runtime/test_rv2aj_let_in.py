@@ -15,7 +15,7 @@ from hil.clock import VirtualClock
 from hil.link import Condition
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.refusal import RefusedError
 from hil.runtime import wiring
 from hil.runtime.preview import preview

@@ -11,17 +11,17 @@ import pytest
 from virtual_session import session_in_memory
 
 from drivers._rv2aj_codec import Reply
-from drivers._rv2aj_line import Heard, Line
+from drivers._rv2aj_farewell import part
+from drivers._rv2aj_line import Cr1Line, Heard
 from drivers._rv2aj_ours import OurProgram
-from drivers._rv2aj_parting import part
 from drivers._rv2aj_settings import SPACING_S, Rv2ajSettings, Way
 from drivers.rv2aj import look_over
 from hil.clock import VirtualClock
 from hil.model.rig import Rig
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.runtime import wiring
+from hil.runtime.farewell import LONGEST_S, Farewell
 from hil.runtime.journal import JournalWriter
-from hil.runtime.parting import LONGEST_S, Parting
 from hil.runtime.replay import replay
 from hil.testing.arms import EPOCH_S, VirtualArm
 from hil.types import (
@@ -227,7 +227,7 @@ class Talker:
 @pytest.mark.parametrize(("until_s", "over_s"), [(100.0, 100.0), (100.7, 100.7), (1e9, 100.0 + LONGEST_S)])
 def test_a_link_is_let_talk_until_it_is_done_or_for_so_long(until_s: float, over_s: float) -> None:
     link: Any = Talker(until_s)
-    parting, tick = Parting(), 0
+    parting, tick = Farewell(), 0
     while not parting.over(link, 100.0 + 0.02 * tick):
         tick += 1
     assert 100.0 + 0.02 * tick == pytest.approx(over_s, abs=0.021)
@@ -236,7 +236,7 @@ def test_a_link_is_let_talk_until_it_is_done_or_for_so_long(until_s: float, over
 
 def test_a_link_that_has_nothing_to_say_is_not_asked() -> None:
     link: Any = object()
-    assert Parting().over(link, 100.0)
+    assert Farewell().over(link, 100.0)
 
 
 # -- refusals, replays, surveys --------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_a_refused_deletion_is_tried_again_where_that_helps_or_said_and_the_rest
     errors: list[int], said: list[str], words: str
 ) -> None:
     clock = VirtualClock()
-    line = Line(Rv2ajSettings(port_url="memory", baud=9600), MemoryPort(Cr1(Cr1Settings()), 9600), clock.now_s())
+    line = Cr1Line(Rv2ajSettings(port_url="memory", baud=9600), MemoryPort(Cr1(Cr1Settings()), 9600), clock.now_s())
     ours, left = OurProgram(Way.HOT), list(errors)
     ours.owned, line.opened = True, True
     asked, talk, heard = list[str](), part(line, ours, True), None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hil.motion.planning import plan_joint_move, plan_task
+from hil.motion.planner import plan_joint_move, plan_task
 from hil.motion.tasks import load_task
 from hil.robot import Robot
 from hil.runtime.preview import preview

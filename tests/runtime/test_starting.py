@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hil.runtime.ring import RingReader, RingWriter
-from hil.runtime.starting import Mark, Starting, Step
+from hil.runtime.start_report import Mark, StartReport, Step
 
 
 class Start:
@@ -15,7 +15,7 @@ class Start:
 
     def __init__(self, first: Step = Step.FAKE) -> None:
         self.said: list[str] = []
-        self.starting = Starting(self.said.append)
+        self.starting = StartReport(self.said.append)
         self.starting.begin(100.0, first)
 
     def reached(self, step: Step, at_s: float, cpu_s: float | None = None) -> None:

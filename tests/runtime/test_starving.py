@@ -11,8 +11,8 @@ from virtual_session import Session
 
 from hil.errors import LineCause
 from hil.runtime.line_health import SAYINGS
-from hil.runtime.pacing import Watch
-from hil.runtime.starving import Party, StarvationWatch, blamed, waited_s
+from hil.runtime.pace import Watch
+from hil.runtime.starvation import Party, StarvationWatch, blamed, waited_s
 from hil.types import Mode, TickRecord
 
 

@@ -15,7 +15,7 @@ from hil.model._supply_file import read_supply, write_supply
 from hil.runtime import host as owners
 from hil.runtime import wiring
 from hil.runtime.controller_memory import ControllerMemory
-from hil.runtime.holding import REMINDER
+from hil.runtime.hold_reminder import REMINDER
 from hil.runtime.host import Host
 from hil.runtime.supply_memory import SupplyMemory
 from hil.types import Confirm, JointState, Mode, Reset, Supply, SupplyCut, TickRecord

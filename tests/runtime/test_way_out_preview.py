@@ -13,7 +13,7 @@ from virtual_session import EPOCH_S, Session, load, lynx6
 from hil.link import FloatArray
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.refusal import RefusedError
 from hil.runtime.preview import preview
 from hil.safety.certificate import Certificate

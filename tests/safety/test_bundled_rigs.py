@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from controllers import CONTROLLERS
 
-from hil.model.loading import load_rig
-from hil.motion.planning import plan_joint_move, plan_task
-from hil.motion.stopping import stop_ramp
+from hil.model.reader import load_rig
+from hil.motion.planner import plan_joint_move, plan_task
+from hil.motion.stops import stop_ramp
 from hil.motion.tasks import load_task
 from hil.robot import Robot
 from hil.safety.checker import check_motion

@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.motion.motion import Mark, Motion
-from hil.motion.stopping import stop_ramp
+from hil.motion.stops import stop_ramp
 from hil.robot import Robot
 from hil.safety.checker import SLOW_DOWN, check_motion
 from hil.space.body import Body

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from controllers import CONTROLLERS
 
-from hil.model.loading import load_rig
+from hil.model.reader import load_rig
 from hil.model.rig import Box, Rig
 from hil.motion.motion import Mark, Motion
-from hil.motion.planning import plan_joint_move, plan_task
+from hil.motion.planner import plan_joint_move, plan_task
 from hil.motion.tasks import load_task
 from hil.robot import Robot
 from hil.safety.checker import check_motion

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import CommandError
-from hil.motion.stopping import stop_ramp
+from hil.motion.stops import stop_ramp
 from hil.robot import Robot
 from hil.safety.guard import Guard
 from hil.types import JointCommand

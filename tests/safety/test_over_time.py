@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_task
+from hil.motion.planner import plan_task
 from hil.motion.tasks import task_from_table
 from hil.robot import Robot
 from hil.runtime.wiring import load_rig

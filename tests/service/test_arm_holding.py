@@ -7,10 +7,10 @@ import pytest
 from virtual_session import SINKING, Session
 
 from hil.errors import CommandError
-from hil.runtime.holding import REMIND_S
+from hil.runtime.hold_reminder import REMIND_S
 from hil.service.arm_channel import ArmReport
 from hil.service.arm_worker import Reports
-from hil.service.holding import EVERY_S, GOES_S, ArmHolding
+from hil.service.held_arm import EVERY_S, GOES_S, ArmHolding
 from hil.space.gravity_load import GravityLoad, release_order
 from hil.types import LetGo, Mode, Reset, StateSource, Supply, SupplyCut
 

@@ -10,7 +10,7 @@ import pytest
 from stub_lab import StubLab, stub_lab
 
 from hil.errors import CommandError, LinkError
-from hil.service.asking import Access, RefusedByLabError, ask
+from hil.service.lab_request import Access, RefusedByLabError, ask
 from hil.service.wire import BookingWish, Code, Refused
 
 TOKEN = "secret.secret.secret"

@@ -26,7 +26,7 @@ from hil.service.audit import (
     audit_files,
     next_chain,
 )
-from hil.service.audit_reading import query, verify
+from hil.service.audit_query import query, verify
 from hil.service.keys import SigningKey
 
 KEY = SigningKey(bytes(range(32)))

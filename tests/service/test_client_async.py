@@ -14,8 +14,8 @@ from tokens_of_people import token
 
 from hil.errors import CommandError, InterlockError, LinkClosed, LinkError, LinkTimeout
 from hil.service import arm_news, wire
-from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
+from hil.service.lab_request import Access, RefusedByLabError
 from hil.service.rights import Role
 from hil.types import AxisJog, JogFrame, JogHold, JogStep, Mode, ToolJog
 

@@ -11,9 +11,9 @@ from wire_samples import SERVER
 from hil.errors import LinkClosed
 from hil.service import wire
 from hil.service.arm_news import ArmNews
-from hil.service.asking import RefusedByLabError
 from hil.service.client_dead_man import ClientDeadMan
 from hil.service.hold_watch import NO_SIGN, Sign
+from hil.service.lab_request import RefusedByLabError
 from hil.service.lease_wish import LeaseWish
 from hil.service.open_requests import OpenRequests
 from hil.service.wire import LeasePhase, NoticeKind

@@ -14,8 +14,8 @@ from tokens_of_people import token
 import hil
 from hil.errors import CommandError, InterlockError
 from hil.service import wire
-from hil.service.asking import Access
 from hil.service.client import AsyncArm
+from hil.service.lab_request import Access
 from hil.service.rights import Role
 from hil.service.settings import Settings
 from hil.types import AxisJog, JogFrame, Mode, Stop, ToolJog

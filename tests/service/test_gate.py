@@ -13,7 +13,7 @@ from wire_samples import CLIENT, DIGEST
 
 from hil.errors import CommandError, ConfigError
 from hil.service import wire
-from hil.service.gate import RATES, Allowance, Facts, Gate, GateSettings, MotionFacts, Verdict, outside_m
+from hil.service.gate import RATES, Allowance, Facts, Gate, GateSettings, GateVerdict, MotionFacts, outside_m
 from hil.service.grants import Grant, WorkBox
 from hil.service.lease import Lease
 from hil.service.lease_facts import ArmFacts, Party
@@ -69,10 +69,10 @@ class Desk:
         message: wire.ClientMessage = kind(**given)  # type: ignore[assignment]
         return message
 
-    def judge(self, message: wire.ClientMessage, grant: Grant | None = None, **facts: Any) -> Verdict:
+    def judge(self, message: wire.ClientMessage, grant: Grant | None = None, **facts: Any) -> GateVerdict:
         return self.gate.judge(message, self.party, grant or self.grant, _facts(**facts))
 
-    def step(self, grant: Grant | None = None, **facts: Any) -> Verdict:
+    def step(self, grant: Grant | None = None, **facts: Any) -> GateVerdict:
         return self.judge(self.ask(wire.JogStep, move=STEP), grant, **facts)
 
 

@@ -26,7 +26,7 @@ from hil.runtime.journal import (
 )
 from hil.runtime.journal import verify as verify_journal
 from hil.service.audit import AuditLog, Deed, Now
-from hil.service.audit_reading import query, vouched_deeds
+from hil.service.audit_query import query, vouched_deeds
 from hil.service.demo import demo_arms
 from hil.service.journal_heads import HEAD, LAB_ENDS, JournalsVerdict, check_journals, newest_heads
 from hil.service.keys import SigningKey
@@ -356,7 +356,7 @@ async def until(reached: object) -> None:
 def test_a_lab_notes_what_has_grown_an_arm_that_goes_away_and_its_own_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hil.service.running.JOURNALS_EVERY_S", 0.0)
+    monkeypatch.setattr("hil.service.running_lab.JOURNALS_EVERY_S", 0.0)
 
     async def test() -> None:
         audit = tmp_path / "audit"
@@ -370,7 +370,7 @@ def test_a_lab_notes_what_has_grown_an_arm_that_goes_away_and_its_own_end(
             assert set(noted(audit)) == {(arm, HEAD, name) for arm, name in names.items()}
             await lab.lab.note_journals(["arm-1", "arm-2"], HEAD)
             assert len(noted(audit)) == 2  # nothing has grown
-            monkeypatch.setattr("hil.service.running.JOURNALS_EVERY_S", 1e9)
+            monkeypatch.setattr("hil.service.running_lab.JOURNALS_EVERY_S", 1e9)
             writers["arm-1"].tick(tick(0))
             writers["arm-1"].flush()
             lab.workers[rigs["arm-1"]].lose("pulled out")

@@ -18,10 +18,10 @@ from hil.runtime.journal_file import JournalFile
 from hil.runtime.mailbox import MailboxWriter
 from hil.runtime.ring import RingWriter
 from hil.runtime.wiring import load_rig
-from hil.service import opening
+from hil.service import lab_setup
 from hil.service.demo import demo_arms
-from hil.service.keeping import delete_old
-from hil.service.opening import open_local
+from hil.service.lab_setup import open_local
+from hil.service.retention import delete_old
 from hil.service.settings import AuditSettings, ListenSettings, Settings
 from hil.service.uploads import LONGEST_MOTION_S, room_of
 from hil.types import Load
@@ -107,7 +107,7 @@ def test_a_service_without_a_folder_never_touches_journals_of_single_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(opening, "share_out", lambda plans: {})
+    monkeypatch.setattr(lab_setup, "share_out", lambda plans: {})
     (tmp_path / "rigs").mkdir()
     settings = Settings(listen=ListenSettings(port=1234), audit=AuditSettings(retention_days=1, journals_gb=0.1))
 

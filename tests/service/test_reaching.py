@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hil.errors import ConfigError
-from hil.service.asking import Access
+from hil.service.connection import logins_dir, only_login, reach
 from hil.service.join import Join, save_login
-from hil.service.reaching import logins_dir, only_login, reach
+from hil.service.lab_request import Access
 
 
 @pytest.fixture(autouse=True)

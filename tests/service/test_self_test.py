@@ -14,7 +14,7 @@ from hil.service.arm_channel import ArmReport
 from hil.service.self_test import SETTLE_S, Ending, Outcome, RunningTest, self_test_task, swings
 from hil.service.self_test_results import SelfTests
 from hil.service.settings import ArmSettings
-from hil.service.uploads import Job, Verdict, judge
+from hil.service.uploads import Job, UploadVerdict, judge
 from hil.types import Mode, StateSource
 from hil.units import DEG
 
@@ -25,7 +25,7 @@ NOW_S = 1_790_000_000.0
 # -- what moves ------------------------------------------------------------------------------------------------------
 
 
-def _previewed(rig: Rig, pose: tuple[float, ...]) -> Verdict:
+def _previewed(rig: Rig, pose: tuple[float, ...]) -> UploadVerdict:
     text = self_test_task(rig, pose, 50.0)
     return judge({"a": rig}, Job(arm="a", language="task", name="self-test", text=text, start=pose))
 

@@ -23,13 +23,13 @@ from hil.model.rig import Rig
 from hil.runtime.controller_memory import remedy
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.wiring import load_rig
-from hil.service import arms, opening
+from hil.service import arms, lab_setup
 from hil.service.adapters import port_of
 from hil.service.arm_channel import Leave, WorkerEnd
 from hil.service.arm_worker import ArmSpec
-from hil.service.arms import AGAIN_S, Arm, ArmProcess
+from hil.service.arms import AGAIN_S, ArmProcess, ServedArm
 from hil.service.demo import demo_arms
-from hil.service.running import ArmPlan
+from hil.service.running_lab import ArmPlan
 from hil.service.settings import ArmSettings, Settings
 from hil.types import ControllerIdentity, Mode
 
@@ -124,7 +124,7 @@ def test_a_system_that_cannot_list_its_ports_is_a_reason_and_no_crash() -> None:
 
 
 def plans_of(**arms_by_name: ArmSettings) -> tuple[ArmPlan, ...]:
-    return opening.arms_of(Settings(arms=arms_by_name))
+    return lab_setup.arms_of(Settings(arms=arms_by_name))
 
 
 def real(**options: str) -> ArmSettings:
@@ -133,12 +133,12 @@ def real(**options: str) -> ArmSettings:
 
 def test_a_lab_opens_while_an_adapter_is_missing_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(opening, "serial_adapters", lambda: OTHERS)
-    monkeypatch.setattr(opening, "share_out", lambda plans: {})
+    monkeypatch.setattr(lab_setup, "serial_adapters", lambda: OTHERS)
+    monkeypatch.setattr(lab_setup, "share_out", lambda plans: {})
     plans = plans_of(left=real(adapter_serial=OWN))
     assert (plans[0].url, plans[0].place) == ("", f"the adapter {OWN}")
     said: list[str] = []
-    lab = opening.open_local(Settings(), plans, command="test", say=said.append)
+    lab = lab_setup.open_local(Settings(), plans, command="test", say=said.append)
     asyncio.run(lab.close("the test ends"))
     (words,) = said
     assert words.startswith(f"left is away: no adapter with the serial number {OWN}")
@@ -265,7 +265,7 @@ def test_an_arm_whose_adapter_is_missing_comes_up_wherever_it_is_plugged_in_and_
     right = msgspec.structs.replace(right, rig=bound(right.rig), url="", vouched=False)
     port = tmp_path / "journals" / "port"
 
-    def make(spec: ArmSpec, **options: Any) -> Arm:
+    def make(spec: ArmSpec, **options: Any) -> ServedArm:
         if spec.rig.id == left.rig.id:
             return VirtualWorker(spec, **options)
         return ArmProcess(spec, adapters=plugs, **options)

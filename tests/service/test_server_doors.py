@@ -16,7 +16,7 @@ from tokens_of_people import grant, token
 
 from hil.runtime.wiring import load_rig
 from hil.service import places, wire
-from hil.service.audit_reading import query, verify
+from hil.service.audit_query import query, verify
 from hil.service.bookings import BookingRules
 from hil.service.doors import FAILURES, FAILURES_S, Door, TooManyRefusedError
 from hil.service.keys import SigningKey

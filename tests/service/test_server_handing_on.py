@@ -14,10 +14,10 @@ from lab_server import PATIENCE_S, PATIENT, Person, Served, kinds, run, said, se
 from tokens_of_people import token
 
 from hil.service.audit import Deed
-from hil.service.audit_reading import query
+from hil.service.audit_query import query
 from hil.service.rights import Role
 from hil.service.settings import Settings
-from hil.service.uploads import Job, Verdict
+from hil.service.uploads import Job, UploadVerdict
 from hil.types import Mode
 
 pytestmark = pytest.mark.wall_clock
@@ -187,9 +187,9 @@ def test_an_arm_is_lent_to_nobody_while_the_service_still_plans_a_move_of_it(tmp
             planned = asyncio.Event()
 
             class Slow:
-                async def preview(self, job: Job) -> Verdict:
+                async def preview(self, job: Job) -> UploadVerdict:
                     await planned.wait()
-                    return Verdict(words="too late")
+                    return UploadVerdict(words="too late")
 
                 def close(self) -> None: ...
 

@@ -12,9 +12,9 @@ from lab_server import PATIENT, Person, Served, run, served
 
 from hil.errors import InterlockError
 from hil.service import wire
-from hil.service.asking import Access
 from hil.service.client import AsyncArm
 from hil.service.hold_watch import Sign
+from hil.service.lab_request import Access
 from hil.service.lease_settings import LeaseSettings
 from hil.service.settings import Settings
 from hil.types import AxisJog, JogHold, Mode, Stop

@@ -28,10 +28,10 @@ from hil.service.arm_channel import (
     decode_to_worker,
     frame,
 )
+from hil.service.audience import MOST_WAITING, Audience, Outbox
 from hil.service.camera import Camera, MotionJpeg, Snapshots
 from hil.service.grants import WorkBox
-from hil.service.uploads import Job, Shelf, Verdict, judge
-from hil.service.watching import MOST_WAITING, Audience, Outbox
+from hil.service.uploads import Job, Shelf, UploadVerdict, judge
 from hil.types import Stop
 
 pytestmark = pytest.mark.wall_clock
@@ -259,8 +259,8 @@ def test_a_task_that_would_last_too_long_is_refused_before_it_is_rehearsed() -> 
 def test_a_shelf_gives_motions_to_their_holder_and_keeps_the_newest_of_each() -> None:
     shelf = Shelf()
     for k in range(20):
-        shelf.keep("Ada", Verdict(certificate=b"c", digest=f"{k}"))
-    shelf.keep("Bob", Verdict(certificate=b"c", digest="19"))
+        shelf.keep("Ada", UploadVerdict(certificate=b"c", digest=f"{k}"))
+    shelf.keep("Bob", UploadVerdict(certificate=b"c", digest="19"))
     assert shelf.find("Ada", "19") is not None
     assert shelf.find("Ada", "0") is None
     assert shelf.find("Eve", "19") is None
@@ -270,7 +270,7 @@ def test_a_shelf_gives_motions_to_their_holder_and_keeps_the_newest_of_each() ->
 def test_a_program_is_played_through_and_one_that_reads_signals_or_never_ends_is_not_run() -> None:
     rigs = {"a": load_rig("rv2aj")}
 
-    def of(text: str, points: str = "") -> Verdict:
+    def of(text: str, points: str = "") -> UploadVerdict:
         start = rigs["a"].home
         return judge(rigs, Job(arm="a", language="melfa", name="p1", text=text, points=points, start=start))
 

@@ -16,10 +16,10 @@ from lab_load import free_port
 from lab_server import Served, kinds, run, said, served
 
 from hil.errors import HilError
-from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
+from hil.service.connection import list_arms
+from hil.service.lab_request import Access, RefusedByLabError
 from hil.service.lease_settings import LeaseSettings
-from hil.service.reaching import list_arms
 from hil.service.remote import RemoteArm
 from hil.service.settings import Settings
 from hil.service.wire import Go, LeasePhase

@@ -17,12 +17,12 @@ from multidict import CIMultiDict
 from tokens_of_people import token
 
 from hil.errors import LinkError
-from hil.service.asking import Access, ask
 from hil.service.audit import Deed
-from hil.service.audit_reading import query
+from hil.service.audit_query import query
 from hil.service.client import AsyncArm
 from hil.service.join import Join, join_text, read_join
-from hil.service.opening import tls_of
+from hil.service.lab_request import Access, ask
+from hil.service.lab_setup import tls_of
 from hil.service.rights import Role
 from hil.service.settings import load_lab
 from hil.service.setup import MadeLab, make_lab

@@ -15,14 +15,14 @@ import pytest
 from lab_server import PATIENCE_S, PATIENT, Served, run, served
 
 from hil.errors import InterlockError
-from hil.motion.stopping import stop_time_s
+from hil.motion.stops import stop_time_s
 from hil.runtime.jog_source import HOLD_S
 from hil.service import wire
 from hil.service.arm_channel import ArmReport
-from hil.service.asking import Access, RefusedByLabError
 from hil.service.client import AsyncArm
-from hil.service.gate import Facts, Verdict
+from hil.service.gate import Facts, GateVerdict
 from hil.service.grants import Grant
+from hil.service.lab_request import Access, RefusedByLabError
 from hil.service.lease_facts import Party
 from hil.service.lease_settings import LeaseSettings
 from hil.service.settings import Settings
@@ -120,7 +120,7 @@ class Judged(msgspec.Struct):
     at_s: float
     age_s: float
     budget_share: float
-    verdict: Verdict
+    verdict: GateVerdict
 
 
 class Observed:
@@ -180,7 +180,7 @@ class Observed:
             newest_s = max((t_s for t_s, _ in self.given_holds if t_s <= after.t_s), default=float("-inf"))
             assert newest_s >= before.t_s - most_s, f"at {before.t_s:.3f} s moved without a hold"
 
-    def _judged(self, message: ClientMessage, party: Party, grant: Grant, facts: Facts) -> Verdict:
+    def _judged(self, message: ClientMessage, party: Party, grant: Grant, facts: Facts) -> GateVerdict:
         verdict = self._judge(message, party, grant, facts)
         if isinstance(message, wire.JogHold):
             self.holds.append(Judged(facts.now_s, facts.now_s - message.issued_s, facts.budget_share, verdict))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hil.errors import CommandError
 from hil.motion.profiles import axis_limits, rest_to_rest
-from hil.motion.stopping import stop_ramp
+from hil.motion.stops import stop_ramp
 from hil.runtime.wiring import load_rig
 from hil.service.stop_budget import (
     CRAWL,

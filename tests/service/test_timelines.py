@@ -14,10 +14,10 @@ from tokens_of_people import token
 from hil.motion.motion import Mark, Motion
 from hil.runtime.wiring import load_rig
 from hil.safety.over_time import Judged, OverTime
-from hil.service.asking import Access
 from hil.service.client import AsyncArm
+from hil.service.lab_request import Access
 from hil.service.timelines import MOST_SAMPLES, timeline_of
-from hil.service.uploads import Job, Shelf, Verdict, judge
+from hil.service.uploads import Job, Shelf, UploadVerdict, judge
 from hil.service.wire import Timeline, decode_body
 
 LOW = """title = "too low"
@@ -33,7 +33,7 @@ FAR = LOW.replace("joints_deg = { shoulder = 20, elbow = -30 }", "to_mm = [900, 
 WAVE = 'title = "a wave"\n[[step]]\ndo = "move"\nto = "home"\nspeed_percent = 30\n'
 
 
-def _seen(text: str, **more: Any) -> tuple[Verdict, Timeline]:
+def _seen(text: str, **more: Any) -> tuple[UploadVerdict, Timeline]:
     rig = load_rig("lynx6")
     job = Job(arm="a", language="task", name="t", text=text, start=rig.park, timeline=True, **more)
     verdict = judge({"a": rig}, job)
@@ -85,7 +85,7 @@ def test_a_typing_error_has_no_timeline_but_its_line() -> None:
     assert "line 6" in verdict.words and not verdict.timeline
 
 
-def _program(text: str, points: str = "") -> tuple[Verdict, Timeline]:
+def _program(text: str, points: str = "") -> tuple[UploadVerdict, Timeline]:
     rig = load_rig("rv2aj")
     job = Job(arm="a", language="melfa", name="p", text=text, points=points, start=rig.home, timeline=True)
     verdict = judge({"a": rig}, job)
@@ -145,7 +145,7 @@ def test_more_failing_samples_than_fit_leave_the_ends_and_the_worst() -> None:
 def test_a_shelf_keeps_the_newest_timelines_for_their_holder_alone() -> None:
     shelf = Shelf()
     for k in range(5):
-        shelf.keep("Ada", Verdict(timeline=b"{}", timeline_name=f"{k}"))
+        shelf.keep("Ada", UploadVerdict(timeline=b"{}", timeline_name=f"{k}"))
     assert shelf.timeline("Ada", "4") == b"{}" and shelf.timeline("Ada", "0") is None
     assert shelf.timeline("Eve", "4") is None
     assert shelf.find("Ada", "4") is None, "a refused motion is not to be run"

@@ -12,13 +12,13 @@ from hil.errors import ConfigError, LinkError
 from hil.runtime.fake_process import FakeProcess
 from sim.bench import BenchServo, ServoBench
 from sim.faults import Event, Fault, FaultKind
-from sim.ports import Line
+from sim.ports import FakeLine
 from sim.ssc32 import Ssc32Board
 
 
-def driven() -> tuple[Line, Ssc32Board]:
+def driven() -> tuple[FakeLine, Ssc32Board]:
     board = Ssc32Board(start_s=0.0)
-    line = Line(board, 115200, bench=ServoBench(board, [BenchServo(channel=0)]))
+    line = FakeLine(board, 115200, bench=ServoBench(board, [BenchServo(channel=0)]))
     line.poll(0.2)
     line.send(b"#0P1500\r", 0.2)
     line.poll(0.3)

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hil.bench.fake_choices import WHOLE, listing, table
 from hil.errors import ConfigError
+from hil.workbench.fake_choices import WHOLE, listing, table
 from sim.cr1 import Cr1Settings, Key
 from sim.profiles import Confidence, as_text, choices_of, load_profile, parse_changes, profile_names, settings_type
 from sim.ssc32 import BoardSettings, Firmware, FirstMove, Untouched

@@ -15,7 +15,7 @@ from hil.cli import app as commands
 from hil.cli import main
 from hil.errors import LinkOverrun
 from hil.runtime import host
-from hil.runtime.pacing import JOURNAL_BEHIND_S, Watch
+from hil.runtime.pace import JOURNAL_BEHIND_S, Watch
 from hil.runtime.replay import ReplayPort
 from hil.types import Arm, Disconnect, EmergencyStop, LineFailure, Mode, Reset, Start, Stop
 from sim.ssc32 import Firmware

@@ -195,7 +195,7 @@ def loop_cpu_s(rig: str) -> float:
     """What a loop's process takes of a core from its birth until it is ready to tick; call it from a script's main."""
     from hil.runtime import wiring
     from hil.runtime.host import Host
-    from hil.runtime.starting import Step
+    from hil.runtime.start_report import Step
 
     with tempfile.TemporaryDirectory(prefix="hil-busy-") as folder:
         journal = Path(folder) / "run.mcap"

@@ -9,12 +9,12 @@ import msgspec
 
 from drivers._ssc32_channels import Ssc32Channels
 from drivers.ssc32 import Ssc32Axis, Ssc32Settings
-from hil.bench.calibration import MIDDLE_US, Progress, Question, Steps, carry_out
-from hil.bench.channel_line import ChannelLine
 from hil.clock import VirtualClock
 from hil.model.rig import AxisKind, Rig
 from hil.piecewise import PiecewiseLinear
 from hil.units import DEG, MM
+from hil.workbench.calibration import MIDDLE_US, Progress, Question, Steps, carry_out
+from hil.workbench.channel_line import ChannelLine
 from sim.bench import BenchServo, ServoBench
 from sim.ports import MemoryPort
 from sim.ssc32 import BoardSettings, Ssc32Board

@@ -8,11 +8,11 @@ import threading
 from pathlib import Path
 from unittest import mock
 
-from hil.bench.drafts import write_calibration
 from hil.model._calibration_file import AxisCalibration
 from hil.model.rig import AxisKind, Rig
 from hil.runtime import channel_wiring, port_wiring
 from hil.units import DEG, MM
+from hil.workbench.drafts import write_calibration
 
 _environment = threading.Lock()
 NOW = datetime.datetime(2026, 11, 28, 10, 0, tzinfo=datetime.UTC)

@@ -20,7 +20,7 @@ from hil.clock import VirtualClock
 from hil.errors import HilError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.runtime import wiring
 from hil.runtime.kinds import rv2aj_fake
 from hil.runtime.kinds.rv2aj_fake import SOMEBODYS

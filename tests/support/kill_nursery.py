@@ -21,7 +21,7 @@ from fcntl import ioctl
 from pathlib import Path
 from typing import Any
 
-WARM = ("hil.cli.main", "hil.motion.planning", "hil.runtime.host", "hil.runtime.report", "hil.runtime.bare", "sim.cr1")
+WARM = ("hil.cli.main", "hil.motion.planner", "hil.runtime.host", "hil.runtime.report", "hil.runtime.bare", "sim.cr1")
 _CODE = "import kill_nursery; kill_nursery.serve(); from hil.cli.main import main; main()"
 
 

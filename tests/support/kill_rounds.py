@@ -28,8 +28,8 @@ from hil.model.files import find
 from hil.model.rig import Rig
 from hil.runtime import wiring
 from hil.runtime.bridge import Bridge
-from hil.runtime.journal import Completeness, Verdict, read_journal, verify
-from hil.runtime.pacing import JOURNAL_BEHIND_S
+from hil.runtime.journal import Completeness, JournalVerdict, read_journal, verify
+from hil.runtime.pace import JOURNAL_BEHIND_S
 from hil.runtime.recorder import DRAIN_S
 from hil.runtime.replay import replay
 from hil.runtime.ring import default_folder
@@ -462,7 +462,7 @@ def _judge_exit(outcome: Outcome, stage: Scene, code: int, expected: int, words:
     outcome.hold(_TRACEBACK not in said, f"a traceback was printed: {said}")
 
 
-def _judge_journal(outcome: Outcome, stage: Scene, expected: Completeness, killed_s: float) -> Verdict:
+def _judge_journal(outcome: Outcome, stage: Scene, expected: Completeness, killed_s: float) -> JournalVerdict:
     verdict = verify(stage.journal)
     outcome.hold(verdict.completeness is expected, f"the journal is {verdict.text}; expected {expected.value}")
     outcome.hold(verdict.lost == 0, f"{verdict.lost} ticks are missing in the journal")

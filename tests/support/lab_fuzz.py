@@ -28,10 +28,10 @@ from lab_load import free_port, memory_of, quarters
 from hil.errors import HilError
 from hil.runtime.journal import read_journal
 from hil.service import wire
-from hil.service.asking import Access
+from hil.service.connection import list_arms
 from hil.service.grants import Grant
 from hil.service.keys import SigningKey
-from hil.service.reaching import list_arms
+from hil.service.lab_request import Access
 from hil.service.rights import Role
 from hil.service.setup import make_lab
 from hil.service.tokens import issue

@@ -29,9 +29,9 @@ from hil.runtime.rtprio import go_before_others
 from hil.runtime.wiring import load_rig
 from hil.service import wire
 from hil.service.arms import slots
-from hil.service.asking import Access
 from hil.service.channel import PING_S
 from hil.service.client import AsyncArm
+from hil.service.lab_request import Access
 from hil.types import ArmJog, AxisJog, JogHold, JogRelease, Mode, Stop, TickRecord
 
 SHARE = 0.25
@@ -283,7 +283,7 @@ def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.R
 
 
 def _await_arms(url: str, arms: int, within_s: float) -> None:
-    from hil.service.reaching import list_arms
+    from hil.service.connection import list_arms
 
     deadline_s, modes = time.monotonic() + within_s, list[str]()
     while time.monotonic() < deadline_s:

@@ -36,12 +36,12 @@ from hil.errors import HilError
 from hil.model.files import find
 from hil.runtime import wiring
 from hil.runtime.journal import Completeness, verify
-from hil.service import audit_reading
+from hil.service import audit_query
 from hil.service.arms import BEAT_S
-from hil.service.asking import Access
+from hil.service.connection import list_arms
 from hil.service.grants import Grant
 from hil.service.keys import PublicKey, SigningKey
-from hil.service.reaching import list_arms
+from hil.service.lab_request import Access
 from hil.service.remote import RemoteArm
 from hil.service.rights import Role
 from hil.service.setup import make_lab
@@ -504,7 +504,7 @@ def _judge_lease(outcome: Outcome, stage: Lab, rng: random.Random, epoch: int) -
 
 def _judge_audit(outcome: Outcome, stage: Lab) -> None:
     folder = stage.folder / "lab"
-    found = audit_reading.verify(folder / "audit", PublicKey.load(folder / "keys" / "audit.pub"))
+    found = audit_query.verify(folder / "audit", PublicKey.load(folder / "keys" / "audit.pub"))
     outcome.hold(found.whole, f"the audit: {found.text}")
 
 

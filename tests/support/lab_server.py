@@ -27,10 +27,10 @@ from hil.service.doors import Door
 from hil.service.keys import SigningKey
 from hil.service.lease_settings import LeaseSettings
 from hil.service.revocation import HEADING, Revocations
-from hil.service.running import ArmPlan, MakeArm, RunningLab
+from hil.service.running_lab import ArmPlan, MakeArm, RunningLab
 from hil.service.settings import Settings
 from hil.service.tokens import TokenChecker
-from hil.service.uploads import Job, PreviewDesk, Verdict
+from hil.service.uploads import Job, PreviewDesk, UploadVerdict
 from hil.types import JogHold, Mode, Request
 
 TOKEN_KEY = SigningKey(b"k" * 32)
@@ -133,7 +133,7 @@ class LatePreviews:
         self._previews = previews
         self.asked, self.given = asyncio.Event(), asyncio.Event()
 
-    async def preview(self, job: Job) -> Verdict:
+    async def preview(self, job: Job) -> UploadVerdict:
         """One preview."""
         found = await self._previews.preview(job)
         self.asked.set()

@@ -8,8 +8,8 @@ import sys
 import time
 
 from hil.errors import HilError
-from hil.service.asking import Access
 from hil.service.client import AsyncArm
+from hil.service.lab_request import Access
 from hil.types import AxisJog, Mode
 
 SHARE = 0.5

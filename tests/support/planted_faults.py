@@ -38,7 +38,7 @@ from hil.runtime.loaded_motion import LoadedMotion
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.modes import Event
 from hil.runtime.outlet import Outlet
-from hil.runtime.pacing import Watch
+from hil.runtime.pace import Watch
 from hil.runtime.recorder import Recorder
 from hil.runtime.reports import AgreedReport
 from hil.runtime.sources import MotionSource

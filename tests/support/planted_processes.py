@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from hil.runtime import host
-from sim import fake_cr1, serving
+from sim import fake_cr1, server
 
 PARKED_DEG = (0.0, -20.0, 110.0, 80.0, 0.0)
 
@@ -36,7 +36,7 @@ def parked_cr1() -> None:
 
 def restartable_ssc32() -> None:
     """The next fake SSC-32 loses its power for a moment when somebody writes its order file."""
-    order, original = Path(os.environ["HIL_TEST_ORDER"]), serving._loop
+    order, original = Path(os.environ["HIL_TEST_ORDER"]), server._loop
 
     def loop(line: Any, end: Any, faults: Any, trace: Any, heard: Any, stop: Callable[[], bool], orders: Any) -> None:
         def asked() -> bool:
@@ -50,8 +50,8 @@ def restartable_ssc32() -> None:
 
         original(line, end, faults, trace, heard, asked, orders)
 
-    serving._loop = loop
-    serving.CHECK_S = 0.01
+    server._loop = loop
+    server.CHECK_S = 0.01
 
 
 def restartable_rv2aj() -> None:
@@ -121,9 +121,9 @@ wall_clock = _loop("wall_clock")
 
 def vouches_for_anything() -> None:
     """The command confirms a pose that nobody has looked at."""
-    from hil.cli import moving
+    from hil.cli import motion_commands
 
-    moving.voucher = lambda *who: lambda reported: "nobody"
+    motion_commands.voucher = lambda *who: lambda reported: "nobody"
 
 
 def no_lock() -> None:

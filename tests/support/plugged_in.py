@@ -11,7 +11,6 @@ import pytest
 from calibrations import NOW, as_it_is
 from virtual_session import EPOCH_S, START_S, Session
 
-from hil.bench.drafts import write_calibration
 from hil.errors import LinkClosed
 from hil.link import BytePort, SerialAdapter
 from hil.model.files import bundled_dir
@@ -20,6 +19,7 @@ from hil.runtime import port_wiring, wiring
 from hil.runtime.bridge import Bridge
 from hil.runtime.journal import Wiring
 from hil.types import ControllerIdentity, Mode, Reset, Stop, TickRecord
+from hil.workbench.drafts import write_calibration
 from sim.controllers import Controller
 from sim.ports import MemoryPort
 from sim.ssc32 import BoardSettings, Ssc32Board

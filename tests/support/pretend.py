@@ -13,9 +13,9 @@ from hil.dashboard.arm import ShownArm
 from hil.dashboard.link import FarArm, Link
 from hil.errors import HilError, InterlockError, LinkClosed
 from hil.service import wire
-from hil.service.asking import RefusedByLabError
 from hil.service.client import HELD_S
 from hil.service.hold_watch import NO_SIGN, Sign
+from hil.service.lab_request import RefusedByLabError
 from hil.service.rights import Role
 from hil.service.wire import (
     AxisInfo,

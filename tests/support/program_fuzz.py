@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.program.building import Dialect
+from hil.program.builder import Dialect
 from hil.program.frames import SlotState
 from hil.program.interpreter import Interpreter
 from hil.program.lint import lint

@@ -48,7 +48,7 @@ from hil.link import BytePort
 from hil.model.files import find
 from hil.model.rig import Axis, Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.refusal import RefusedError
 from hil.robot import Robot
 from hil.runtime import wiring
@@ -56,7 +56,7 @@ from hil.runtime.attendance import Attendance
 from hil.runtime.certified_rows import wire_table
 from hil.runtime.journal import Completeness, JournalWriter, verify
 from hil.runtime.mailbox import MailboxReader, MailboxWriter
-from hil.runtime.pacing import Watch, run_paced
+from hil.runtime.pace import Watch, run_paced
 from hil.runtime.recorder import DRAIN_S, Recorder
 from hil.runtime.replay import replay
 from hil.runtime.ring import RECORDER_SLOT, RingReader, RingWriter, default_folder

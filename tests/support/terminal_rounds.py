@@ -25,7 +25,7 @@ from soak_oracles import read_rig
 from terminal import CTRL_BACKSLASH, CTRL_C, CTRL_Z, HIL, MARK, NeverBeganError, Terminal
 
 from hil.model.files import find
-from hil.motion.stopping import rest_time_s
+from hil.motion.stops import rest_time_s
 from hil.runtime import wiring
 from hil.runtime.journal import Completeness, read_journal, verify
 from hil.runtime.replay import replay

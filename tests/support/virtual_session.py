@@ -16,7 +16,7 @@ from hil.errors import LinkOverrun
 from hil.link import BytePort
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.robot import Robot
 from hil.runtime import wiring
 from hil.runtime.bridge import Bridge

@@ -19,11 +19,11 @@ from space_judge import SpaceJudge, broken, fault, lessened
 from hil.errors import HilError
 from hil.link import FloatArray
 from hil.model.rig import AxisKind, Box, Rig
+from hil.motion.jog import JogMotion, Move
 from hil.motion.jog_refusals import ways_out
 from hil.motion.jog_room import JogRoom
-from hil.motion.jogging import Jogging, Move
 from hil.motion.motion import Motion
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.motion.refusals import RIG_FILE
 from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
@@ -148,7 +148,7 @@ def jogged(rig: Rig, robot: Robot, guard: Guard, room: JogRoom, pose: FloatArray
     Raises:
         PromiseError: the guard had to stop it.
     """
-    jog = Jogging(rig, robot, pose.tolist(), JOG_SHARE, room)
+    jog = JogMotion(rig, robot, pose.tolist(), JOG_SHARE, room)
     guard.reset(pose.tolist(), JOG_SHARE)
     rows: list[tuple[float, ...]] = []
     for _ in range(round(JOG_S / rig.period_s)):

@@ -15,7 +15,7 @@ from drivers.ssc32 import build
 from hil.errors import ConfigError
 from hil.link import ArmLink
 from hil.model.rig import Rig
-from hil.motion.planning import plan_joint_move
+from hil.motion.planner import plan_joint_move
 from hil.refusal import RefusedError
 from hil.testing import FakeSsc32, Faults, RigFactory, VirtualArm, WatchedBytes, plan_and_stream
 from hil.types import EnergiseCommand, JointCommand, LinkPhase, Mode

@@ -20,13 +20,13 @@ import hil.cli.main as command_line
 from drivers._ssc32_gate import Gate
 from drivers._ssc32_moves import Moves
 from drivers.ssc32 import Ssc32Settings
-from hil.bench.prove import CounterExample, Proof, prove
 from hil.model.files import bundled_dir
 from hil.model.rig import Rig
 from hil.runtime import brake as brake_module
 from hil.runtime.stream import SampleStream
 from hil.runtime.wiring import load_rig
 from hil.safety.guard import Guard
+from hil.workbench.prove import CounterExample, Proof, prove
 
 LYNX6 = (bundled_dir() / "rigs" / "lynx6.toml").read_text(encoding="utf-8")
 

@@ -18,7 +18,7 @@ from sim.cr1 import Cr1, Cr1Settings, EndCode, Procedure
 from sim.fake_cr1 import Cr1Options, run_fake_cr1
 from sim.faults import ANY_CONTROLLER, FaultScript
 from sim.ports import MemoryPort
-from sim.serving import Ready, serve_pty, serve_tcp
+from sim.server import Ready, serve_pty, serve_tcp
 from sim.uart import FRAMINGS
 
 SOMEBODYS = {"1": "10 END"}

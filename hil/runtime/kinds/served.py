@@ -20,7 +20,7 @@ from hil.runtime.terminal_signals import SERVANTS_STAY_S, leave_the_terminal_to_
 from hil.types import Record
 from sim.faults import Event, Fault, FaultKind
 from sim.profiles import choices_of
-from sim.serving import Ready
+from sim.server import Ready
 
 S = TypeVar("S", bound=Record)
 

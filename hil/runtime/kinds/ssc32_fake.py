@@ -17,7 +17,7 @@ from sim.bench import BenchServo, ServoBench
 from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.faults import ANY_CONTROLLER, FaultScript
 from sim.ports import MemoryPort
-from sim.serving import Ready, serve_pty, serve_tcp
+from sim.server import Ready, serve_pty, serve_tcp
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 
 JUMPER_RATES = (2400, 9600, 38400, 115200)
