@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from enum import Enum
-from importlib import import_module
+
+from hil.old_names import moved
 
 
 class HilError(Exception):
@@ -119,7 +119,4 @@ class JournalError(HilError):
 
 
 def __getattr__(name: str) -> object:
-    if name != "RefusedError":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("RefusedError is in hil.refusal now", DeprecationWarning, stacklevel=2)
-    return import_module("hil.refusal").RefusedError
+    return moved(__name__, name)

@@ -6,15 +6,14 @@ in metres of opening, if the rig has one. The order is that of `rig.axes` everyw
 
 from __future__ import annotations
 
-import warnings
 from enum import Enum
-from importlib import import_module
 from math import isfinite
 from typing import ClassVar
 
 import msgspec
 
 from hil.errors import CommandError
+from hil.old_names import moved
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -496,7 +495,4 @@ class TickRecord(Record, frozen=True, tag="tick"):
 
 
 def __getattr__(name: str) -> object:
-    if name != "Refusal":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("Refusal is in hil.refusal now", DeprecationWarning, stacklevel=2)
-    return import_module("hil.refusal").Refusal
+    return moved(__name__, name)

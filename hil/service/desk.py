@@ -22,7 +22,7 @@ from hil.service.current_self_test import CurrentSelfTest
 from hil.service.doors import Visitor
 from hil.service.gate import HELD, Facts, Gate, GateVerdict, MotionFacts
 from hil.service.held_arm import ArmHolding
-from hil.service.house import House
+from hil.service.house import Frozen, House
 from hil.service.keepsake import Keepsake
 from hil.service.lease import Lease
 from hil.service.lease_executor import LeaseExecutor
@@ -222,7 +222,7 @@ class ArmDesk:
                 self._commands.ask(channel.visitor, message, verdict.speed_share, now_s)
         return ""
 
-    def _each(self, visitor: Visitor, everywhere: bool, act: Callable[[ArmDesk], None]) -> None:
+    def _each(self, visitor: Visitor, everywhere: bool, act: Callable[[Frozen], None]) -> None:
         if everywhere:
             self._house.everywhere(visitor, act)
         else:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from hil.service.audit import Deed
 from hil.service.bookings import Condition
 from hil.service.doors import Visitor
+from hil.service.lease_facts import Party
 from hil.service.self_test import Outcome
 from hil.service.uploads import PreviewDesk
 
-if TYPE_CHECKING:
-    from hil.service.desk import ArmDesk
+
+class Frozen(Protocol):
+    """What a freeze, and its end, can be said to: the desk of any arm."""
+
+    def freeze(self, party: Party, reason: str) -> None:
+        """Hold the arm until it is thawed."""
+        ...
+
+    def thaw(self, party: Party) -> None:
+        """Let it be driven again."""
+        ...
 
 
 class Books(Protocol):
@@ -76,6 +86,6 @@ class House(Books, Calendar, Workshop, Protocol):
         """Whether a visitor's token counts now."""
         ...
 
-    def everywhere(self, visitor: Visitor, act: Callable[[ArmDesk], None]) -> None:
+    def everywhere(self, visitor: Visitor, act: Callable[[Frozen], None]) -> None:
         """Do something at every desk that the visitor's token is for."""
         ...

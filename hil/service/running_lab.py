@@ -29,6 +29,7 @@ from hil.service.camera import Camera, Drawn, MotionJpeg, Snapshots, Source
 from hil.service.desk import ArmDesk
 from hil.service.doors import Door, Visitor
 from hil.service.gate import GateSettings
+from hil.service.house import Frozen
 from hil.service.journal_heads import ARM_AWAY, HEAD, LAB_ENDS, JournalHead, newest_heads
 from hil.service.kept_leases import KeptLeases
 from hil.service.keys import SigningKey
@@ -362,7 +363,7 @@ class RunningLab:
         except OSError as error:
             self.say(f"{arm}: the result of its self-test is not kept: {error}")
 
-    def everywhere(self, visitor: Visitor, act: Callable[[ArmDesk], None]) -> None:
+    def everywhere(self, visitor: Visitor, act: Callable[[Frozen], None]) -> None:
         """Do something at every desk that the visitor's token is for; one that cannot does not hinder the others."""
         errors: list[HilError] = []
         for desk in (desk for arm, desk in self.desks.items() if visitor.grant.covers(arm)):
