@@ -67,6 +67,8 @@ _ARGUMENT = frozenset("-0123456789:=;,")
 _TOKEN = re.compile(r"[A-Z#]+|-?[0-9]+(?:[.,][0-9]*)?|[^ \t\n]")
 _PLAIN_MOVE = re.compile(r"((?:#[0-9]+P[0-9]+)+)(?:T([0-9]+))?")
 _PLAIN_TARGET = re.compile(r"#([0-9]+)P([0-9]+)")
+_PLAIN_QUESTION = re.compile(r"(?:QP[0-9]+)+")
+_PLAIN_NUMBER = re.compile(r"[0-9]+")
 _FRACTION = re.compile(r"(-?[0-9]+)[.,][0-9]*$")
 
 
@@ -103,6 +105,7 @@ class LineParser:
     def __init__(self, kinds: dict[str, Kind], mixed: Mixed, counts: Counts) -> None:
         self._kinds, self._mixed, self._counts = kinds, mixed, counts
         self._knows_plain_moves = {"#", "P", "T"} <= kinds.keys()
+        self._knows_plain_questions = "QP" in kinds
 
     def parse(self, line: str) -> ParsedLine:
         """A line's commands.
@@ -113,6 +116,8 @@ class LineParser:
         text = line.upper().strip(" \t\n")
         if self._knows_plain_moves and (plain := _PLAIN_MOVE.fullmatch(text)):
             return self._plain_move(plain)
+        if self._knows_plain_questions and _PLAIN_QUESTION.fullmatch(text):
+            return ParsedLine([Command(Kind.PULSE, ("QP", number)) for number in _PLAIN_NUMBER.findall(text)], [], 0)
         if text.startswith("SSCAT"):  # what follows is kept as it was sent
             if "SSCAT" not in self._kinds:
                 raise BadLineError

@@ -64,6 +64,13 @@ def test_a_plain_move_is_read_as_its_words_one_by_one(targets, time_ms):
     assert [(servo.number, servo.width) for servo in read[0].servos] == targets
 
 
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=9))
+def test_a_plain_question_is_read_as_its_words_one_by_one(channels):
+    words = [f"QP{channel}" for channel in channels]
+    parser = LineParser(vocabulary(Firmware.V2, "SSC32-V2.01XE"), Mixed.FIRST_TYPE, Counts())
+    assert parser.parse("".join(words)) == parser.parse(" ".join(words).replace("QP", "QP ", 1))
+
+
 def test_nothing_happens_before_the_carriage_return_and_a_line_feed_is_none(terminal):
     board = terminal()
     board.ask("#0P1500\n\n")
