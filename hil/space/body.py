@@ -159,10 +159,15 @@ class LiveBody:
         return one, two, need_m, need_m + self._half[one] + self._half[two]
 
     def violations(self, joints: Sequence[float], slack_m: float) -> list[tuple[int, float]]:
-        """Constraints that are broken by more than `slack_m`, as (index, margin in metres)."""
-        if self._room.is_enough(joints):
+        """Constraints that are broken by more than `slack_m`, as (index, margin in metres).
+
+        Args:
+            joints: positions of the robot's joints, radians or metres.
+            slack_m: below zero also those that are kept by less than that.
+        """
+        if self._room.is_enough(joints, -slack_m):
             return []
-        left = self._at_least(joints)
+        left = self._at_least(joints, max(NEAR_M, -slack_m))
         self._room.note(joints, left)
         return [(index, margin_m) for index, margin_m in enumerate(left) if margin_m < -slack_m]
 
@@ -188,8 +193,8 @@ class LiveBody:
         assert self._keep_in is not None
         return _room_inside_single(*placed[i][:2], *self._keep_in) - self._need[i]
 
-    def _at_least(self, joints: Sequence[float]) -> list[float]:
-        """What every constraint has left: exactly where that is little, else what balls around the segments say.
+    def _at_least(self, joints: Sequence[float], near_m: float) -> list[float]:
+        """What every constraint has left: exactly if less than `near_m`, else what balls around the segments say.
 
         Those settle most pairs at a fraction of the cost.
         """
@@ -200,7 +205,7 @@ class LiveBody:
             start, end, middle = placed[i]
             other_start, other_end, other_middle = placed[j]
             room_m = math.dist(middle, other_middle) - surely_m
-            if room_m < NEAR_M:
+            if room_m < near_m:
                 room_m = segment_distance_single(start, end, other_start, other_end) - need_m
             left.append(room_m)
         for i in self._above:
@@ -210,7 +215,7 @@ class LiveBody:
             for i in self._moving:
                 start, end, middle = placed[i]
                 room_m = _ball_to_box(middle, lower, upper) - self._need[i] - self._half[i]
-                if room_m < NEAR_M:
+                if room_m < near_m:
                     room_m = _outside_of_single(start, end, lower, upper) - self._need[i]
                 left.append(room_m)
         if self._keep_in is not None:
@@ -238,14 +243,14 @@ class RoomLeft:
         self._at, self._left = tuple(joints), np.array(left)
         self._least_m = min(left, default=math.inf)
 
-    def is_enough(self, joints: Sequence[float]) -> bool:
-        """No constraint can be broken at these joints, whatever way the arm took there."""
-        if self._least_m < 0.0:
+    def is_enough(self, joints: Sequence[float], least_m: float) -> bool:
+        """Every constraint has at least so much left at these joints, whatever way the arm took there."""
+        if self._least_m < least_m:
             return False
         moved = [abs(here - there) for here, there in zip(joints, self._at, strict=True)]
-        if sum(map(mul, self._most, moved)) <= self._least_m:
+        if sum(map(mul, self._most, moved)) <= self._least_m - least_m:
             return True
-        return bool((self._travel @ moved <= self._left).all())
+        return bool((self._travel @ moved <= self._left - least_m).all())
 
 
 def constraints(rig: Rig) -> list[Constraint]:

@@ -39,18 +39,20 @@ def test_the_live_form_finds_exactly_what_the_batch_finds(q):
 
 
 @settings(deadline=None)
-@given(joints, st.lists(small, min_size=1, max_size=12))
+@given(joints, st.lists(st.tuples(small, st.sampled_from([0.0, 1e-9, -0.001, -0.02, -0.2])), min_size=1, max_size=12))
 def test_step_by_step_it_finds_what_a_first_look_finds(q, steps):
     going = LiveBody(RIG)
-    for step in steps:
-        assert going.violations(q, 0.0) == LiveBody(RIG).violations(q, 0.0)
+    for step, slack_m in steps:
+        found = going.violations(q, slack_m)
+        assert found == LiveBody(RIG).violations(q, slack_m)
+        assert [index for index, _ in found] == [i for i, left_m in enumerate(LIVE.margins(q)) if left_m < -slack_m]
         q = tuple(np.add(q, step).tolist())
 
 
 def test_near_a_place_with_room_nothing_is_looked_at_again_and_at_the_end_of_the_room_it_is(monkeypatch):
     looked = []
     going, at_least = LiveBody(RIG), LiveBody._at_least
-    monkeypatch.setattr(LiveBody, "_at_least", lambda self, q: looked.append(q) or at_least(self, q))
+    monkeypatch.setattr(LiveBody, "_at_least", lambda self, q, near_m: looked.append(q) or at_least(self, q, near_m))
     pose = (0.0, 0.6, -0.4, 0.0, 0.0)
     room, travel = min(margins(pose)), BODY.travel[int(np.argmin(margins(pose)))]
     joint = int(np.argmax(travel))
