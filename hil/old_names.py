@@ -8,6 +8,9 @@ from importlib import import_module
 _MOVED = {
     ("hil.errors", "RefusedError"): "hil.refusal",
     ("hil.types", "Refusal"): "hil.refusal",
+    ("hil.motion.planning", "plan"): "hil.motion.planner",
+    ("hil.motion.planning", "plan_task"): "hil.motion.planner",
+    ("hil.motion.planning", "plan_joint_move"): "hil.motion.planner",
 }
 
 
