@@ -87,6 +87,7 @@ def _kept_at(digest: str) -> Path:
     return cache_dir() / "kernels" / f"kernel_{digest}.py"
 
 
+@cache
 def _versions() -> tuple[str, ...]:
     from importlib import metadata  # slow to import, and wanted only when something is compiled
 
