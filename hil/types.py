@@ -27,6 +27,11 @@ class StateSource(Enum):
     ECHOED = "echoed"
     SIMULATED = "simulated"
 
+    @property
+    def of_arm(self) -> bool:
+        """It says where the arm is; an echo says only where it was sent."""
+        return self is not StateSource.ECHOED
+
 
 class Supply(Enum):
     """What is held of the servo supply. Only people know of it, but for a controller that measures.

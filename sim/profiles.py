@@ -25,12 +25,18 @@ CONTROLLERS = ("ssc32", "cr1")
 S = TypeVar("S", bound=Record)
 
 
+class NoChoices(Record, frozen=True):
+    """Settings of a controller that can be only one way."""
+
+
 def settings_type(controller: str) -> type[Any]:
     """The record of a controller's settings. Its emulation is imported here, for not every process has one."""
     if controller == "cr1":
         from sim.cr1 import Cr1Settings
 
         return Cr1Settings
+    if controller != "ssc32":
+        return NoChoices
     from sim.ssc32 import BoardSettings
 
     return BoardSettings

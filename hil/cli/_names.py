@@ -28,5 +28,7 @@ def names(*kinds: str) -> Complete:
 
 
 RobotName = Annotated[str, typer.Argument(autocompletion=names("robots"), help="Robot's name or file.")]
-RigName = Annotated[str, typer.Argument(autocompletion=names("rigs"), help="Rig's name or file.")]
+RigName = Annotated[
+    str, typer.Argument(metavar="RIG|ROBOT", autocompletion=names("rigs", "robots"), help="Name or file of either.")
+]
 TaskName = Annotated[str, typer.Argument(autocompletion=names("tasks"), help="Task's name or file.")]

@@ -67,12 +67,10 @@ class Power:
 
     def take(self, record: TickRecord) -> None:
         """A tick has come."""
-        from hil.types import StateSource
-
         self._watch.take(record)
         if record.supply is not None:
             self._supply = record.supply
-        self._measures = record.reported is not None and record.reported.source is StateSource.MEASURED
+        self._measures = record.reported is not None and record.reported.source.of_arm
         self._setpoint = record.setpoint
 
     def line(self) -> str:

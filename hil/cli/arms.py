@@ -304,6 +304,8 @@ def check(
         words = f"a robot with {model.dof} joints"
         for warning in inertia_warnings(model):
             print(f"warning: {warning}")
+        for taken in load_rig(path).defaults:
+            print(f"without a rig: {taken}")
     if is_rig:
         _show_loads(loaded)
     print(f"{file}: {words}. Nothing wrong found")

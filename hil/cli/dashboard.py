@@ -29,7 +29,10 @@ def add_to(app: typer.Typer) -> None:
 
 def dashboard(
     what: Annotated[
-        str, typer.Argument(metavar="RIG|URL", autocompletion=names("rigs"), help="A rig, or the address of a service.")
+        str,
+        typer.Argument(
+            metavar="RIG|ROBOT|URL", autocompletion=names("rigs", "robots"), help="Or the address of a service."
+        ),
     ] = "lynx6",
     hardware: Annotated[bool, typer.Option("--hardware", help="The rig's real arm. Without: a fake.")] = False,
     token: Annotated[str | None, typer.Option(help="For a service; else that of your login.")] = None,

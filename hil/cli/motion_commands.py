@@ -274,14 +274,28 @@ def say_which(rig: Rig, hardware: bool, port: str | None) -> str | None:
     url = port_of(rig, hardware, port)
     if url is None:
         print(f"FAKE {rig.controller.kind}: {rig.title} ({rig.id}); no real port is touched", flush=True)
+        if rig.defaults:
+            complain(
+                f"{rig.id} has no rig of its own: {len(rig.defaults)} defaults; `hil check {_as_given(rig)}` names them"
+            )
     else:
         print(f"REAL {rig.controller.kind} at {url}: {rig.title} ({rig.id})", flush=True)
     return url
 
 
+def _as_given(rig: Rig) -> str:
+    """What `hil check` takes for a robot."""
+    from hil.model.files import list_names
+
+    return rig.id if rig.id in list_names("robots") else rig.file
+
+
 def port_of(rig: Rig, hardware: bool, port: str | None) -> str | None:
     """The real port's URL, or None for the fake."""
+    from hil.runtime.port_wiring import require_hardware
+
     if hardware:
+        require_hardware(rig)
         return port or rig.controller.port_url
     if port is not None:
         raise typer.BadParameter("--port names a real port and needs --hardware; without it a fake is used")
@@ -301,7 +315,6 @@ def voucher(
     """
     from hil.errors import InterlockError
     from hil.runtime.remedies import SWITCH_ON
-    from hil.types import StateSource
 
     def wiring(reported: JointState | None) -> str:
         return "the wiring, which placed its own fake in the park pose"
@@ -313,7 +326,7 @@ def voucher(
         limp = [(axis, axis.park) for axis, value in zip(rig.axes, driven, strict=True) if value is None]
         held = [(axis, value) for axis, value in zip(rig.axes, driven, strict=True) if value is not None]
         if held:
-            if reported is not None and reported.source is StateSource.MEASURED:
+            if reported is not None and reported.source.of_arm:
                 print(f"The controller measures {_pose(held)}: these axes stay where they are.")
             else:
                 print(
@@ -324,7 +337,7 @@ def voucher(
         if limp:
             print(f"It cannot know where the axes that it does not drive are. Their park pose: {_pose(limp)}.")
             print("They will be driven one by one at this pose, and jump to it at full speed if they are elsewhere.")
-            if reported is None or reported.source is not StateSource.MEASURED:
+            if reported is None or not reported.source.of_arm:
                 print(f"{SWITCH_ON}.")
         if confirmed_by is not None:
             return confirmed_by

@@ -54,10 +54,11 @@ def add_to(app: typer.Typer) -> None:
 
 def serve(
     rigs: Annotated[
-        list[str] | None, typer.Argument(metavar="RIG...", autocompletion=names("rigs"), help="Rigs by name or file.")
+        list[str] | None,
+        typer.Argument(metavar="RIG|ROBOT...", autocompletion=names("rigs", "robots"), help="By name or file."),
     ] = None,
     demo: Annotated[int | None, typer.Option(metavar="N", help="N virtual arms, on this computer alone.")] = None,
-    demo_rig: Annotated[str, typer.Option(metavar="RIG", help="What the virtual arms are.")] = "lynx6",
+    demo_rig: Annotated[str, typer.Option(metavar="RIG|ROBOT", help="What the virtual arms are.")] = "lynx6",
     lab: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of a lab, as `hil serve init` makes it.")
     ] = None,
@@ -107,7 +108,7 @@ def _plans(
     if demo is not None:
         return demo_arms(demo, demo_rig, folder)
     if rigs:
-        arms = {Path(rig).stem: ArmSettings(rig=rig, hardware=hardware) for rig in rigs}
+        arms = {Path(rig.removesuffix(".toml")).name: ArmSettings(rig=rig, hardware=hardware) for rig in rigs}
         settings = msgspec.structs.replace(settings, arms=arms)
     return arms_of(settings)
 

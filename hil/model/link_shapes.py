@@ -27,6 +27,9 @@ SIDES = 24
 ROD, HOUSING, TIP = 0.045, 0.065, 0.5
 """Radius of rods and of joints, as a part of the arm's length at the base; at the tip that much thinner."""
 
+SLIDE = 0.8
+"""How much thinner the rod of a slide is, that goes through a housing."""
+
 HOUSING_LENGTH = 2.4
 """Length of a joint's housing, in its radii."""
 
@@ -35,6 +38,13 @@ SHORTEST = 1e-3
 
 FREE_SLIDE = 0.5
 """Part of the arm's length that a slide without limits is drawn with."""
+
+
+class Stick(NamedTuple):
+    """A part of a link as a line between two points of its frame, metres."""
+
+    start_m: Vector
+    end_m: Vector
 
 
 class LinkMesh(NamedTuple):
@@ -58,7 +68,7 @@ class _Body(NamedTuple):
 
 def link_meshes(model: RobotModel) -> tuple[LinkMesh, ...]:
     """Bodies of the base and of every link, n + 1 of them."""
-    size = _size(model)
+    size = arm_length_m(model)
     found = [LinkMesh(0, *_joined(_base(model, size)))]
     for index, joint in enumerate(model.joints, start=1):
         found.append(LinkMesh(index, *_joined(_link(model, index, joint, size))))
@@ -86,7 +96,7 @@ def placed(meshes: Sequence[LinkMesh], frames: Sequence[Matrix]) -> tuple[FloatA
     return _joined(bodies)
 
 
-def _size(model: RobotModel) -> float:
+def arm_length_m(model: RobotModel) -> float:
     """Length of the arm, of which all thicknesses are parts; 1 m for one that has no lengths."""
     length = sum(math.hypot(joint.a_m, joint.d_m) + _stroke(joint) for joint in model.joints)
     return length + float(np.linalg.norm(np.array(model.tool)[:3, 3])) or 1.0
@@ -98,7 +108,7 @@ def _stroke(joint: Joint) -> float:
     return max(abs(joint.lower), abs(joint.upper))
 
 
-def _thickness(model: RobotModel, index: int) -> float:
+def thickness(model: RobotModel, index: int) -> float:
     """1 at the base, `TIP` at the last link."""
     return 1.0 - (1.0 - TIP) * index / model.dof
 
@@ -116,7 +126,7 @@ def _base(model: RobotModel, size: float) -> list[_Body]:
 
 def _link(model: RobotModel, index: int, joint: Joint, size: float) -> list[_Body]:
     """In DH frame `index`: back along x by a, back along the joint's axis by d."""
-    thick = _thickness(model, index)
+    thick = thickness(model, index)
     rod, housing = ROD * size * thick, HOUSING * size * thick
     axis = inverse(joint_transform(joint, 0.0))[:3, 2]
     corner = np.array([-joint.a_m, 0.0, 0.0])
@@ -128,14 +138,32 @@ def _link(model: RobotModel, index: int, joint: Joint, size: float) -> list[_Bod
     return [body for body in bodies if body is not None]
 
 
+def link_sticks(model: RobotModel, number: int) -> tuple[Stick, ...]:
+    """The link that carries DH frame `number` as lines in that frame: along a, along d, and at the end to the tool.
+
+    A slide counts as far as it can come out. What is shorter than `SHORTEST` of the arm is left out.
+    """
+    joint, size = model.joints[number - 1], arm_length_m(model)
+    axis = inverse(joint_transform(joint, 0.0))[:3, 2]
+    corner, origin = np.array([-joint.a_m, 0.0, 0.0]), np.zeros(3)
+    sticks = [Stick(corner, origin), Stick(corner - _out_m(joint, size) * axis, corner)]
+    if number == model.dof:
+        sticks.append(Stick(origin, np.array(model.tool)[:3, 3]))
+    return tuple(stick for stick in sticks if np.linalg.norm(stick.end_m - stick.start_m) >= SHORTEST * size)
+
+
+def _out_m(joint: Joint, size: float) -> float:
+    """D of a row; of a slide as far as it can come out."""
+    if joint.type is JointType.REVOLUTE:
+        return joint.d_m
+    reach = _stroke(joint) or FREE_SLIDE * size
+    return max((joint.d_m + joint.sign * q for q in (joint.lower or 0.0, joint.upper or reach)), key=abs)
+
+
 def _along_axis(joint: Joint, corner: Vector, axis: Vector, rod: float, size: float) -> list[_Body | None]:
     """The rod along d; that of a slide is as long as it can come out, and slides through its housing."""
-    if joint.type is JointType.REVOLUTE:
-        return [_rod(corner, corner - joint.d_m * axis, rod, size)]
-    reach = _stroke(joint) or FREE_SLIDE * size
-    ends = [joint.d_m + joint.sign * q for q in (joint.lower or 0.0, joint.upper or reach)]
-    out = max(ends, key=abs)
-    return [_rod(corner, corner - out * axis, 0.8 * rod, size)]
+    thick = rod if joint.type is JointType.REVOLUTE else SLIDE * rod
+    return [_rod(corner, corner - _out_m(joint, size) * axis, thick, size)]
 
 
 def _end(model: RobotModel, rod: float, size: float) -> list[_Body | None]:

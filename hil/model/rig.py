@@ -149,6 +149,7 @@ class Rig(Record, frozen=True):
         park_source: where the park pose comes from, as its file has it; empty where it does not say.
         owner_silent_s: for how long the program that asked for a certified motion may be silent while nobody's hand is
             on a key.
+        defaults: for a rig that was made of a robot alone, what was taken for what the robot's file does not say.
     """
 
     id: str
@@ -168,6 +169,7 @@ class Rig(Record, frozen=True):
     park_source: str = ""
     file: str = ""
     owner_silent_s: float = 1.0
+    defaults: tuple[str, ...] = ()
 
     @property
     def home(self) -> tuple[float, ...]:
@@ -197,7 +199,7 @@ class Rig(Record, frozen=True):
         return digest_of(self)
 
 
-TOLD_ONLY = frozenset({"file", "owner_silent_s", "park_source", "stall_torque_n_m"})
+TOLD_ONLY = frozenset({"defaults", "file", "owner_silent_s", "park_source", "stall_torque_n_m"})
 """Facts for people, and for whoever watches the processes, on which no sample and no limit depends: who adds one keeps
 certificates and old journals valid."""
 

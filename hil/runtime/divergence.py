@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hil.model.rig import Rig
 from hil.motion.refusals import say
-from hil.types import JointState, StateSource
+from hil.types import JointState
 
 CONFIRM_REPORTS = 3
 """Reports in a row outside the band before it counts: one may be a garbled byte."""
@@ -21,7 +21,7 @@ def stands_elsewhere(rig: Rig, here: Sequence[float], reported: JointState | Non
 
     An echo says nothing of where an arm stands.
     """
-    if reported is None or reported.source is not StateSource.MEASURED:
+    if reported is None or not reported.source.of_arm:
         return ""
     for axis, place, value in zip(rig.axes, here, reported.positions, strict=True):
         if value is not None and abs(value - place) > axis.divergence:
@@ -65,7 +65,7 @@ class DivergenceMonitor:
         if reported is None or reported.t_s <= self._last_report_s:
             return None
         self._last_report_s = reported.t_s
-        measured = reported.source is StateSource.MEASURED
+        measured = reported.source.of_arm
         newest = _shaft(simulated) if measured else setpoint
         for axis, (value, shown, band) in enumerate(zip(reported.positions, newest, self._bands, strict=True)):
             if value is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.model.rig import Rig
 from hil.space.gravity_load import GravityLoad
-from hil.types import StateSource, Supply, TickRecord
+from hil.types import Supply, TickRecord
 
 REMIND_S = 600.0
 REMINDER = "the arm has held still for"
@@ -57,7 +57,7 @@ class HoldingWatch:
             self._cut = tick.supply in (Supply.CUT, Supply.FORGOTTEN)
         if tick.sent is not None or self._cut:
             self._since_s, self._told = None if self._cut else tick.t_s, 0
-        elif report is not None and report.source is StateSource.MEASURED:
+        elif report is not None and report.source.of_arm:
             self._since_s = None
         elif report is not None:
             driven = any(position is not None for position in report.positions)

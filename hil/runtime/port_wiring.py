@@ -41,6 +41,8 @@ def ask_port(url: str, clock: Clock) -> Answer:
     """
     problems: list[HilError] = []
     for kind in map(kind_named, NAMES):
+        if kind.ask is None:
+            continue
         try:
             answer = kind.ask(partial(open_serial, url, framing=kind.framing), url, clock)
         except (LinkTimeout, ControllerError) as error:
@@ -64,6 +66,8 @@ def look_over(rig: Rig, url: str | None) -> tuple[Condition, ...]:
     settings, open_port, clock = _by_itself(rig, url)
     if kind.look_over is not None:
         return kind.look_over(settings, open_port, clock)
+    if kind.ask is None:
+        return (Condition(name="controller", text="simulated: it has nothing that could be in the way"),)
     return (Condition(name="controller", text=kind.ask(lambda baud: open_port(), settings.port_url, clock).identity),)
 
 
@@ -74,9 +78,11 @@ def who_answers(rig: Rig, url: str) -> ControllerIdentity:
         InterlockError: the port carries another adapter.
         LinkTimeout, ControllerError, LinkError: nobody answers, somebody else does, or the line failed.
     """
-    kind = kind_of(rig)
+    ask = kind_of(rig).ask
+    if ask is None:
+        raise _no_hardware(rig)
     settings, open_port, clock = _by_itself(rig, url)
-    return ControllerIdentity.named(kind.ask(lambda baud: open_port(), settings.port_url, clock).identity)
+    return ControllerIdentity.named(ask(lambda baud: open_port(), settings.port_url, clock).identity)
 
 
 def back_up(rig: Rig, url: str | None) -> tuple[SavedFile, ...]:
@@ -179,11 +185,31 @@ def check_adapter(rig: Rig, url: str) -> AdapterIdentity:
     """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one; gives which it is.
 
     Raises:
-        InterlockError: it carries another, or none that can be told.
+        InterlockError: it carries another, or none that can be told; or no port may lead to a controller of this kind.
     """
+    require_hardware(rig)
     found = _adapter(url)
     adapters.check_adapter(rig, url, found)
     return adapters.identity_of(port_name(url), found)
+
+
+def require_hardware(rig: Rig) -> None:
+    """Make sure that a real port can lead to controllers of a rig's kind.
+
+    Raises:
+        InterlockError: there is none, the kind exists in software only.
+    """
+    if kind_of(rig).ask is None:
+        raise _no_hardware(rig)
+
+
+def _no_hardware(rig: Rig) -> InterlockError:
+    return InterlockError(
+        f"rig {rig.id} has a simulated controller, so no real port leads to its arm. Leave out --hardware and --port; "
+        f"for an arm on your table make a rig with its controller: `hil new rig NAME --robot {rig.robot.id} "
+        "--controller ssc32`",
+        ["a real controller"],
+    )
 
 
 def is_calibrated_by_hand(rig: Rig) -> bool:

@@ -25,6 +25,8 @@ def bring_to_park(report: JointState | None) -> str:
     Args:
         report: what its controller says; one that measures has encoders and brakes, and a way of its own to be moved.
     """
-    if report is not None and report.source is StateSource.MEASURED:
+    if report is not None and report.source is StateSource.SIMULATED:
+        return "Start the session anew: a simulated arm begins in its park pose"
+    if report is not None and report.source.of_arm:
         return "Bring it inside at the controller, with the teach box; then connect again"
     return "Cut the power, put the arm into its park pose, connect again"

@@ -13,7 +13,7 @@ from hil.runtime.loaded_motion import LoadedMotion
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.sources import MotionSource
 from hil.runtime.starvation import NO_TICK
-from hil.types import JointState, Mode, StateSource
+from hil.types import JointState, Mode
 
 MISSED_TICKS_TO_STOP = 3
 GAP_TO_STOP_S = 0.1
@@ -90,7 +90,7 @@ class Supervision:
         An echo tells of the pulses alone, and those do take the ramp.
         """
         report = self._connection.state.joints
-        if report is not None and report.source is StateSource.MEASURED:
+        if report is not None and report.source.of_arm:
             self._brake.fault(now_s, alarm)
         else:
             self._brake.stop(now_s, alarm)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.errors import InterlockError
-from hil.types import JointState, StateSource, Supply
+from hil.types import JointState, Supply
 
 WAY_BACK = (
     "Support the arm, leave the servo supply off, switch the logic off as well, put the arm into its park pose, logic "
@@ -75,7 +75,7 @@ class ServoSupply:
         """
         if report is None:
             return ""
-        if report.source is StateSource.MEASURED:
+        if report.source.of_arm:
             self.state = Supply.FELT
             return ""
         if self.state is not Supply.CUT:

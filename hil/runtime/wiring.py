@@ -13,12 +13,14 @@ from typing import Any
 import msgspec
 
 from hil.clock import VirtualClock, monotonic_s
-from hil.errors import HilError, JournalError
+from hil.errors import ConfigError, HilError, JournalError
 from hil.identity import Acquaintance
 from hil.link import ArmLink, BytePort, ControllerSettings, ExpectingLink
 from hil.model import reader
-from hil.model.files import find
+from hil.model._rig_file import rig_from_table
+from hil.model.files import find, folders, list_names, merged, read_toml
 from hil.model.rig import Rig
+from hil.model.robot import RobotModel
 from hil.robot import Robot
 from hil.runtime import port_wiring
 from hil.runtime.bridge import Bridge
@@ -30,20 +32,25 @@ from hil.runtime.port_wiring import VIRTUAL_START_S
 from hil.runtime.slow_port import OpenedAside
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
+from hil.space.rig_of_robot import rig_of_robot
+from hil.tables import closest
 from hil.types import ControllerIdentity, Supply
 from hil.version import software_version
 from sim.arm import SimulatedArm
 from sim.faults import FaultScript, faults_from_table, load_faults
 from sim.profiles import Profile, as_text, choices_of, load_profile, profile_names
 
+RIG_KEYS = frozenset({"robot", "controller", "inherit"})
+"""Keys that a rig's file has, and a robot's has not."""
+
 # -- rigs ------------------------------------------------------------------------------------------------
 
 
 def load_rig(name: str | Path, changes: Mapping[str, Any] | None = None, *, calibrated: bool | Path = True) -> Rig:
-    """Read a rig by name or path.
+    """Read a rig by name or path; a robot that has no rig gets a simulated controller (`hil.space.rig_of_robot`).
 
     Args:
-        name: name among the known rigs, or path.
+        name: name among the known rigs, else among the known robots; or path of a file of either.
         changes: what to change in it, as a rig that inherits from it would say it.
         calibrated: False for the rig as its file has it, to calibrate it; or the calibration to lay over it.
 
@@ -51,7 +58,37 @@ def load_rig(name: str | Path, changes: Mapping[str, Any] | None = None, *, cali
         ConfigError: there is no such rig, or something in it is wrong.
     """
     controllers = {kind: partial(_settings, kind) for kind in NAMES}
-    return reader.load_rig(name, controllers, changes, calibrated=calibrated)
+    robot = _robot_alone(str(name))
+    if robot is None:
+        return reader.load_rig(name, controllers, changes, calibrated=calibrated)
+    made = rig_of_robot(robot, {"kind": "simulated"})
+    table = merged(made.table, changes or {})
+    rig = rig_from_table(table, robot.id, robot.file, lambda name: robot, controllers)
+    return msgspec.structs.replace(rig, defaults=made.defaults)
+
+
+def _robot_alone(name: str) -> RobotModel | None:
+    """The robot that a name or path means, if it means no rig.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    path = Path(name)
+    if path.is_file():
+        return None if RIG_KEYS & read_toml(path).keys() else reader.load_robot(path)
+    rigs, robots, stem = list_names("rigs"), list_names("robots"), name.removesuffix(".toml")
+    if stem in robots and stem not in rigs:
+        return reader.load_robot(name)
+    if path.name == name and stem not in rigs:
+        meant = closest(stem, [*rigs, *robots])
+        raise ConfigError(
+            f"rig {name!r}",
+            "name",
+            name,
+            f"the path of a TOML file, one of the rigs {', '.join(rigs)}, or a robot: `hil robots` lists them",
+            f"Did you mean {meant!r}?" if meant else f"Looked in {', '.join(map(str, folders('rigs')))}",
+        )
+    return None
 
 
 def _settings(kind: str, table: Mapping[str, Any], axes: tuple[tuple[str, str], ...], file: str) -> ControllerSettings:

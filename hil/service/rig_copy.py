@@ -7,7 +7,9 @@ from pathlib import Path
 
 from hil.model.files import find, parse_toml
 from hil.model.rig import Rig
+from hil.model.rig_text import file_text
 from hil.service.wire import PulledRig, RigFile
+from hil.space.rig_of_robot import rig_of_robot
 
 
 def pulled(arm: str, rig: Rig) -> PulledRig:
@@ -19,6 +21,8 @@ def pulled(arm: str, rig: Rig) -> PulledRig:
     Raises:
         ConfigError: a file is no longer there, or cannot be read.
     """
+    if rig.defaults:
+        return PulledRig(arm=arm, digest=rig.digest, files=_of_robot(rig))
     files: dict[str, str] = {}
     path = find("rigs", rig.file)
     calibration = None if rig.calibration is None else Path(rig.calibration.file)
@@ -42,6 +46,16 @@ def pulled(arm: str, rig: Rig) -> PulledRig:
             break
         path = find("rigs", above, file=str(path), key="inherit")
     return PulledRig(arm=arm, digest=rig.digest, files=tuple(RigFile(name=n, text=t) for n, t in files.items()))
+
+
+def _of_robot(rig: Rig) -> tuple[RigFile, ...]:
+    """A rig that was made of a robot alone has no file: it is written out."""
+    robot = Path(rig.file)
+    table = {**rig_of_robot(rig.robot, {"kind": rig.controller.kind}).table, "robot": f"../robots/{robot.name}"}
+    return (
+        RigFile(name=f"rigs/{rig.id}.toml", text=file_text(table, rig.defaults)),
+        RigFile(name=f"robots/{robot.name}", text=robot.read_text("utf-8-sig")),
+    )
 
 
 def _naming(text: str, key: str, value: str | None) -> str:

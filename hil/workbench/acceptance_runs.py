@@ -17,7 +17,7 @@ import msgspec
 from hil.runtime.first_cause import first_fault, why_it_ended
 from hil.runtime.journal import read_journal, verify
 from hil.runtime.report import line_quality
-from hil.types import Disconnect, JointState, Mode, Record, StateSource, Stop, TickRecord
+from hil.types import Disconnect, JointState, Mode, Record, Stop, TickRecord
 from hil.units import DEG
 
 REST = 1e-4
@@ -222,7 +222,7 @@ def _measured_rest_s(records: Sequence[TickRecord]) -> float:
 def _states(records: Sequence[TickRecord]) -> list[JointState]:
     """What was measured, in order."""
     found = [record.reported for record in records if record.reported is not None]
-    return [state for state in found if state.source is StateSource.MEASURED]
+    return [state for state in found if state.source.of_arm]
 
 
 def _differ(one: Sequence[float | None], other: Sequence[float | None]) -> bool:

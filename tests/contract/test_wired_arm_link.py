@@ -169,7 +169,7 @@ def test_bad_commands_lines_do_not_upset_the_answers(make: Make) -> None:
 def test_a_line_that_is_dead_from_the_beginning_ends_in_a_diagnosis(make: Make) -> None:
     stand = make({"kind": "lost"})
     stand.open()
-    with pytest.raises(LinkTimeout, match="Check the power first"):
+    with pytest.raises(LinkTimeout, match=stand.silence):
         stand.tick(250)
     assert stand.tick().phase is LinkPhase.CLOSED
     assert isinstance(stand.refusal(lambda: stand.move(stand.start)), LinkClosed)

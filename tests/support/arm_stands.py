@@ -13,6 +13,7 @@ import msgspec
 from virtual_session import Tampered, lynx6
 
 from drivers.rv2aj import Rv2ajDriver, Rv2ajSettings
+from drivers.simulated import SimulatedDriver, SimulatedSettings
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
 from hil.errors import HilError
 from hil.link import ArmLink, BytePort
@@ -23,6 +24,7 @@ from sim.arm import SimulatedArm
 from sim.cr1 import Cr1, Cr1Settings
 from sim.faults import FaultScript
 from sim.ports import MemoryPort
+from sim.simulated_controller import SimulatedController
 from sim.ssc32 import BoardSettings, Firmware, Ssc32Board
 
 TICK_S = 0.02
@@ -143,9 +145,11 @@ class WiredStand(ArmStand):
         line: newest port, with somebody in between.
         distinct: a pose whose report names no axis like another, not even with one bit turned over.
         faults_from_s: when scripted faults begin: by then it stands at that pose.
+        silence: what is said of a line on which nobody answers.
     """
 
     faults_from_s = 3.0
+    silence = "Check the power first"
 
     def doubt(self, way_s: float) -> tuple[float, ...]:
         """Per axis, how wrong a report can be that lost a digit or a sign, this long after the one before it."""
@@ -305,6 +309,60 @@ class Rv2ajStand(WiredStand):
         self.cr1.hang(self.now_s)
 
 
+class SimulatedLineStand(WiredStand):
+    """The driver of simulated arms over its controller in memory."""
+
+    silence = "no simulated arm answers"
+
+    def __init__(self, faults: FaultScript | None = None) -> None:
+        super().__init__()
+        names = ("swing", "lift", "slide")
+        self.settings = SimulatedSettings(axes=names, port_url="memory")
+        self.start, self.elsewhere, self.outside = (0.0, 0.5, 0.02), (0.1, 0.3, 0.03), None
+        self.distinct = (0.123456, -0.987654, 0.040302)
+        self.source, self.settle_s = StateSource.SIMULATED, self.settings.line_time_s()
+        self.resolution, self.coarseness = (0.5e-6,) * 3, (0.6e-6,) * 3
+        arm = SimulatedArm(self.start, [0.0] * 3, [1e9] * 3)
+        self.controller = SimulatedController(arm, len(names))
+        self._path: list[tuple[float, tuple[float, ...]]] = []
+        self._faults = faults
+        self.written = bytearray()
+        self.link = SimulatedDriver(self.settings, self._open)
+
+    def _open(self) -> BytePort:
+        self._port = MemoryPort(self.controller, self.settings.baud, self._faults)
+        self.line = _Noting(self._port, self.written)
+        self.line.movers = (b"FIRST", b"MOVE")
+        return self.line
+
+    def tick(self, count: int = 1, *, period_s: float = TICK_S) -> LinkState:
+        for _ in range(count):
+            begin_s = self.now_s
+            for step in range(1, 11):
+                # What the arm did within a tick is noted before the link looks at its end.
+                if self.link._line is not None and not self._port._gone:  # type: ignore[attr-defined]
+                    at_s = begin_s + period_s * step / 10
+                    self._path.append((at_s, self.controller.positions(at_s)))
+            state = super().tick(period_s=period_s)
+        return state
+
+    def truth(self) -> tuple[float | None, ...]:
+        return self.controller.setpoints(self.now_s)
+
+    def truth_at(self, time_s: float) -> tuple[tuple[float, float], ...]:
+        near = [pose for at_s, pose in self._path if abs(at_s - time_s) <= 0.03]
+        return tuple((min(column), max(column)) for column in zip(*near, strict=True))
+
+    def sent_to_the_arm(self) -> object:
+        return [self.written.count(word) for word in (b"FIRST", b"MOVE")]
+
+    def unplug(self) -> None:
+        self._port.unplug(self.now_s)
+
+    def hang(self) -> None:
+        self.controller.hang(self.now_s)
+
+
 class _Noting(Tampered):
     """Keeps what was written, over all connections."""
 
@@ -329,6 +387,7 @@ STANDS: dict[str, Callable[[], ArmStand]] = {
     "rv2aj segments": lambda: Rv2ajStand("segments"),
     "rv2aj hot": lambda: Rv2ajStand("hot"),
     "rv2aj line": lambda: Rv2ajStand("line"),
+    "simulated behind a line": lambda: SimulatedLineStand(),
 }
 WIRED_STANDS: dict[str, Callable[[FaultScript | None], WiredStand]] = {
     "ssc32 1.x": lambda faults: Ssc32Stand(Firmware.V1, faults),
@@ -336,4 +395,5 @@ WIRED_STANDS: dict[str, Callable[[FaultScript | None], WiredStand]] = {
     "ssc32u": lambda faults: Ssc32Stand(Firmware.U, faults),
     "rv2aj segments": lambda faults: Rv2ajStand("segments", faults),
     "rv2aj line": lambda faults: Rv2ajStand("line", faults),
+    "simulated": lambda faults: SimulatedLineStand(faults),
 }

@@ -10,7 +10,7 @@ import importlib
 from hil.model.rig import Rig
 from hil.runtime.kinds.kind import Kind
 
-NAMES = ("ssc32", "rv2aj")
+NAMES = ("ssc32", "rv2aj", "simulated")
 
 
 def kind_named(name: str) -> Kind:

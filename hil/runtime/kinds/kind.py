@@ -47,7 +47,8 @@ class Kind:
         table_type: the record of its ``[controller]`` table, for editors.
         settings_from_table: reads the ``[controller]`` table.
         build: makes the driver from settings and a way to open the port.
-        ask: finds out who answers on a line that it opens at a baud rate, with questions only.
+        ask: finds out who answers on a line that it opens at a baud rate, with questions only; None for a kind that
+            exists in software only, so no real port leads to one.
         fake: name of the emulated controller, as in ``hil fake NAME``.
         emulated: loads what has to be known about it; a session without a fake never asks.
         channels: how an arm of this kind is calibrated; None for a kind that knows by itself where its arm stands.
@@ -62,7 +63,7 @@ class Kind:
     table_type: type[Any]
     settings_from_table: Callable[[Mapping[str, Any], tuple[tuple[str, str], ...], str], ControllerSettings]
     build: Callable[[Any, Callable[[], BytePort]], ArmLink]
-    ask: Callable[[Callable[[int], BytePort], str, Clock], Answer]
+    ask: Callable[[Callable[[int], BytePort], str, Clock], Answer] | None
     fake: str
     emulated: Callable[[], FakeKind]
     channels: ChannelKind | None = None
