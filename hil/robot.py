@@ -434,6 +434,11 @@ class Robot:
             )
         return pitch_target.target_of(self._yaw_pitch, values)
 
+    @property
+    def pitch_axis(self) -> str:
+        """On which axis of the tool frame pitch is measured, ``z`` or ``x``; empty for an arm that knows no pitch."""
+        return "" if self._yaw_pitch is None else pitch_target.pitch_axis(self._yaw_pitch)
+
     def _inverse_many(self, form: ClosedForm, poses: FloatArray) -> AllSolutions:
         if poses.shape[1:] != (4, 4):
             raise CommandError(

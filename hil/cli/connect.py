@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from hil.cli._names import names
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json
 
@@ -156,21 +158,97 @@ def _show_findings(findings: tuple[Finding, ...]) -> None:
 
 def new_rig(
     name: Annotated[str, typer.Argument(help="Name of the new rig.")],
-    parent: Annotated[str, typer.Option("--from", metavar="RIG", help="The rig that it inherits from.")],
-    robot: Annotated[str | None, typer.Option(help="A robot of your own with the same joints.")] = None,
+    parent: Annotated[str | None, typer.Option("--from", metavar="RIG", help="The rig that it inherits from.")] = None,
+    robot: Annotated[
+        str | None,
+        typer.Option(help="Any robot; with --from one with the same joints.", autocompletion=names("robots")),
+    ] = None,
+    controller: Annotated[str, typer.Option(help="Without --from: simulated, ssc32 or cr1.")] = "simulated",
+    tool_axis: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS", help="Along which axis of the last link the hand points: x, -x, y, -y, z or -z."),
+    ] = None,
+    gripper_mm: Annotated[
+        float | None, typer.Option(min=1.0, max=500.0, help="With ssc32: how far its gripper opens.")
+    ] = None,
+    park: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Where the limp arm lies, in degrees or millimetres per joint."),
+    ] = None,
     port: Annotated[str | None, typer.Option(help="Device or URL of its line, see `hil ports`.")] = None,
     adapter_serial: Annotated[str | None, typer.Option(help="Serial number of its USB adapter.")] = None,
     title: Annotated[str | None, typer.Option(help="Shown to people.")] = None,
 ) -> None:
-    """Write a rig of your own, which says only what differs from another one."""
+    """Write a rig of your own: what differs from another one (--from), or all of one for a robot (--robot)."""
+    from hil.model.files import list_names
     from hil.runtime.wiring import load_rig
     from hil.workbench import new_files
+    from hil.workbench.robot_rig import mistaken_parent
 
+    if parent is None:
+        _new_rig_of_robot(name, robot, controller, tool_axis, gripper_mm, park, port)
+        return
+    for option, given in (("--tool-axis", tool_axis), ("--gripper-mm", gripper_mm), ("--park", park)):
+        if given is not None:
+            raise typer.BadParameter(f"{option} goes with --robot alone: here the rig above says it")
+    if parent in list_names("robots") and parent not in list_names("rigs"):
+        raise mistaken_parent(parent, name)
     file = new_files.new_rig(name, parent, load_rig, robot=robot, title=title, port=port, adapter_serial=adapter_serial)
     print(f"written: {file}")
     if robot is not None:
         print(f"its shapes and fences are still those of {parent}: compare them with this arm (docs/rigs.md)")
     print(f"next: hil calibrate {name}")
+
+
+def _new_rig_of_robot(
+    name: str,
+    robot: str | None,
+    controller: str,
+    tool_axis: str | None,
+    gripper_mm: float | None,
+    park: str | None,
+    port: str | None,
+) -> None:
+    from hil.model.reader import load_robot
+    from hil.runtime.wiring import load_rig
+    from hil.workbench import new_files
+    from hil.workbench.robot_rig import Wish, draft, tool_words, with_tool_axis, write_rig
+
+    if robot is None:
+        raise typer.BadParameter("give --robot ROBOT for an arm of any kind, or --from RIG for one like that rig")
+    model = load_robot(robot)
+    wish = Wish(name, controller, port, gripper_mm, _numbers(park))
+    new_files.check_name("rigs", name)
+    draft(model, wish)
+    if tool_axis is not None:
+        robot = str(with_tool_axis(robot, name, tool_axis, load_robot))
+        model = load_robot(robot)
+        print(f"written: {robot}")
+    named = robot if tool_axis is None and not Path(robot).is_file() else str(Path(robot).resolve())
+    file, made = write_rig(model, named, wish, load_rig)
+    print(f"written: {file}")
+    for words in made.defaults:
+        print(f"taken: {words}")
+    print(f"{tool_words(model)}. Another axis: --tool-axis")
+    follows = {"simulated": f"hil jog {name}", "cr1": f"hil check {name}", "ssc32": f"hil calibrate {name}"}
+    print(f"next: {follows[controller]}")
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    """Numbers between commas.
+
+    Raises:
+        BadParameter: it is anything else.
+    """
+    if text is None:
+        return None
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(map(math.isfinite, found)):
+        raise typer.BadParameter(f"{text!r}: numbers between commas, one for each joint", param_hint="--park")
+    return found
 
 
 def new_robot(

@@ -16,7 +16,7 @@ from hil.dashboard.arm import ShownArm
 from hil.dashboard.camera import FIELD_RAD, VIEWS, Camera
 from hil.dashboard.figures import FRAME_LENGTH, Body, Trace, box_lines, dashed, frame_lines, grid_lines, round_step_m
 from hil.dashboard.theme import Theme
-from hil.model.link_shapes import LinkMesh, capsule_meshes
+from hil.model.link_shapes import LinkMesh, capsule_meshes, floor_m
 
 Floats = npt.NDArray[np.float64]
 
@@ -102,7 +102,7 @@ class Stage:
         self.arm, self.trace = arm, trace
         self.body = Body(arm)
         fences = arm.fences
-        self.height_m = 0.0 if fences is None else fences.table_height_m
+        self.height_m = 0.0 if fences is None else floor_m(arm.model, fences.table_height_m)
         self.half_m = 1.15 * self.body.size_m
         self.grid = grid_lines(self.half_m, self.height_m, round_step_m(self.half_m))
         nothing = np.zeros((0, 2, 3))

@@ -83,6 +83,13 @@ def target_of(arm: YawPitchArm, q: Sequence[float]) -> ToolTarget:
     return ToolTarget((world[9], world[10], world[11]), _pitch(arm, side, direction), q[4] if arm.form.roll else None)
 
 
+def pitch_axis(arm: YawPitchArm) -> str:
+    """On which axis of the tool frame pitch is measured, ``z`` or ``x``; empty where neither lies in the plane."""
+    theta5 = 0.0 if arm.form.roll is None else arm.form.roll.theta
+    axis = _tool_axis(_tool_in_plane(arm, theta5))
+    return "" if axis is None else {6: "z", 0: "x"}[axis[0]]
+
+
 def solve_target(
     arm: YawPitchArm,
     position_m: Sequence[float],

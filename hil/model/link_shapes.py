@@ -102,6 +102,12 @@ def arm_length_m(model: RobotModel) -> float:
     return length + float(np.linalg.norm(np.array(model.tool)[:3, 3])) or 1.0
 
 
+def floor_m(model: RobotModel, table_height_m: float) -> float:
+    """Where a floor is drawn: at the table; at the base, if the table is below all that the arm can reach."""
+    base_m = model.base[2][3]
+    return base_m if table_height_m < base_m - arm_length_m(model) else table_height_m
+
+
 def _stroke(joint: Joint) -> float:
     if joint.type is JointType.REVOLUTE or joint.lower is None or joint.upper is None:
         return 0.0

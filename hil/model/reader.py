@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from hil.model._robot_file import robot_from_table
 from hil.model.files import find, merged, read_toml
 from hil.model.rig import Rig
 from hil.model.robot import RobotModel
+
+Judge = Callable[[Rig, frozenset[str]], None]
 
 
 def load_robot(name_or_path: str | Path, *, file: str = "", key: str = "") -> RobotModel:
@@ -38,6 +40,7 @@ def load_rig(
     changes: Mapping[str, Any] | None = None,
     *,
     calibrated: bool | Path = True,
+    judge: Judge = lambda rig, foreign: None,
 ) -> Rig:
     """Load one rig with its robot, its controller's settings, and its calibration if it has one.
 
@@ -47,12 +50,13 @@ def load_rig(
             (name, kind) of every axis, and the file's name.
         changes: what is laid over the file, as a rig that inherits from it would say it.
         calibrated: False for the rig as its file has it, to calibrate it; or the calibration to lay over it.
+        judge: told the rig, and which bodies it has unchanged from a rig of another robot; raises what is wrong.
 
     Raises:
         ConfigError: not found, or anything in a file is wrong; names file, key, value, allowed.
     """
     path = find("rigs", name_or_path)
-    rig, table, ancestors = _load_rig(path, controllers, ())
+    rig, table, ancestors, foreign = _load_rig(path, controllers, ())
     wanted, note = table, None
     file = calibrated if isinstance(calibrated, Path) else _calibration_of(rig, table) if calibrated else None
     if file is not None:
@@ -60,10 +64,11 @@ def load_rig(
         wanted, note = merged(table, laid_over(calibration, rig)), note_of(calibration, file)
     if changes:
         wanted = merged(wanted, changes)
-    if wanted is table:
-        return rig
-    label = str(path) if file is None else f"{path} with {file}"
-    return msgspec.structs.replace(_from_table(wanted, path, controllers, label), calibration=note)
+    if wanted is not table:
+        label = str(path) if file is None else f"{path} with {file}"
+        rig = msgspec.structs.replace(_from_table(wanted, path, controllers, label), calibration=note)
+    judge(rig, foreign)
+    return rig
 
 
 def _calibration_of(rig: Rig, table: Mapping[str, Any]) -> Path | None:
@@ -80,21 +85,32 @@ def _calibration_of(rig: Rig, table: Mapping[str, Any]) -> Path | None:
 
 def _load_rig(
     path: Path, controllers: Mapping[str, ControllerBuilder], heirs: tuple[Path, ...]
-) -> tuple[Rig, dict[str, Any], tuple[str, ...]]:
-    """The rig, its table with everything inherited, and from which rigs; `heirs` are the files that led here.
+) -> tuple[Rig, dict[str, Any], tuple[str, ...], frozenset[str]]:
+    """The rig, its table with everything inherited, from which rigs, and bodies of another robot's rig.
+
+    `heirs` are the files that led here.
 
     An inherited file is checked as a rig of its own first, so that its faults are reported under its name.
     """
     table = read_toml(path)
     parent = table.pop("inherit", None)
     ancestors: tuple[str, ...] = ()
+    foreign: frozenset[str] = frozenset()
     if parent is not None:
         above = _parent(path, parent, (*heirs, path))
-        _, inherited, older = _load_rig(above, controllers, (*heirs, path))
+        _, inherited, older, foreign = _load_rig(above, controllers, (*heirs, path))
         # A calibration belongs to one arm: whoever inherits has another one, or says so.
         inherited.pop("calibration", None)
         table, ancestors = merged(inherited, table), (above.stem, *older)
-    return _from_table(table, path, controllers, str(path)), table, ancestors
+        foreign = _foreign(table, inherited, foreign)
+    return _from_table(table, path, controllers, str(path)), table, ancestors, foreign
+
+
+def _foreign(table: Mapping[str, Any], inherited: Mapping[str, Any], before: frozenset[str]) -> frozenset[str]:
+    """Bodies that stand here as in the rig above, which has them for another robot."""
+    above = inherited.get("shapes", ())
+    kept = frozenset(row["name"] for row in table.get("shapes", ()) if row in above)
+    return kept if table.get("robot") != inherited.get("robot") else kept & before
 
 
 def _from_table(table: Mapping[str, Any], path: Path, controllers: Mapping[str, ControllerBuilder], label: str) -> Rig:

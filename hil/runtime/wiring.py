@@ -32,6 +32,7 @@ from hil.runtime.port_wiring import VIRTUAL_START_S
 from hil.runtime.slow_port import OpenedAside
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
+from hil.space.coverage import require_bodies
 from hil.space.rig_of_robot import rig_of_robot
 from hil.tables import closest
 from hil.types import ControllerIdentity, Supply
@@ -60,10 +61,11 @@ def load_rig(name: str | Path, changes: Mapping[str, Any] | None = None, *, cali
     controllers = {kind: partial(_settings, kind) for kind in NAMES}
     robot = _robot_alone(str(name))
     if robot is None:
-        return reader.load_rig(name, controllers, changes, calibrated=calibrated)
+        return reader.load_rig(name, controllers, changes, calibrated=calibrated, judge=require_bodies)
     made = rig_of_robot(robot, {"kind": "simulated"})
     table = merged(made.table, changes or {})
     rig = rig_from_table(table, robot.id, robot.file, lambda name: robot, controllers)
+    require_bodies(rig, frozenset())
     return msgspec.structs.replace(rig, defaults=made.defaults)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hil.kernels.chain import frame_of_rows
+from hil.model.link_shapes import floor_m
 from hil.model.rig import Rig
 from hil.service.wire import LinkRow, Skeleton
 
@@ -35,6 +36,6 @@ def skeleton(arm: str, rig: Rig) -> Skeleton:
         base=base,
         rows=rows,
         tool=tool,
-        table_m=rig.fences.table_height_m,
+        table_m=floor_m(rig.robot, rig.fences.table_height_m),
         reach_m=max(0.1, lengths_m + sliding_m),
     )

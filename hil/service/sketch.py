@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hil.model.link_shapes import floor_m
 from hil.model.rig import Rig
 from hil.robot import Robot
 
@@ -39,7 +40,7 @@ class Sketch:
         self._right = np.array([-sin_a, cos_a, 0.0])
         rise, fall = math.cos(_ELEVATION_RAD), math.sin(_ELEVATION_RAD)
         self._up = np.array([-cos_a * fall, -sin_a * fall, rise])
-        corners = [(x * reach_m, y * reach_m, rig.fences.table_height_m) for x, y in _SQUARE]
+        corners = [(x * reach_m, y * reach_m, floor_m(rig.robot, rig.fences.table_height_m)) for x, y in _SQUARE]
         self._blank = np.zeros((HEIGHT, WIDTH), dtype=np.uint8)
         _lines(self._blank, self._seen(np.array(corners)), _TABLE, 1)
 

@@ -78,7 +78,7 @@ def new_rig(
     lines = [f"# Only what differs from {above.stem}; every key is explained in docs/rigs.md.", "", *toml_keys(top)]
     if port is not None:
         lines += ["", "[controller]", *toml_keys({"port": port})]
-    return _write("rigs", name, "\n".join(lines) + "\n", check)
+    return write_checked("rigs", name, "\n".join(lines) + "\n", check)
 
 
 def new_robot(
@@ -113,7 +113,9 @@ def new_robot(
     for length in LENGTHS:
         check_length(length, lengths_mm[length.key])
     _check_together(lengths_mm, height_mm)
-    return _write("robots", name, _robot_text(name, lengths_mm, axes, f"measured by {measured_by}, {date}"), check)
+    return write_checked(
+        "robots", name, _robot_text(name, lengths_mm, axes, f"measured by {measured_by}, {date}"), check
+    )
 
 
 def check_name(kind: str, name: str) -> Path:
@@ -230,7 +232,18 @@ def _joint(
     ]
 
 
-def _write(kind: str, name: str, text: str, check: Callable[[Path], object]) -> Path:
+def write_checked(kind: str, name: str, text: str, check: Callable[[Path], object]) -> Path:
+    """Write a new file to the user's folder once it reads well.
+
+    Args:
+        kind: ``rigs`` or ``robots``.
+        name: of the file.
+        text: what it says.
+        check: reads it strictly and raises what is wrong with it.
+
+    Raises:
+        ConfigError: the name cannot be had, the file would not load, or cannot be written; nothing was written.
+    """
     place = check_name(kind, name)
     with tempfile.TemporaryDirectory(prefix="hil-new-") as folder:
         trial = Path(folder) / place.name

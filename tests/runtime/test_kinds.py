@@ -29,7 +29,9 @@ def loaded(rig: str) -> tuple[set[str], set[str]]:
     return set(first.split()), set(second.split())
 
 
-@pytest.mark.parametrize(("rig", "ours", "others"), [("lynx6", "ssc32", "rv2aj"), ("rv2aj", "rv2aj", "ssc32")])
+@pytest.mark.parametrize(
+    ("rig", "ours", "others"), [("lynx6", "ssc32", "rv2aj"), ("rv2aj", "rv2aj", "ssc32"), ("ur5", "simulated", "ssc32")]
+)
 def test_a_rig_loads_its_own_kind_and_no_emulation_before_one_is_made(rig: str, ours: str, others: str) -> None:
     read, wired = loaded(rig)
     assert f"drivers.{ours}" in read
@@ -57,4 +59,4 @@ def test_a_rig_has_the_kind_that_it_names() -> None:
     assert kind_of(wiring.load_rig("rv2aj")) is kind_named("rv2aj")
 
 
-RIGS = [wiring.load_rig("lynx6"), wiring.load_rig("rv2aj")]
+RIGS = [wiring.load_rig("lynx6"), wiring.load_rig("rv2aj"), wiring.load_rig("ur5")]
