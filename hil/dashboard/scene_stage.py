@@ -13,7 +13,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from hil.dashboard.arm import ShownArm
-from hil.dashboard.camera import FIELD_RAD, VIEWS, Camera
+from hil.dashboard.camera import FARTHEST, FIELD_RAD, VIEWS, Camera
 from hil.dashboard.figures import FRAME_LENGTH, Body, Trace, box_lines, dashed, frame_lines, grid_lines, round_step_m
 from hil.dashboard.theme import Theme
 from hil.model.link_shapes import LinkMesh, capsule_meshes, floor_m
@@ -40,6 +40,8 @@ ORBIT_RAD = math.radians(0.4)
 KEY_TURN_RAD = math.radians(5.0)
 KEY_PAN = 0.04
 WHEEL_ZOOM = 0.9
+EDGE = 0.03
+"""Part of the picture's height that stays free at each edge."""
 HALF_WIDE, HALF_HIGH = 0.72, 0.62
 """Half of what is seen at first, in sizes of the arm."""
 
@@ -95,6 +97,15 @@ class Scene(Protocol):
         """From where all of the arm is seen."""
 
 
+def _holds(camera: Camera, points_m: Floats, aspect: float) -> bool:
+    """All of them are in a picture so many times as wide as high, a little from its edges."""
+    high = 1000
+    wide = round(aspect * high)
+    places, _ = camera.project(points_m, wide, high)
+    edge = EDGE * high
+    return bool((places >= edge).all() and (places <= (wide - edge, high - edge)).all())
+
+
 class Stage:
     """Everything about one arm's scene that does not depend on how it is painted."""
 
@@ -117,7 +128,16 @@ class Stage:
         far = max(HALF_WIDE, HALF_HIGH * aspect) / math.tan(FIELD_RAD / 2.0)
         centre_m = (0.0, 0.0, self.height_m + 0.45 * size_m)
         level = Camera(azimuth_rad=0.0, elevation_rad=0.0, distance_m=far * size_m, centre_m=centre_m)
-        return level.seen_from("3D")
+        camera, home = level.seen_from("3D"), self._at_home()
+        while not _holds(camera, home, aspect) and camera.distance_m < FARTHEST:
+            camera = camera.zoomed(1.0 / WHEEL_ZOOM)
+        return camera
+
+    def _at_home(self) -> Floats:
+        """Where all of the arm is at home, shape (V, 3)."""
+        frames = self.arm.frames([axis.home for axis in self.arm.axes])
+        assert frames is not None
+        return self.body.placed(frames, None)
 
     def outline(self, pose: Pose, camera: Camera) -> Floats:
         """Of an arm there, shape (S, 2, 3)."""
