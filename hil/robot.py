@@ -19,7 +19,7 @@ from hil.kernels.emit_numba import numba_source
 from hil.kernels.evaluator import Evaluator
 from hil.kernels.quantities import derive
 from hil.kernels.scalar import FloatArray
-from hil.kinematics import certified, numeric, pitch_target, stepped_line, yaw_pitch
+from hil.kinematics import certified, numeric, pitch_target, point_first, stepped_line, yaw_pitch
 from hil.kinematics.certified import AllSolutions
 from hil.kinematics.compiled_inverse import CompiledInverse, compiled_inverse_source
 from hil.kinematics.limits import range_of
@@ -343,6 +343,21 @@ class Robot:
         refusal = self._surely_out_of_reach(position)
         task = numeric.point_task(position, pitch_rad)
         return refusal or numeric.solve_dls(self._chain, self._ranges, task, start, solver=self._solver)
+
+    def inverse_kinematics_point_first(self, pose: npt.ArrayLike, seed: Sequence[float]) -> IkResult:
+        """Joint coordinates that bring the tool's point to a pose's exactly, its orientation as near as the arm can.
+
+        For arms with fewer than six axes, in the posture of the seed; from a small distance one answer.
+
+        Args:
+            pose: shape (4, 4), metres.
+            seed: shape (n,), where the search starts.
+
+        Raises:
+            CommandError: not a rigid pose, or a bad seed. A point out of reach is no error: see `IkResult.reason`.
+        """
+        wanted, start = checked_pose(pose), self._configuration(seed)
+        return point_first.solve(self.forward_kinematics, self.jacobian, self._ranges, wanted, start)
 
     @property
     def dynamics(self) -> Dynamics:

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from hil.errors import CommandError
+from hil.kinematics.point_first import turned_away_rad
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.refusal import Refusal
@@ -36,6 +37,9 @@ SAME = 1e-6
 
 FIRST_CHANGE_RAD = 1e-4
 """Whoever looks ahead from a start begins with so little, so that all agree on which way the joints go."""
+
+TURNED_RAD = 1e-6
+"""A tool that is turned is turned so far, to this; an arm of few axes cannot turn about every axis."""
 
 ROUGHLY = 0.2
 NARROW = 1e-15
@@ -108,7 +112,10 @@ class ToolWay:
         self._pose = pose
         turned = pose[:3, :3] if move.frame is JogFrame.TOOL else np.eye(3)
         self._line = turned @ np.array(move.linear) / size
-        self._inverse = self._by_pitch(move, size) if robot.has_pitch_and_roll else self._by_pose(move, turned, size)
+        if robot.has_pitch_and_roll:
+            self._inverse = self._by_pitch(move, size)
+        else:
+            self._inverse = self._by_pose(move, turned, size)
 
     def _by_pitch(self, move: ToolJog, size: float) -> Callable[[float, list[float]], IkResult]:
         if any(move.turn):
@@ -130,18 +137,31 @@ class ToolWay:
         return inverse
 
     def _by_pose(self, move: ToolJog, turned: FloatArray, size: float) -> Callable[[float, list[float]], IkResult]:
-        if move.pitch or move.roll or self._robot.dof < FULL_POSE_AXES:
-            allowed = "turns about x, y, z" if self._robot.dof >= FULL_POSE_AXES else "single joints"
-            raise CommandError(f"{self._robot.name} has no pitch and roll of its own; allowed: {allowed}", value=move)
+        if move.pitch or move.roll:
+            raise CommandError(
+                f"{self._robot.name} has no pitch and roll of its own; allowed: x, y, z and turns about x, y, z",
+                value=move,
+            )
+        any_pose = self._robot.dof >= FULL_POSE_AXES
         turn = turned @ np.array(move.turn) / size
 
         def inverse(length: float, seed: list[float]) -> IkResult:
             pose = np.eye(4)
             pose[:3, 3] = self._pose[:3, 3] + length * self._line
             pose[:3, :3] = _rotation(length * turn) @ self._pose[:3, :3]
-            return self._robot.inverse_kinematics(pose, seed)
+            return self._robot.inverse_kinematics(pose, seed) if any_pose else self._point_first(pose, seed, turn)
 
         return inverse
+
+    def _point_first(self, pose: FloatArray, seed: list[float], turn: FloatArray) -> IkResult:
+        """An arm of fewer axes is led by its point, turning its tool as little as it can; a turn is made or refused."""
+        found = self._robot.inverse_kinematics_point_first(pose, seed)
+        if not (found.solutions and turn.any()):
+            return found
+        away_rad = turned_away_rad(self._robot.forward_kinematics(found.solutions[0].q), pose)
+        if away_rad <= TURNED_RAD:
+            return found
+        return IkResult(reason=f"with {self._robot.dof} joints the tool cannot turn so; use single joints")
 
     def at(self, length: float, near: FloatArray) -> FloatArray | None:
         """Positions there, nearest to `near`; None if the tool cannot be there."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,10 @@ BELOW_MM = 10.0
 FIRST = 1
 """The link that carries this frame turns where it stands."""
 UPRIGHT = 1e-6
+BEND_RAD = 45.0 * DEG
+BENDING = {1: (), 2: (1,), 3: (1, 2), 4: (1, 2), 5: (1, 2, 3), 6: (1, 2, 4), 7: (1, 3, 5)}
+"""Joints that bend an arm of so many, by their usual order; the others turn it about itself."""
+GOOD, BEHIND = 0.7, 0.3
 
 
 class RobotRig(NamedTuple):
@@ -67,10 +71,11 @@ def rig_of_robot(robot: RobotModel, controller: Mapping[str, Any]) -> RobotRig:
     """
     defaults: list[str] = []
     size_m = arm_length_m(robot)
-    joints = [_axis(joint, index, robot, size_m, defaults.append) for index, joint in enumerate(robot.joints)]
+    rods = _rods(robot, size_m)
+    wanted = robot.home or _bent(robot, rods, size_m)
+    joints = [_axis(joint, at, size_m, defaults.append) for joint, at in zip(robot.joints, wanted, strict=True)]
     _say_common(joints, robot, defaults)
     home = [_in_si(row, joint, "home") for row, joint in zip(joints, robot.joints, strict=True)]
-    rods = _rods(robot, size_m)
     stands = _stands_on_base(robot, rods, home)
     defaults.append(
         "bodies: rods along each link of the DH table, as wide as a usual arm of this length; measure yours"
@@ -105,7 +110,7 @@ def rig_of_robot(robot: RobotModel, controller: Mapping[str, Any]) -> RobotRig:
 # -- axes ------------------------------------------------------------------------------------------------
 
 
-def _axis(joint: Joint, index: int, robot: RobotModel, size_m: float, say: Callable[[str], None]) -> dict[str, Any]:
+def _axis(joint: Joint, wanted: float, size_m: float, say: Callable[[str], None]) -> dict[str, Any]:
     revolute = joint.type is JointType.REVOLUTE
     unit, word, factor = ("deg", "deg", DEG) if revolute else ("mm", "mm", MM)
     lower, upper = joint.lower, joint.upper
@@ -117,7 +122,7 @@ def _axis(joint: Joint, index: int, robot: RobotModel, size_m: float, say: Calla
     speed = SPEED_DEG_S if revolute else SPEED_MM_S
     if joint.max_speed is not None:
         speed = math.floor(joint.max_speed / factor * 1000.0) / 1000.0
-    home = _home(joint, index, robot, low + margin, high - margin, factor)
+    home = _inside(wanted / factor, low + margin, high - margin)
     band = max(BAND_DEG if revolute else BAND_MM, BAND_S * speed)
     return {
         "name": joint.name,
@@ -140,9 +145,8 @@ def _inwards(low: float, high: float) -> tuple[float, float]:
     return math.ceil(low * 1e6 - 1e-3) / 1e6, math.floor(high * 1e6 + 1e-3) / 1e6
 
 
-def _home(joint: Joint, index: int, robot: RobotModel, low: float, high: float, factor: float) -> float:
-    """The robot's own home pose where that is inside; else as near to it, or to zero, as the limits let."""
-    wanted = 0.0 if robot.home is None else robot.home[index] / factor
+def _inside(wanted: float, low: float, high: float) -> float:
+    """A position, or as near to it as the limits let."""
     inset = 0.01 * (high - low)
     return round(min(max(wanted, low + inset), high - inset), 3)
 
@@ -166,8 +170,58 @@ def _say_common(joints: Sequence[Mapping[str, Any]], robot: RobotModel, defaults
         f"{TOOL_SPEED_MM_S:g} mm/s"
     )
     if robot.home is None:
-        defaults.append("home: not in the robot's file; all joints at zero, or as near as their limits let")
+        defaults.append("home: not in the robot's file; bent by multiples of 45 deg so that the tool can go every way")
     defaults.append("park: as home, since a simulated arm does not fall")
+
+
+# -- a pose to begin with --------------------------------------------------------------------------------
+
+
+def _bent(robot: RobotModel, rods: Sequence[_Rod], size_m: float) -> list[float]:
+    """Of poses whose bending joints stand at multiples of 45 deg, a simple one from which the tool can go every way.
+
+    All joints at zero is a straight arm for many robots, where the tool can go nowhere.
+    """
+    limits = [
+        (-math.inf if joint.lower is None else joint.lower, math.inf if joint.upper is None else joint.upper)
+        for joint in robot.joints
+    ]
+    resting = [min(max(0.0, low), high) for low, high in limits]
+    bending = [index for index in BENDING.get(robot.dof, BENDING[7]) if robot.joints[index].type is JointType.REVOLUTE]
+    steps = [
+        [step for k in range(-3, 5) if limits[index][0] < (step := k * BEND_RAD) < limits[index][1]] or [resting[index]]
+        for index in bending
+    ]
+    poses = np.array([resting] * math.prod(map(len, steps)))
+    poses[:, bending] = np.array(list(product(*steps)))
+    worth = _dexterity(robot, poses, size_m) * _in_front_and_above(robot, rods, poses)
+    good = np.flatnonzero(worth >= GOOD * worth.max())
+    best = min(good.tolist(), key=lambda k: (round(float(np.abs(poses[k]).sum()), 9), k))
+    found: list[float] = poses[best].tolist()
+    return found
+
+
+def _dexterity(robot: RobotModel, poses: FloatArray, size_m: float) -> FloatArray:
+    """How far the tool is from where it cannot go some way, (N,): the product of the singular values that it has."""
+    rows = 6 if robot.dof >= 6 else 3
+    jacobian = Robot(robot).jacobian(poses)[:, :rows].copy()
+    jacobian[:, :3] /= size_m
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    has = values.max(axis=0) > UPRIGHT
+    product_of: FloatArray = values[:, has].prod(axis=1)
+    return product_of
+
+
+def _in_front_and_above(robot: RobotModel, rods: Sequence[_Rod], poses: FloatArray) -> FloatArray:
+    """1 where the tool is in front and all bodies are over the base; less where they are not, (N,)."""
+    start, end = _placed(robot, rods, poses)
+    above = [index for index, rod in enumerate(rods) if rod.link > FIRST]
+    lowest_m = (
+        np.minimum(start[:, above, 2], end[:, above, 2]).min(axis=1, initial=0.0) if above else np.zeros(len(poses))
+    )
+    in_front = Robot(robot).forward_kinematics(poses)[:, 0, 3] >= robot.base[0][3]
+    weights: FloatArray = np.where(lowest_m >= robot.base[2][3], 1.0, BEHIND) * np.where(in_front, 1.0, BEHIND)
+    return weights
 
 
 # -- bodies ----------------------------------------------------------------------------------------------
