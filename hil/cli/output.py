@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+GAP = 2
+"""Blanks between two columns."""
 
 
 def console() -> Console:
@@ -27,17 +32,40 @@ def print_json(value: Any) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table; numbers are expected as text that already carries its unit in the column's name.
 
-    Nothing is cut off where the terminal is narrow: cells are folded.
+    Where the terminal is narrow, cells wrap between words; where not even the words fit beside each other, every row
+    becomes a block of lines. Nothing is cut off, and no name is broken.
     """
     from rich.box import SIMPLE
     from rich.table import Table
 
+    out, cells = console(), [list(row) for row in rows]
+    words = [_longest_word([name, *column]) for name, *column in zip(columns, *cells, strict=True)]
+    if sum(words) + GAP * len(words) + 1 > out.width:
+        _print_blocks(title, columns, cells, out.width)
+        return
     table = Table(title=title or None, box=SIMPLE, title_justify="left", pad_edge=False, collapse_padding=True)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
+    for column, least in zip(columns, words, strict=True):
+        table.add_column(column, overflow="fold", min_width=least)
+    for row in cells:
         table.add_row(*row)
-    console().print(table)
+    out.print(table)
+
+
+def _longest_word(texts: Iterable[str]) -> int:
+    return max((len(word) for text in texts for word in text.split()), default=0)
+
+
+def _print_blocks(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> None:
+    """Row after row, a line for each column that says something."""
+    if title:
+        print(title)
+    for first, *rest in rows:
+        print(f"\n{first}")
+        for column, cell in zip(columns[1:], rest, strict=True):
+            if cell:
+                text = f"{column}: {cell}" if column else cell
+                print(textwrap.fill(text, max(width, 20), initial_indent="  ", subsequent_indent="    ",
+                                    break_long_words=False, break_on_hyphens=False))  # fmt: skip
 
 
 def complain(message: str) -> None:

@@ -77,3 +77,22 @@ def test_completing_a_name_loads_no_numpy(tmp_path: Path) -> None:
 def test_no_number_is_a_negative_zero(terminal: Terminal, joints: str) -> None:
     shown = terminal.run("fk", "lynx6", *joints.split()).out
     assert re.findall(r"\d\.\d", shown) and not re.findall(r"-0(?:\.0*)?(?![.\d])", shown)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+@pytest.mark.parametrize("command", [("rigs",), ("robots",), ("robots", "puma560"), ("paths",)])
+def test_tables_wrap_between_words_at_any_width(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    wide = words_of(terminal.run(*command).out)
+    monkeypatch.setenv("COLUMNS", str(width))
+    narrow = terminal.run(*command).out
+    assert {word for word in wide if len(word) < width - 8} <= words_of(narrow)
+    ruled = [line for line in narrow.splitlines() if "──" in line]
+    assert all(len(line.rstrip()) <= width for line in ruled)
+
+
+def words_of(text: str) -> set[str]:
+    """Words of a table, or of the blocks that stand for it; these do not repeat the name of the first column."""
+    return set(text.replace(":", " ").replace("─", " ").split()) - {"name", "i", "kind"}
