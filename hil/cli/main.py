@@ -5,10 +5,18 @@ Each process that is started for a command may read this module again.
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import NoReturn
 
 from hil.cli._interruption import INTERRUPTED, Interruption
+
+_OF_THE_MACHINE = frozenset(
+    getattr(errno, name)
+    for name in ("EACCES", "EPERM", "EROFS", "ENOSPC", "ENOENT", "ENOTDIR", "EDQUOT", "EISDIR", "ENAMETOOLONG")
+    if hasattr(errno, name)
+)
+"""A folder or a disk that does not let us: what a person can mend, and no fault of the program."""
 
 
 def main() -> NoReturn:
@@ -64,4 +72,19 @@ def _run(interruption: Interruption) -> int:
         # The reader of our output went away (`hil robots | head`); nothing is left to say.
         sys.stderr.close()
         return 1
+    except OSError as error:
+        if not error.filename or error.errno not in _OF_THE_MACHINE:
+            raise
+        complain(
+            f"{error.filename}: {error.strerror}. Make it yours to read and write, make room, or put your files "
+            f"elsewhere: {_elsewhere()}"
+        )
+        return 1
     return 0
+
+
+def _elsewhere() -> str:
+    """Which settings of the system say where the files of a person go."""
+    if sys.platform == "win32":
+        return "APPDATA and LOCALAPPDATA name the folders"
+    return "HOME names the folder, or XDG_CONFIG_HOME, XDG_STATE_HOME and XDG_CACHE_HOME"

@@ -503,7 +503,10 @@ def journal_file(rig: Rig, file: Path | None) -> Path:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise JournalError(f"{folder}: no journal can be made here: {error.strerror}") from None
+            raise JournalError(
+                f"{folder}: no journal can be made here: {error.strerror}. Give --journal FILE, or set XDG_STATE_HOME to "
+                "a folder of yours"
+            ) from None
         file = folder / f"{rig.id}-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**6:06d}.mcap"
     if os.path.lexists(file):
         raise CommandError(f"--journal: {file} exists already, and no journal is overwritten; name another file")

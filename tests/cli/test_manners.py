@@ -96,3 +96,26 @@ def test_tables_wrap_between_words_at_any_width(
 def words_of(text: str) -> set[str]:
     """Words of a table, or of the blocks that stand for it; these do not repeat the name of the first column."""
     return set(text.replace(":", " ").replace("─", " ").split()) - {"name", "i", "kind"}
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder in which nobody can write")
+@pytest.mark.parametrize(
+    "command",
+    [("serve", "lynx6", "--port", "0"), ("run", "lynx6", "square"), ("jog", "ur5"), ("new", "rig", "q", "--robot", "ur5"),
+     ("supply", "lynx6", "cut"), ("release", "lynx6"), ("program", "lynx6", "arcs")],
+)  # fmt: skip
+def test_a_home_that_cannot_be_written_is_one_sentence(command: tuple[str, ...], tmp_path: Path) -> None:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'hil'; from hil.cli.main import main; main()", *command],
+        env={**kept, "HOME": "/proc/nobody", "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    (words,) = [line for line in done.stderr.splitlines() if "/proc/nobody" in line]
+    assert "No such file or directory" in words or "not permitted" in words
