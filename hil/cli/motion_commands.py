@@ -504,8 +504,8 @@ def journal_file(rig: Rig, file: Path | None) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise JournalError(
-                f"{folder}: no journal can be made here: {error.strerror}. Give --journal FILE, or set XDG_STATE_HOME to "
-                "a folder of yours"
+                f"{folder}: no journal can be made here: {error.strerror}. Give --journal FILE, or set "
+                "XDG_STATE_HOME to a folder of yours"
             ) from None
         file = folder / f"{rig.id}-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**6:06d}.mcap"
     if os.path.lexists(file):

@@ -101,9 +101,16 @@ def words_of(text: str) -> set[str]:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder in which nobody can write")
 @pytest.mark.parametrize(
     "command",
-    [("serve", "lynx6", "--port", "0"), ("run", "lynx6", "square"), ("jog", "ur5"), ("new", "rig", "q", "--robot", "ur5"),
-     ("supply", "lynx6", "cut"), ("release", "lynx6"), ("program", "lynx6", "arcs")],
-)  # fmt: skip
+    [
+        ("serve", "lynx6", "--port", "0"),
+        ("run", "lynx6", "square"),
+        ("jog", "ur5"),
+        ("new", "rig", "q", "--robot", "ur5"),
+        ("supply", "lynx6", "cut"),
+        ("release", "lynx6"),
+        ("program", "lynx6", "arcs"),
+    ],
+)
 def test_a_home_that_cannot_be_written_is_one_sentence(command: tuple[str, ...], tmp_path: Path) -> None:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
     done = subprocess.run(
