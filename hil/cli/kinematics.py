@@ -32,12 +32,15 @@ def fk(
     from hil.errors import CommandError
     from hil.kinematics.poses import pose_to_xyzabc
     from hil.model.robot import JointType
+    from hil.motion.unit_hints import radians_hint
 
     arm = hil.load_robot(robot)
     if len(q) != arm.dof:
         names = ", ".join(joint.name for joint in arm.model.joints)
         raise CommandError(f"{arm.name}: {len(q)} joint values given; allowed: {arm.dof} ({names})", value=q)
     units = [DEG if joint.type is JointType.REVOLUTE else MM for joint in arm.model.joints]
+    if words := radians_hint([value for value, unit in zip(q, units, strict=True) if unit == DEG]):
+        complain(words)
     pose = arm.forward_kinematics([value * unit for value, unit in zip(q, units, strict=True)])
     readout = pose_to_xyzabc(pose)
     if as_json:
@@ -67,6 +70,7 @@ def ik(
     from hil.errors import CommandError
     from hil.kinematics.poses import xyzabc_to_pose
     from hil.model.robot import JointType
+    from hil.motion.unit_hints import metres_hint, radians_hint
 
     arm = hil.load_robot(robot)
     if len(target) == 6 and pitch is None and roll is None:
@@ -102,4 +106,10 @@ def ik(
         )
     if not any(s.within_limits for s in result.solutions):
         complain(f"{arm.name}: {result.reason}")
+        for words in (
+            metres_hint(target[:3]),
+            radians_hint([*target[3:], *(a for a in (pitch, roll) if a is not None)]),
+        ):
+            if words:
+                complain(words)
         raise typer.Exit(1)

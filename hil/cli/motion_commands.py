@@ -94,13 +94,12 @@ def run(
     every: All = False,
 ) -> None:
     """Preview a task and stream it, to the fake unless --hardware is given."""
-    from hil.motion.planner import plan
     from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
     url = announce(set_up, hardware, port)
     file = journal_file(set_up, journal)
-    motion = plan(set_up, task)
+    motion = _planned(set_up, task)
     granted = _certificate(set_up, motion, certificate, every)
     _stream(set_up, motion, granted, url=url, confirmed_by=confirmed_by, journal=file)
 
@@ -161,13 +160,12 @@ def demo(
     headless: Annotated[bool, typer.Option("--headless", help="Open no window, whatever the machine has.")] = False,
 ) -> None:
     """The main job on the built-in fake: plan, preview, stream in real time, report."""
-    from hil.motion.planner import plan
     from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
     announce(set_up, hardware=False, port=None)
     file = journal_file(set_up, None)
-    motion = plan(set_up, task)
+    motion = _planned(set_up, task)
     report = _preview(set_up, motion)
     show_preview(set_up, report)
     if report.certificate is None:
@@ -193,11 +191,30 @@ def _say_what_comes_next(rig: str) -> None:
 
 
 def _plan(rig: str, task: str) -> tuple[Rig, Motion]:
-    from hil.motion.planner import plan
     from hil.runtime.wiring import load_rig
 
     set_up = load_rig(rig)
-    return set_up, plan(set_up, task)
+    return set_up, _planned(set_up, task)
+
+
+def _planned(rig: Rig, task: str) -> Motion:
+    """The motion of a task; where it is refused, also what looks like another unit in it.
+
+    Raises:
+        ConfigError, RefusedError: it cannot be planned.
+    """
+    from hil.model.files import find
+    from hil.motion.planner import plan
+    from hil.motion.tasks import load_task
+    from hil.motion.unit_hints import task_hints
+    from hil.refusal import RefusedError
+
+    try:
+        return plan(rig, task)
+    except RefusedError:
+        for words in task_hints(load_task(find("tasks", task))):
+            complain(words)
+        raise
 
 
 def _plan_for_picture(rig: str, task: str, picture: Path) -> tuple[Rig, Motion]:
