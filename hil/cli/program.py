@@ -6,6 +6,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -288,14 +289,14 @@ def _on_controller(proved: Proved, url: str | None, *, step: bool, breaks: Seque
 
 
 def _with_a_port(rig: Rig, url: str | None, job: ProgramJob, watch: WayWatch, attention: Attention) -> ProgramEnd:
-    """Lock the rig, and start a fake controller of our own where no real one is meant."""
+    """Lock a real rig, or start a fake controller of our own, which is nobody else's."""
     from hil.model.files import state_dir
     from hil.runtime import fake_process, port_wiring
     from hil.runtime.journal import Wiring
     from hil.runtime.lock import RigLock
 
     with (
-        RigLock(state_dir(), rig.id, command=command_line()),
+        nullcontext() if url is None else RigLock(state_dir(), rig.id, command=command_line()),
         tempfile.TemporaryDirectory(prefix="hil-program-", ignore_cleanup_errors=True) as folder,
     ):
         if url is not None:

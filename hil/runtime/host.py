@@ -106,7 +106,7 @@ class Host:
         remarks: the owner's own once more, which are in no record; whoever passes them on empties it.
 
     Raises:
-        InterlockError: the rig has another owner, is not calibrated, or the port may lead to another arm; or this
+        InterlockError: a real rig has another owner, is not calibrated, or the port may lead to another arm; or this
             computer's clock cannot keep its period.
         JournalError: no journal can be made; nothing was connected.
         ConfigError: what was said of its servo supply cannot be read.
@@ -149,7 +149,9 @@ class Host:
         with contextlib.ExitStack() as stack:
             # Until the arm is let go of, a signal means something only where we wait, never in between.
             self._held = stack.enter_context(held_back())
-            stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
+            if self._url is not None:
+                # A fake of its own is nobody else's, so nobody is kept from it either.
+                stack.enter_context(RigLock(state_dir(), self.rig.id, command=self._command, address=self._address))
             require_room(self.journal)
             require_fine_clock(self.rig)
             if self._slot.core is None:
