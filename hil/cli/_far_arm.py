@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hil.errors import ConfigError
+from hil.model.files import list_names
+
 if TYPE_CHECKING:
     from hil.service.remote import RemoteArm
     from hil.service.wire import SelfTestBrief, Welcome
+
+
+def refuse_own_arm(url: str, command: str) -> None:
+    """Make sure that what should be an address is not the name of a rig or robot of this computer.
+
+    Raises:
+        ConfigError: it is.
+    """
+    if url in (*list_names("rigs"), *list_names("robots")):
+        allowed = "the address of an arm of a lab, as http://127.0.0.1:8742/arm-1"
+        raise ConfigError(
+            command, "URL", url, allowed, f"An arm of this computer: `hil jog {url}`, or `hil serve {url}`"
+        )
 
 
 def headline(welcome: Welcome) -> str:

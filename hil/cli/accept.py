@@ -60,11 +60,12 @@ def accept(
     if rig is None:
         raise typer.BadParameter("name a rig, or an archive with --from")
     from hil.cli._accept_runs import Stage
-    from hil.runtime.port_wiring import raw_line
+    from hil.runtime.port_wiring import raw_line, require_something_to
     from hil.runtime.wiring import fake_choices, load_rig
     from hil.workbench.acceptance_talk import Talk
 
     set_up = load_rig(rig)
+    require_something_to("accept", set_up)
     person = _Person(None if answers is None else _read_answers(answers, hardware=hardware))
     for journal in journals or ():
         if not journal.is_file():

@@ -71,7 +71,7 @@ def calibrate_with(
 ) -> None:
     """As `calibrate`, with somebody who answers."""
     from hil.model._controller_file import read_controller, write_controller
-    from hil.runtime.port_wiring import check_arm
+    from hil.runtime.port_wiring import check_arm, require_something_to
     from hil.runtime.wiring import load_rig
     from hil.workbench import calibration
     from hil.workbench.drafts import drop_draft, write_calibration
@@ -79,6 +79,7 @@ def calibrate_with(
     if joint is not None and (centre or channels is not None):
         raise typer.BadParameter("--joint goes with neither --centre nor --channels")
     measured = load_rig(rig, calibrated=False)
+    require_something_to("calibrate", measured)
     trusted = measured if joint is None else _calibrated(rig, joint)
     stand = _Stand(trusted, hardware, port, numbers=_numbers(channels), at_park=joint is not None)
     if joint is not None and stand.url is not None:
@@ -177,7 +178,7 @@ def release(
     from hil.errors import InterlockError
     from hil.model._controller_file import read_controller
     from hil.runtime.channel_wiring import channels_of
-    from hil.runtime.port_wiring import check_arm, is_calibrated_by_hand
+    from hil.runtime.port_wiring import check_arm, is_calibrated_by_hand, require_something_to
     from hil.runtime.wiring import load_rig
     from hil.workbench.calibration import carry_out
     from hil.workbench.release_steps import release as steps
@@ -189,6 +190,7 @@ def release(
         release_far(rig, by or "", person.answer, person.tell)
         return
     set_up = load_rig(rig)
+    require_something_to("let go of", set_up)
     if not is_calibrated_by_hand(set_up):
         raise InterlockError(
             f"rig {set_up.id}: its arm has brakes and needs no holding; switch its servos off at the controller",

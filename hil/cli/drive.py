@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hil.cli._far_arm import headline, lease_words, picture_words
+from hil.cli._far_arm import headline, lease_words, picture_words, refuse_own_arm
 from hil.cli._jog_session import (
     REPEAT_S,
     Patience,
@@ -74,6 +74,7 @@ def drive(
 
     if not 0.0 < speed <= 100.0:
         raise typer.BadParameter("above 0 to 100 % of the rig's speeds", param_hint="--speed")
+    refuse_own_arm(url, "hil drive")
     with connect(url, name=name, on_site=on_site) as arm:
         print(headline(arm.welcome), flush=True)
         pad = Pad(_AxesOf.welcome(arm.welcome), speed_percent=speed, served=True)

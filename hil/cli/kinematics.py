@@ -22,7 +22,9 @@ def add_to(app: typer.Typer) -> None:
 
 def fk(
     robot: RobotName,
-    q: Annotated[list[float], typer.Argument(help="One value per joint: degrees, millimetres if prismatic.")],
+    joints: Annotated[
+        list[str], typer.Argument(metavar="Q...", help="One value per joint: degrees, millimetres if prismatic.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Forward kinematics: the tool's pose for given joint values."""
@@ -34,6 +36,7 @@ def fk(
     from hil.model.robot import JointType
     from hil.motion.unit_hints import radians_hint
 
+    q = _numbers(joints, "hil fk")
     arm = hil.load_robot(robot)
     if len(q) != arm.dof:
         names = ", ".join(joint.name for joint in arm.model.joints)
@@ -59,7 +62,9 @@ def fk(
 
 def ik(
     robot: RobotName,
-    target: Annotated[list[float], typer.Argument(help="X Y Z in mm, or X Y Z A B C in mm and degrees.")],
+    place: Annotated[
+        list[str], typer.Argument(metavar="X Y Z [A B C]", help="X Y Z in mm, or X Y Z A B C in mm and degrees.")
+    ],
     pitch: Annotated[float | None, typer.Option(help="Angle of the tool above the ground, degrees.")] = None,
     roll: Annotated[float | None, typer.Option(help="Roll about the tool axis, degrees.")] = None,
     all_branches: Annotated[bool, typer.Option("--all", help="List solutions outside the limits too.")] = False,
@@ -72,6 +77,7 @@ def ik(
     from hil.model.robot import JointType
     from hil.motion.unit_hints import metres_hint, radians_hint
 
+    target = _numbers(place, "hil ik")
     arm = hil.load_robot(robot)
     if len(target) == 6 and pitch is None and roll is None:
         result = arm.inverse_kinematics(xyzabc_to_pose(target))
@@ -113,3 +119,23 @@ def ik(
             if words:
                 complain(words)
         raise typer.Exit(1)
+
+
+def _numbers(texts: list[str], command: str) -> list[float]:
+    """Numbers between blanks, or commas.
+
+    Raises:
+        CommandError: one is none.
+    """
+    from hil.errors import CommandError
+
+    found = []
+    for text in " ".join(texts).replace(",", " ").split():
+        try:
+            found.append(float(text))
+        except ValueError:
+            allowed = "numbers between blanks, with a point before their decimals"
+            raise CommandError(
+                f"{command}: {text!r} is no number; allowed: {allowed}", value=text, allowed=allowed
+            ) from None
+    return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli._far_arm import headline, lease_words, picture_words, self_test_words
+from hil.cli._far_arm import headline, lease_words, picture_words, refuse_own_arm, self_test_words
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json, print_table
 from hil.clock import monotonic_s
@@ -40,6 +40,8 @@ def watch(
     """Watch an arm, or all arms of a lab. At a terminal space stops the arm (it latches), q leaves."""
     from hil.service.connection import only_login, reach
 
+    if url is not None:
+        refuse_own_arm(url, "hil watch")
     access, arm = reach(only_login("hil watch") if url is None else url)
     until_s = float("inf") if seconds is None else monotonic_s() + seconds
     if not arm:

@@ -7,11 +7,15 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from hil.errors import ConfigError
 from hil.tables import closest
+
+MOST_SHOWN = 12
+"""More names than these are not listed in an error: the nearest are."""
 
 _SINGULAR = {
     "robots": "robot",
@@ -42,7 +46,9 @@ def find(kind: str, name: str | Path, *, file: str = "", key: str = "") -> Path:
     names = list_names(kind)
     meant = closest(Path(name).stem, names)
     hint = f"Did you mean {meant!r}? " if meant else ""
-    allowed = f"the path of a TOML file, or one of: {', '.join(names)}" if names else "the path of a TOML file"
+    shown = names if len(names) <= MOST_SHOWN else get_close_matches(Path(name).stem, names, MOST_SHOWN, 0.3)
+    which = "one of" if shown is names else f"one of {len(names)} that `hil {kind}` lists, such as"
+    allowed = f"the path of a TOML file, or {which}: {', '.join(shown)}" if shown else "the path of a TOML file"
     advice = f"{hint}Looked at the path itself and in {', '.join(str(folder) for folder in folders(kind))}"
     what = _SINGULAR.get(kind, kind)
     raise ConfigError(file or f"{what} {str(name)!r}", key or "name", str(name), allowed, advice)

@@ -413,6 +413,10 @@ class _Planner:
             what = f"to be at {where}"
             options = [beyond_soft_limits(axes, _within_a_turn(axes, s.q), what, POSTURE) for s in candidates]
             return min(options, key=lambda found: max(-r.margin for r in found))
+        if result.solutions and not any("elbow" in solution.branch for solution in result.solutions):
+            advice = "Leave elbow out, or ask for joints_deg."
+            nearest = "this point without elbow"
+            return [_unreachable(where, "this robot's postures have no elbow up or down", None, nearest, advice)]
         if result.solutions:
             others = sorted({solution.branch for solution in result.solutions})
             return [_unreachable(where, f"not reached with {ELBOWS[step.elbow or 'up']}", None, " or ".join(others))]

@@ -193,6 +193,19 @@ def check_adapter(rig: Rig, url: str) -> AdapterIdentity:
     return adapters.identity_of(port_name(url), found)
 
 
+def require_something_to(do: str, rig: Rig) -> None:
+    """Make sure that a rig has a controller with which that can be done.
+
+    Raises:
+        InterlockError: its controller exists in software only.
+    """
+    if kind_of(rig).ask is None:
+        raise InterlockError(
+            f"rig {rig.id} has a simulated controller: there is nothing to {do}. It jogs, runs and serves as it is",
+            ["a real controller, or the fake of one"],
+        )
+
+
 def require_hardware(rig: Rig) -> None:
     """Make sure that a real port can lead to controllers of a rig's kind.
 

@@ -76,6 +76,10 @@ def _robot_alone(name: str) -> RobotModel | None:
         ConfigError: there is neither.
     """
     path = Path(name)
+    if "://" in name:
+        raise ConfigError(
+            "rig", "name", name, "a rig or robot of this computer", f"An arm of a lab: `hil drive {name}`"
+        )
     if path.is_file():
         return None if RIG_KEYS & read_toml(path).keys() else reader.load_robot(path)
     rigs, robots, stem = list_names("rigs"), list_names("robots"), name.removesuffix(".toml")
@@ -83,6 +87,10 @@ def _robot_alone(name: str) -> RobotModel | None:
         return reader.load_robot(name)
     if path.name == name and stem not in rigs:
         meant = closest(stem, [*rigs, *robots])
+        if stem in list_names("tasks"):
+            raise ConfigError(
+                "rig", "name", name, "a rig or robot; this is a task", f"The arm comes first: lynx6 {name}"
+            )
         raise ConfigError(
             f"rig {name!r}",
             "name",
