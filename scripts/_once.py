@@ -57,6 +57,7 @@ FORMS = (
     Form("bench", "loop --once"),
     Form("bench", "tick --once"),
     Form("first-hour", "--most 2"),
+    Form("pages", "kinematics.md README.md --list"),
     Form("way-out", "--poses 1 --jobs 1 --seed 1"),
     Form("line-noise", "--rounds 1 --every 40"),
     Form("bench", "peers --once"),

@@ -268,7 +268,8 @@ class Host:
             # The controller's inputs are read from the loading on, and may be needed for the first sample.
             self.until(lambda: False, INPUTS_S)
         self.send(Start(digest=motion.digest))
-        self.wait_for(Mode.STREAMING, 2.0)
+        # One of a few samples is over before anybody has seen it go.
+        self._wait_for_one_of((Mode.STREAMING, Mode.IDLE), 2.0)
         ended = {Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED}
         try:
             self.until(lambda: self.mode in ended, within_s=motion.duration_s * 1.5 + 10.0)
@@ -285,9 +286,12 @@ class Host:
             InterlockError: a request was refused on the way, in the loop's words.
             LinkError: the loop ended, faulted, or did not get there in time.
         """
+        self._wait_for_one_of((mode,), within_s)
+
+    def _wait_for_one_of(self, modes: tuple[Mode, ...], within_s: float) -> None:
         seen = len(self.events)
-        self.until(lambda: self.mode in (mode, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
-        if self.mode is mode:
+        self.until(lambda: self.mode in (*modes, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
+        if self.mode in modes:
             return
         if self.mode is Mode.FAULT:
             raise LinkError(first_fault(self.events))
@@ -295,7 +299,7 @@ class Host:
         words = first_fault(self.events) or last
         if self._refused(seen):
             raise InterlockError(next(e for e in self.events[seen:] if e.startswith("refused: ")))
-        raise LinkError(f"{self.rig.id}: {mode.value} was not reached; the last word was: {words}")
+        raise LinkError(f"{self.rig.id}: {modes[0].value} was not reached; the last word was: {words}")
 
     def _ask(self, vouch: Callable[[JointState | None], str]) -> str:
         reported = self.last.reported if self.last is not None else None
