@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import shutil
@@ -176,10 +177,13 @@ def demo(
 
 def _say_what_comes_next(rig: str) -> None:
     hil = "hil" if shutil.which("hil") else sys.argv[0]
+    page = (f"{hil} serve --demo 1 --browser", "a virtual arm on a page of your browser")
+    if importlib.util.find_spec("aiohttp") is None:
+        page = ("pip install 'hil-arm-bridge[service]'", f"then {page[0]}: {page[1]}")
     steps = (
-        (f"{hil} serve --demo 1 --browser", "a virtual arm on a page of your browser"),
         (f"{hil} jog {rig}", "lead it with keys: one press, one step"),
-        (f"{hil} --help", "everything else"),
+        page,
+        (f"{hil} --help", "everything else; any robot will do in place of the rig"),
     )
     width = max(len(command) for command, _ in steps)
     print("\nnext:")

@@ -14,7 +14,7 @@ try:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
     from jwt import PyJWS, PyJWTError
 except ImportError:
-    raise MissingExtraError("keys and tokens", "service") from None
+    raise MissingExtraError("sharing arms over the network", "service") from None
 
 _ALGORITHM = "EdDSA"
 _TYPE = "hil-token"
