@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from hil.workbench.doctor import Finding
     from hil.workbench.new_files import Length
     from hil.workbench.ports import PortReport
+    from hil.workbench.robot_rig import Wish
     from hil.workbench.udev import StableName
 
 T = TypeVar("T")
 
+_UNITS: dict[str, Literal["mm", "m"] | None] = {"": None, "mm": "mm", "m": "m"}
 Millimetres = Annotated[float | None, typer.Option(help="In millimetres; asked for on a terminal if not given.")]
 
 
@@ -175,6 +177,13 @@ def new_rig(
         str | None,
         typer.Option(metavar="A,B,...", help="Where the limp arm lies, in degrees or millimetres per joint."),
     ] = None,
+    stl: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="With --robot: bodies from meshes, files ...link-N.stl in their links' frames."
+        ),
+    ] = None,
+    units: Annotated[str, typer.Option(help="Of these meshes: mm or m.")] = "",
     port: Annotated[str | None, typer.Option(help="Device or URL of its line, see `hil ports`.")] = None,
     adapter_serial: Annotated[str | None, typer.Option(help="Serial number of its USB adapter.")] = None,
     title: Annotated[str | None, typer.Option(help="Shown to people.")] = None,
@@ -183,12 +192,16 @@ def new_rig(
     from hil.model.files import list_names
     from hil.runtime.wiring import load_rig
     from hil.workbench import new_files
-    from hil.workbench.robot_rig import mistaken_parent
+    from hil.workbench.robot_rig import Wish, mistaken_parent
 
+    if units not in _UNITS:
+        raise typer.BadParameter(f"{units!r}; allowed: mm, m", param_hint="--units")
     if parent is None:
-        _new_rig_of_robot(name, robot, controller, tool_axis, gripper_mm, park, port)
+        _new_rig_of_robot(
+            Wish(name, controller, port, gripper_mm, _numbers(park), stl, _UNITS[units]), robot, tool_axis
+        )
         return
-    for option, given in (("--tool-axis", tool_axis), ("--gripper-mm", gripper_mm), ("--park", park)):
+    for option, given in (("--tool-axis", tool_axis), ("--gripper-mm", gripper_mm), ("--park", park), ("--stl", stl)):
         if given is not None:
             raise typer.BadParameter(f"{option} goes with --robot alone: here the rig above says it")
     if parent in list_names("robots") and parent not in list_names("rigs"):
@@ -200,24 +213,15 @@ def new_rig(
     print(f"next: hil calibrate {name}")
 
 
-def _new_rig_of_robot(
-    name: str,
-    robot: str | None,
-    controller: str,
-    tool_axis: str | None,
-    gripper_mm: float | None,
-    park: str | None,
-    port: str | None,
-) -> None:
+def _new_rig_of_robot(wish: Wish, robot: str | None, tool_axis: str | None) -> None:
     from hil.model.reader import load_robot
     from hil.runtime.wiring import load_rig
     from hil.workbench import new_files
-    from hil.workbench.robot_rig import Wish, draft, tool_words, with_tool_axis, write_rig
+    from hil.workbench.robot_rig import draft, tool_words, with_tool_axis, write_rig
 
     if robot is None:
         raise typer.BadParameter("give --robot ROBOT for an arm of any kind, or --from RIG for one like that rig")
-    model = load_robot(robot)
-    wish = Wish(name, controller, port, gripper_mm, _numbers(park))
+    model, name = load_robot(robot), wish.name
     new_files.check_name("rigs", name)
     draft(model, wish)
     if tool_axis is not None:
@@ -231,7 +235,7 @@ def _new_rig_of_robot(
         print(f"taken: {words}")
     print(f"{tool_words(model)}. Another axis: --tool-axis")
     follows = {"simulated": f"hil jog {name}", "cr1": f"hil check {name}", "ssc32": f"hil calibrate {name}"}
-    print(f"next: {follows[controller]}")
+    print(f"next: {follows[wish.kind]}")
 
 
 def _numbers(text: str | None) -> tuple[float, ...] | None:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.model.link_shapes import HOUSING, ROD, Stick, arm_length_m, link_sticks, thickness
+from hil.model.rig import Capsule
 from hil.model.robot import Joint, JointType, RobotModel
 from hil.robot import Robot
 from hil.space.geometry import FloatArray, Point, segment_distance
@@ -62,16 +63,17 @@ class RobotRig(NamedTuple):
     defaults: tuple[str, ...]
 
 
-def rig_of_robot(robot: RobotModel, controller: Mapping[str, Any]) -> RobotRig:
+def rig_of_robot(robot: RobotModel, controller: Mapping[str, Any], bodies: Sequence[Capsule] | None = None) -> RobotRig:
     """A rig's table for a robot.
 
     Args:
         robot: any.
         controller: the ``[controller]`` table, as its kind wants it.
+        bodies: of the arm, where they are known; None for rods along its links.
     """
     defaults: list[str] = []
     size_m = arm_length_m(robot)
-    rods = _rods(robot, size_m)
+    rods = _rods(robot, size_m) if bodies is None else tuple(_Rod.of(body) for body in bodies)
     wanted = robot.home or _bent(robot, rods, size_m)
     joints = [_axis(joint, at, size_m, defaults.append) for joint, at in zip(robot.joints, wanted, strict=True)]
     _say_common(joints, robot, defaults)
@@ -79,6 +81,8 @@ def rig_of_robot(robot: RobotModel, controller: Mapping[str, Any]) -> RobotRig:
     stands = _stands_on_base(robot, rods, home)
     defaults.append(
         "bodies: rods along each link of the DH table, as wide as a usual arm of this length; measure yours"
+        if bodies is None
+        else "bodies: one capsule around each mesh"
     )
     defaults.append(
         "table: at the height of the robot's base"
@@ -233,6 +237,11 @@ class _Rod(NamedTuple):
     start_m: Point
     end_m: Point
     radius_m: float
+
+    @classmethod
+    def of(cls, body: Capsule) -> _Rod:
+        """The same as a rig has it."""
+        return cls(body.name, body.link, body.start_m, body.end_m, body.radius_m)
 
     def table(self) -> dict[str, Any]:
         return {

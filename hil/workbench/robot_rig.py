@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hil.errors import ConfigError
 from hil.model.files import find, read_toml
+from hil.model.rig import Capsule
 from hil.model.rig_text import file_text
 from hil.model.robot import Joint, JointType, RobotModel
+from hil.model.stl import Units, read_stl
 from hil.robot import Robot
+from hil.space.enclosing_capsule import enclosing_capsule
 from hil.space.rig_of_robot import rig_of_robot
 from hil.workbench.new_files import write_checked
 
@@ -32,6 +36,8 @@ GRIPPER_US = (1000, 2000)
 CANARY = 31
 REPORT_US = 15.0
 """One and a half of the steps in which a board tells a pulse."""
+THINNEST_M = 1e-4
+_LINK = re.compile(r"link-(\d+)")
 CR1_RIG = "rv2aj"
 STRAIGHT = 1e-6
 
@@ -45,6 +51,8 @@ class Wish(NamedTuple):
         port: device or URL of its line; None for the usual one.
         gripper_mm: opening of a gripper on the channel behind the joints; None for none.
         park: where the limp arm lies, in degrees or millimetres per joint; None for home.
+        meshes: folder of STL files ``...link-N...stl``, each in the frame of its link; None for bodies along the links.
+        units: of these files, ``mm`` or ``m``; None where they are beyond doubt.
     """
 
     name: str
@@ -52,6 +60,8 @@ class Wish(NamedTuple):
     port: str | None = None
     gripper_mm: float | None = None
     park: tuple[float, ...] | None = None
+    meshes: Path | None = None
+    units: Units | None = None
 
 
 class Draft(NamedTuple):
@@ -69,7 +79,8 @@ def draft(robot: RobotModel, wish: Wish) -> Draft:
     """
     if wish.kind not in KINDS:
         raise ConfigError(COMMAND, "--controller", wish.kind, ", ".join(KINDS))
-    made = rig_of_robot(robot, {"kind": "simulated"})
+    bodies = None if wish.meshes is None else _bodies(robot, wish.meshes, wish.units)
+    made = rig_of_robot(robot, {"kind": "simulated"}, bodies)
     defaults = [words for words in made.defaults if not words.startswith("park: ")]
     table = {**made.table, "title": f"{robot.title}, {_KIND_WORDS[wish.kind]}"}
     _ADAPT[wish.kind](table, robot, wish, defaults)
@@ -118,6 +129,34 @@ def with_tool_axis(robot_name: str, name: str, axis: str, check: Callable[[Path]
     order = {**{key: value for key, value in table.items() if key != "tool"}, "tool": tool}
     comments = (f"As {robot_name}, but that its hand points along {axis} of the last link.",)
     return write_checked("robots", name, file_text(order, comments), check)
+
+
+def _bodies(robot: RobotModel, folder: Path, units: Units | None) -> tuple[Capsule, ...]:
+    """A capsule around each link's mesh.
+
+    Raises:
+        ConfigError: there are none, one is of no link, or cannot be read, or its unit is in doubt.
+    """
+    found: dict[int, Path] = {}
+    for file in sorted(folder.glob("*.stl")):
+        named = _LINK.search(file.stem)
+        if named is not None:
+            found.setdefault(int(named[1]), file)
+    if not found or max(found) > robot.dof:
+        allowed = f"a folder of files as arm-link-0.stl to arm-link-{robot.dof}.stl, each in the frame of its link"
+        raise ConfigError(
+            COMMAND, "--stl", str(folder), allowed, f"`hil robots {robot.id} --stl DIR` writes such a folder"
+        )
+    shapes = []
+    for link, file in found.items():
+        body = enclosing_capsule(read_stl(file, units).vertices)
+        name = "base" if link == 0 else f"{robot.joints[link - 1].name}_link"
+        shapes.append(
+            Capsule(
+                name=name, link=link, start_m=body.start_m, end_m=body.end_m, radius_m=max(body.radius_m, THINNEST_M)
+            )
+        )
+    return tuple(shapes)
 
 
 def tool_words(robot: RobotModel) -> str:

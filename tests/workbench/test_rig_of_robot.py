@@ -10,9 +10,11 @@ import pytest
 from drivers.ssc32 import Ssc32Settings
 from hil.errors import ConfigError
 from hil.model.files import list_names
+from hil.model.link_shapes import link_meshes
 from hil.model.reader import load_robot
 from hil.model.rig import Rig
 from hil.model.robot import JointType
+from hil.model.stl import write_stl
 from hil.motion.planner import plan_joint_move
 from hil.runtime import wiring
 from hil.runtime.preview import preview
@@ -147,3 +149,33 @@ def test_where_the_hand_points_is_said_as_pitch_has_it(robot: str, words: str) -
 
 def test_all_kinds_are_offered() -> None:
     assert KINDS == ("simulated", "ssc32", "cr1")
+
+
+def meshes_of(robot: str, folder: Path, scale: float = 1.0) -> Path:
+    """The links' own pictures as STL files, as `hil robots NAME --stl DIR` writes them."""
+    folder.mkdir()
+    for mesh in link_meshes(load_robot(robot)):
+        (folder / f"{robot}-link-{mesh.link}.stl").write_bytes(write_stl(mesh.vertices * scale, mesh.faces))
+    return folder
+
+
+def test_bodies_can_be_meshes(tmp_path: Path) -> None:
+    pytest.importorskip("trimesh")
+    rig, defaults = written("puma560", "simulated", meshes=meshes_of("puma560", tmp_path / "stl"))
+    assert [shape.link for shape in rig.shapes] == list(range(7))
+    assert "bodies: one capsule around each mesh" in defaults
+    assert preview(rig, plan_joint_move(rig, rig.park, [value + 0.05 for value in rig.park])).ok
+
+
+def test_a_meshs_unit_is_asked_for_where_it_is_in_doubt(tmp_path: Path) -> None:
+    pytest.importorskip("trimesh")
+    folder = meshes_of("puma560", tmp_path / "stl", 1000.0)
+    with pytest.raises(ConfigError, match="--units mm, or --units m"):
+        written("puma560", "simulated", meshes=folder)
+    rig, _ = written("puma560", "simulated", meshes=folder, units="mm")
+    assert max(shape.radius_m for shape in rig.shapes) < 0.5
+
+
+def test_a_folder_without_links_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--stl: .*arm-link-0.stl to arm-link-6.stl"):
+        written("puma560", "simulated", meshes=tmp_path)
