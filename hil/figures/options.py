@@ -13,6 +13,7 @@ from hil.types import Record
 
 MM_PER_INCH = 25.4
 POINTS_PER_INCH = 72.0
+POINTS_PER_MM = POINTS_PER_INCH / MM_PER_INCH
 
 NAMED_WIDTHS_MM = {"column": 85.0, "page": 174.0}
 """One and two columns of most journals, whose columns are 82 to 90 mm wide and two with their gap 170 to 190 mm."""
@@ -69,7 +70,7 @@ class FigureOptions(Record, frozen=True):
     @property
     def width_pt(self) -> float:
         """Width in points."""
-        return self.width_mm / MM_PER_INCH * POINTS_PER_INCH
+        return self.width_mm * POINTS_PER_MM
 
     @property
     def narrow(self) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from hil.errors import ConfigError
 from hil.figures.events import Flag, Importance, flagged, gathered, key_of
 from hil.figures.looks import COMMANDED, LIMIT, SIGNALS, WRONG, Entry
-from hil.figures.options import FigureFormat, FigureOptions, require_folder, require_target
+from hil.figures.options import POINTS_PER_MM, FigureFormat, FigureOptions, require_folder, require_target
 from hil.figures.sheet import STRIP_EM, Band, Note, Sheet, as_strip, drawing, save, tidy
 from hil.figures.time_axis import most_ticks, set_time_axis, time_scale
 from hil.link import FloatArray
@@ -54,8 +54,6 @@ MOST_EVENTS, MOST_EVENTS_NARROW = 14, 8
 TIME_WORDS = "time since the session began"
 POSITION_MM, ERROR_MM, ROW_MM = 48.0, 28.0, 24.0
 """Heights of panels: position and error of one axis, and one of many."""
-
-POINTS_PER_MM = 72.0 / 25.4
 
 
 def plot_journal(
