@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 LANE_MM = 9.0
 STAGE_TINTS = ("#E4ECF5", "#F4F4F4")
-MARGIN = {"color": BLUE, "linewidth": 1.0, "linestyle": "-"}
-LACK = {"facecolor": WRONG, "alpha": 0.35, "hatch": "////", "edgecolor": WRONG, "linewidth": 0.0}
+MARGIN: dict[str, Any] = {"color": BLUE, "linewidth": 1.0, "linestyle": "-"}
+LACK: dict[str, Any] = {"facecolor": WRONG, "alpha": 0.35, "hatch": "////", "edgecolor": WRONG, "linewidth": 0.0}
 
 
 def draw_lanes(path: Path, title: str, motion: ShownMotion, options: FigureOptions | None = None) -> None:

@@ -192,7 +192,8 @@ class Sheet:
         self.figure.set_layout_engine("none")
         for panel in self.figure.axes:
             # The solver's last digits are not the same every time, and names within an SVG are made of them.
-            panel.set_position([round(value, 6) for value in panel.get_position(original=True).bounds])
+            left, bottom, width, height = (round(value, 6) for value in panel.get_position(original=True).bounds)
+            panel.set_position((left, bottom, width, height))
 
     def width_pt(self, panel: Axes) -> float:
         """Of a panel that is settled."""

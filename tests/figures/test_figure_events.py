@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.figures.events import LOOKS, Event, Flag, Importance, flagged, gathered, key_of, placed_labels
+from hil.figures.events import LOOKS, Event, Flag, Importance, Label, flagged, gathered, key_of, placed_labels
 
 RANKS = st.sampled_from(list(Importance))
 EVENTS = st.lists(st.tuples(st.floats(0.0, 100.0), RANKS), max_size=60).map(
@@ -16,7 +16,7 @@ EVENTS = st.lists(st.tuples(st.floats(0.0, 100.0), RANKS), max_size=60).map(
 WIDTH_PT = 200.0
 
 
-def _labels(flags: list[Flag]) -> list:
+def _labels(flags: list[Flag]) -> list[Label]:
     return placed_labels(flags, lambda time_s: 2.0 * time_s, WIDTH_PT, lambda text: 5.0 * len(text))
 
 

@@ -28,7 +28,7 @@ NOTES = [Note("what was said " * 12, head=" 1", heavy=True)]
 def _sheet(options: FigureOptions = SMALL, title: str = "FAKE rig lynx6: base") -> Sheet:
     sheet = Sheet(options, title, KEY, NOTES, 150.0)
     grid = sheet.grid(2, height_ratios=[12.0, 140.0])
-    strip, panel = (sheet.figure.add_subplot(place) for place in grid)
+    strip, panel = (sheet.figure.add_subplot(grid[row]) for row in range(2))
     as_strip(strip, 0.0, 10.0)
     panel.plot(np.arange(11.0), np.arange(11.0) ** 2, **SIGNALS["reported"])
     panel.set_xlim(0.0, 10.0)
