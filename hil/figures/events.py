@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -11,6 +12,10 @@ from hil.figures.looks import GREY, ORANGE, PURPLE, VERMILLION, Entry, Style
 
 RANGE = "\N{EN DASH}"
 """Between the first and the last number of a label of several events."""
+
+
+NAMED_SHARE = 0.6
+"""So many of the labels without names have to be left with them."""
 
 
 class Importance(IntEnum):
@@ -124,19 +129,30 @@ def placed_labels(
 ) -> list[Label]:
     """Labels that do not touch: neighbours that would are one label.
 
+    Urgent ones are named, unless their names would merge too many; then their numbers stand alone.
+
     Args:
         flags: in order of time.
         place_pt: points from the left end of the axis at a time.
         width_pt: of the axis.
         text_pt: width of a text, with the room that it wants around it.
     """
+
+    named, plain = (
+        _merged(flags, partial(_label, place_pt=place_pt, width_pt=width_pt, text_pt=text_pt, named=names))
+        for names in (True, False)
+    )
+    return named if len(named) >= NAMED_SHARE * len(plain) else plain
+
+
+def _merged(flags: Sequence[Flag], label: Callable[[Sequence[Flag]], Label]) -> list[Label]:
     groups = [[flag] for flag in flags]
-    labels = [_label(group, place_pt, width_pt, text_pt) for group in groups]
+    labels = [label(group) for group in groups]
     i = 1
     while i < len(labels):
         if labels[i - 1].right > labels[i].left:
             groups[i - 1 : i + 1] = [groups[i - 1] + groups[i]]
-            labels[i - 1 : i + 1] = [_label(groups[i - 1], place_pt, width_pt, text_pt)]
+            labels[i - 1 : i + 1] = [label(groups[i - 1])]
             i = max(1, i - 1)
         else:
             i += 1
@@ -144,12 +160,17 @@ def placed_labels(
 
 
 def _label(
-    group: Sequence[Flag], place_pt: Callable[[float], float], width_pt: float, text_pt: Callable[[str], float]
+    group: Sequence[Flag],
+    place_pt: Callable[[float], float],
+    width_pt: float,
+    text_pt: Callable[[str], float],
+    *,
+    named: bool,
 ) -> Label:
     first = max(group, key=lambda flag: (flag.event.importance, -flag.number))
     text = str(group[0].number) if len(group) == 1 else f"{group[0].number}{RANGE}{group[-1].number}"
     importance = first.event.importance
-    if importance.urgent:
+    if importance.urgent and named:
         text += f" {NAMES[importance]}"
     wide = min(text_pt(text), width_pt)
     left = min(max(place_pt(first.event.time_s) - 0.5 * wide, 0.0), width_pt - wide)

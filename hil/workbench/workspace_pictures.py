@@ -360,7 +360,9 @@ def _between(reached: BoolArray, count: int) -> BoolArray:
 def _widened(cells: BoolArray, axis: int, count: int) -> BoolArray:
     """With the `count` cells before and after each along an axis."""
     length = cells.shape[axis]
-    ends = np.concatenate([np.zeros_like(cells.take([0], axis), dtype=np.int64), np.cumsum(cells, axis)], axis)
+    ends = np.concatenate(
+        [np.zeros_like(cells.take([0], axis), dtype=np.int32), np.cumsum(cells, axis, dtype=np.int32)], axis
+    )
     high = np.minimum(np.arange(length) + count + 1, length)
     low = np.maximum(np.arange(length) - count, 0)
     wide: BoolArray = ends.take(high, axis) > ends.take(low, axis)

@@ -71,6 +71,11 @@ def test_neighbours_become_one_label_with_the_word_of_the_worst() -> None:
     assert (label.text, label.time_s) == ("1\N{EN DASH}3 stop", 50.1)
 
 
+def test_where_names_would_merge_nearly_all_numbers_stand_alone() -> None:
+    events = [Event(5.0 * i, str(i), Importance.FAULT, 5.0 * i) for i in range(20)]
+    assert [label.text for label in _labels(flagged(events, 20)[0])] == [str(i) for i in range(1, 21)]
+
+
 def test_every_importance_has_a_look_of_its_own() -> None:
     assert set(LOOKS) == set(Importance)
     assert len({str(look["linestyle"]) for look in LOOKS.values()}) == len(Importance)
