@@ -137,7 +137,6 @@ def placed_labels(
         width_pt: of the axis.
         text_pt: width of a text, with the room that it wants around it.
     """
-
     named, plain = (
         _merged(flags, partial(_label, place_pt=place_pt, width_pt=width_pt, text_pt=text_pt, named=names))
         for names in (True, False)
