@@ -187,8 +187,17 @@ class Sheet:
         return self.figure.add_gridspec(rows, columns, **ratios)
 
     def settle(self) -> None:
-        """Give the panels their final places; afterwards widths can be measured, and nothing moves any more."""
-        self.figure.draw_without_rendering()
+        """Give the panels their final places; afterwards widths can be measured, and nothing moves any more.
+
+        Raises:
+            CommandError: the letters leave no room for the panels.
+        """
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="constrained_layout not applied")
+            try:
+                self.figure.draw_without_rendering()
+            except UserWarning:
+                raise _no_room(self.options) from None
         self.figure.set_layout_engine("none")
         for panel in self.figure.axes:
             # The solver's last digits are not the same every time, and names within an SVG are made of them.
@@ -431,6 +440,17 @@ def _in_columns(
         rows[-1].append((column * cell_pt, entry))
         column += cells
     return rows
+
+
+def _no_room(options: FigureOptions) -> CommandError:
+    allowed = "a larger width or smaller letters"
+    return CommandError(
+        f"width {options.width_mm:g} mm with letters of {options.font_pt:g} pt leaves no room for this figure; "
+        f"allowed: {allowed}",
+        axis="width",
+        value=options.width_mm,
+        allowed=allowed,
+    )
 
 
 def _height_pt(options: FigureOptions, rest_pt: float, body_pt: float) -> float:

@@ -109,6 +109,18 @@ def test_a_height_that_leaves_no_room_is_answered_with_one_that_does() -> None:
         assert _sheet(FigureOptions(width_mm=85.0, height_mm=least)).body_pt >= 90.0
 
 
+def test_letters_that_leave_no_room_are_answered_with_what_to_change() -> None:
+    options = FigureOptions(width_mm=60.0, font_pt=16.0)
+    with drawing(options):
+        sheet = Sheet(options, "t", KEY, (), 100.0)
+        panel = sheet.figure.add_subplot(sheet.grid(1)[0])
+        panel.set_ylabel("a name that takes more than the whole width", rotation=0, ha="right")
+        with pytest.raises(
+            CommandError, match=r"letters of 16 pt leaves no room .* allowed: a larger width or smaller"
+        ):
+            sheet.settle()
+
+
 def test_too_many_dots_are_answered_with_how_many_are_possible() -> None:
     with drawing(SMALL), pytest.raises(CommandError, match=r"dpi 1200 given; allowed: \d+ or less"):
         _sheet(FigureOptions(width_mm=400.0, height_mm=400.0, dpi=1200))
