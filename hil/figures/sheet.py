@@ -151,7 +151,7 @@ class Sheet:
         self._margin_pt = MARGIN_EM * font
         self._room_pt = options.width_pt - 2.0 * self._margin_pt
         titles = wrapped(title, self._room_pt, TITLE_EM * font, heavy=True)
-        rows = _key_rows(key, self._room_pt, font)
+        rows = _key_rows([_shortened(entry, self._room_pt, font) for entry in key], self._room_pt, font)
         lines = [(note, wrapped_note(note, self._room_pt, SMALL_EM * font)) for note in notes]
         top_pt = self._margin_pt + LINE_EM * TITLE_EM * font * len(titles)
         key_pt = LINE_EM * font * len(rows) + (0.7 * font if rows else 0.0)
@@ -420,6 +420,15 @@ def _key_rows(key: Sequence[Entry], room_pt: float, font_pt: float) -> list[list
     wide_pt = [_entry_pt(entry, font_pt) for entry in key]
     tries = [_in_columns(key, wide_pt, room_pt, columns) for columns in range(1, MOST_COLUMNS + 1)]
     return min(tries, key=len)
+
+
+def _shortened(entry: Entry, room_pt: float, font_pt: float) -> Entry:
+    """An entry that fits into a row of its own."""
+    room_pt -= (HANDLE_EM + HANDLE_GAP_EM) * font_pt
+    label = entry.label
+    while len(label) > 4 and text_width_pt(label, font_pt) > room_pt:
+        label = f"{label.removesuffix('...')[:-1]}..."
+    return entry._replace(label=label)
 
 
 def _entry_pt(entry: Entry, font_pt: float) -> float:

@@ -109,6 +109,15 @@ def test_a_height_that_leaves_no_room_is_answered_with_one_that_does() -> None:
         assert _sheet(FigureOptions(width_mm=85.0, height_mm=least)).body_pt >= 90.0
 
 
+def test_a_name_in_the_key_that_is_too_long_is_cut_and_says_so() -> None:
+    with drawing(SMALL):
+        sheet = Sheet(SMALL, "t", [Entry("a long name " * 20, LIMIT), Entry("short", LIMIT)], (), 100.0)
+        labels = [text.get_text() for text in sheet.figure.texts[1:]]
+        ends = [text.get_window_extent().x1 for text in sheet.figure.texts[1:]]
+    assert labels[0].startswith("a long name a long") and labels[0].endswith("...") and labels[1] == "short"
+    assert max(ends) <= sheet.figure.bbox.width
+
+
 def test_letters_that_leave_no_room_are_answered_with_what_to_change() -> None:
     options = FigureOptions(width_mm=60.0, font_pt=16.0)
     with drawing(options):
