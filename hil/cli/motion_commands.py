@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._figure_options import Dpi, Font, Height, Width, figure_options
 from hil.cli._names import RigName, TaskName
 from hil.cli._verdict import All, show_preview
 from hil.cli.arms import AsJson
@@ -22,6 +23,7 @@ from hil.cli.output import complain, print_json, print_table
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
+    from hil.figures.options import FigureOptions
     from hil.model.rig import Axis, Rig
     from hil.motion.motion import Motion
     from hil.runtime.host import Host, StartFake
@@ -60,16 +62,22 @@ def preview(
     task: TaskName,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the certificate here.")] = None,
     picture: Annotated[
-        Path | None, typer.Option("--plot", help="Draw what was refused, or the whole motion, as PNG.")
+        Path | None,
+        typer.Option("--plot", help="Draw what was refused, or the whole motion: a name ending in .png, .svg or .pdf."),
     ] = None,
     every: All = False,
     as_json: AsJson = False,
+    width: Width = None,
+    height: Height = None,
+    font: Font = None,
+    dpi: Dpi = None,
 ) -> None:
     """Plan a task and check every sample; then stream it to the fake controller on a virtual clock."""
-    set_up, motion = _plan(rig, task) if picture is None else _plan_for_picture(rig, task, picture)
+    options = figure_options(width, height, font, dpi, needed_by="--plot FILE", drawn=picture is not None)
+    set_up, motion = _plan(rig, task) if picture is None else _plan_for_picture(rig, task, picture, options)
     report = _preview(set_up, motion)
     if picture is not None:
-        _draw_preview(set_up, motion, report, picture)
+        _draw_preview(set_up, motion, report, picture, options)
     if as_json:
         print_json({"ok": report.ok, "refusals": report.refusals, "margins": report.worst_margins,
                     "duration_s": report.duration_s, "samples": report.samples, "wire_bytes": len(report.wire_bytes),
@@ -221,18 +229,18 @@ def _planned(rig: Rig, task: str) -> Motion:
         raise
 
 
-def _plan_for_picture(rig: str, task: str, picture: Path) -> tuple[Rig, Motion]:
+def _plan_for_picture(rig: str, task: str, picture: Path, options: FigureOptions) -> tuple[Rig, Motion]:
     """Plan, and draw what can be drawn of a task that cannot be planned."""
     from hil.errors import ConfigError
+    from hil.figures.options import require_target
     from hil.model.files import find
     from hil.motion.tasks import load_task
     from hil.refusal import RefusedError
     from hil.robot import Robot
     from hil.runtime.wiring import load_rig
     from hil.workbench.pictures import draw_unplanned
-    from hil.workbench.plots import require_matplotlib
 
-    require_matplotlib()
+    require_target(picture)
     try:
         return _plan(rig, task)
     except ConfigError:
@@ -240,16 +248,16 @@ def _plan_for_picture(rig: str, task: str, picture: Path) -> tuple[Rig, Motion]:
         raise
     except RefusedError:
         set_up = load_rig(rig)
-        draw_unplanned(set_up, Robot(set_up.robot), load_task(find("tasks", task)), picture)
+        draw_unplanned(set_up, Robot(set_up.robot), load_task(find("tasks", task)), picture, options)
         complain(f"picture of the step that cannot be planned: {picture}")
         raise
 
 
-def _draw_preview(rig: Rig, motion: Motion, report: PreviewReport, picture: Path) -> None:
+def _draw_preview(rig: Rig, motion: Motion, report: PreviewReport, picture: Path, options: FigureOptions) -> None:
     from hil.robot import Robot
     from hil.workbench.pictures import draw_preview
 
-    draw_preview(rig, Robot(rig.robot), motion, report.refusals, picture)
+    draw_preview(rig, Robot(rig.robot), motion, report.refusals, picture, options)
     complain(f"picture: {picture}")
 
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hil.cli._figure_options import Dpi, Font, Height, Width, figure_options
 from hil.cli._names import RobotName
 from hil.cli.arms import AsJson
 from hil.cli.output import console, print_json, print_table
 from hil.units import DEG, MM
 
 if TYPE_CHECKING:
+    from hil.figures.options import FigureOptions
     from hil.kinematics.limits import Range
     from hil.kinematics.workspace.cloud import Bounds, Cloud
     from hil.kinematics.workspace.joint_workspace import JointWorkspace
@@ -32,8 +34,7 @@ VOXEL_POINTS, VOXEL_POINTS_WITHOUT_FAST = 200_000_000, 50_000_000
 VOXELS_ACROSS = 80
 BOX_SAMPLES_ACROSS = 10
 
-COARSE = 3.0
-"""Points farther apart than so many voxels tear holes."""
+POINT_ENDINGS = (".csv", ".npz")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -75,32 +76,56 @@ def workspace(
         typer.Option(metavar="A B C", help="With --box: the tool's whole orientation, degrees."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture .png, or points .csv or .npz.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", "--plot", metavar="FILE", help="A figure .png, .svg or .pdf, or points .csv or .npz."
+        ),
     ] = None,
     as_json: AsJson = False,
+    width: Width = None,
+    height: Height = None,
+    font: Font = None,
+    dpi: Dpi = None,
 ) -> None:
     """Map what an arm reaches by sweeping its joints, its volume and voids, or what a box asks of the joints."""
     import hil
 
-    suffix = None if output is None else output.suffix.lower()
-    if suffix not in (None, ".png", ".csv") and (suffix != ".npz" or box is not None):
-        allowed = "a name that ends in .png or .csv" + (" or .npz" if box is None else "")
-        raise typer.BadParameter(f"{output} given; allowed: {allowed}", param_hint="--output")
-    if suffix == ".png":
-        from hil.workbench.plots import require_matplotlib
+    drawn = _is_figure(output, box is not None)
+    options = figure_options(width, height, font, dpi, needed_by="-o with a figure", drawn=drawn)
+    if drawn and output is not None:
+        from hil.figures.options import require_target
 
-        require_matplotlib()
+        require_target(output)
     if box is None and any(option is not None for option in (box_step, pitch, roll, orientation)):
         raise typer.BadParameter("these belong to --box", param_hint="--box-step, --pitch, --roll, --orientation")
     arm = hil.load_robot(robot)
     limits = _limits(arm, ranges or ())
     if box is not None:
-        _map_box(arm, limits, box, box_step, _solver(arm, pitch, roll, orientation), output, as_json=as_json)
+        _map_box(arm, limits, box, box_step, _solver(arm, pitch, roll, orientation), output, options, as_json=as_json)
         return
     moved = _moved(arm, limits, joints)
-    solid = voxel is not None or (suffix == ".png" and step is None and step_mm is None and not segments)
+    solid = voxel is not None or (drawn and step is None and step_mm is None and not segments)
     cloud, voxel_m = _cloud(arm, limits, moved, step, step_mm, voxel, closed=closed, solid=solid)
-    _map_reach(arm, cloud, voxel_m, output, slice_z, segments=segments, as_json=as_json)
+    _map_reach(arm, cloud, voxel_m, output, slice_z, options, segments=segments, as_json=as_json)
+
+
+def _is_figure(output: Path | None, of_box: bool) -> bool:
+    """Whether a figure is asked for.
+
+    Raises:
+        typer.BadParameter: neither a figure nor points are written to a file of this name.
+    """
+    from hil.figures.options import ENDINGS
+
+    points: tuple[str, ...] = POINT_ENDINGS[:1] if of_box else POINT_ENDINGS
+    suffix = None if output is None else output.suffix.lower()
+    if suffix is None or suffix in points:
+        return False
+    if suffix not in ENDINGS:
+        *some, last = [*ENDINGS, *points]
+        allowed = f"a name that ends in {', '.join(some)} or {last}"
+        raise typer.BadParameter(f"{output} given; allowed: {allowed}", param_hint="--output")
+    return True
 
 
 # -- the reach -------------------------------------------------------------------------------------------
@@ -153,6 +178,7 @@ def _map_reach(
     voxel_m: float | None,
     output: Path | None,
     slice_z: float | None,
+    options: FigureOptions,
     *,
     segments: bool,
     as_json: bool,
@@ -179,7 +205,7 @@ def _map_reach(
         if reach is not None:
             _tell_volume(reach, gap_m)
     if output is not None:
-        _write_reach(arm, named if segments else [("tool", cloud)], cloud, reach, slice_z, output)
+        _write_reach(arm, named if segments else [("tool", cloud)], cloud, reach, gap_m, slice_z, output, options)
         if not as_json:
             print(output)
 
@@ -189,10 +215,12 @@ def _write_reach(
     clouds: Sequence[tuple[str, Cloud]],
     cloud: Cloud,
     reach: ReachMap | None,
+    gap_m: float,
     slice_z: float | None,
     output: Path,
+    options: FigureOptions,
 ) -> None:
-    if output.suffix.lower() != ".png":
+    if not _is_figure(output, False):
         from hil.workbench.workspace_files import write_cloud
 
         with _progress("points written", sum(each.points for _, each in clouds)) as told:
@@ -209,12 +237,18 @@ def _write_reach(
             reach,
             pose,
             output,
+            nearness_m=gap_m,
             slice_z_m=None if slice_z is None else slice_z * MM,
+            options=options,
         )
         return
     steps = ", ".join(f"{s.name} {_amount(s, s.step)}" for s in cloud.sweeps if not s.held)
     ends = "with" if cloud.closed else "without"
-    draw_cloud(f"{arm.model.title}: forward cloud", clouds, pose, f"steps: {steps}; {ends} the upper ends", output)
+    words = (
+        f"steps: {steps}; {ends} the upper ends. Points alone, nothing is said of what lies between them: "
+        f"a place within reach may be {gap_m / MM:.0f} mm from any point of the tool"
+    )
+    draw_cloud(f"{arm.model.title}: forward cloud", clouds, pose, words, output, nearness_m=gap_m, options=options)
 
 
 def _tell_cloud(
@@ -251,8 +285,17 @@ def _tell_cloud(
 
 
 def _tell_volume(reach: ReachMap, gap_m: float) -> None:
+    from hil.kinematics.workspace.reach_volume import is_coarse
+
     summary = reach.summary
     out = console()
+    if is_coarse(gap_m, summary.voxel_m):
+        out.print(
+            f"coarse: no volume, voids or holes are told, since places within reach are up to {gap_m / MM:.0f} mm "
+            f"from any point, which is too far for a voxel of {summary.voxel_m / MM:g} mm. "
+            "Take a larger --voxel, a smaller --step, or fewer --joints"
+        )
+        return
     size = f"volume {summary.volume_m3:.6g} m3 (all voxels touched: {summary.touched_m3:.6g} m3)"
     if summary.area_m2 is not None:
         size = f"area {summary.area_m2:.6g} m2: the tool point stays in one plane, there is no volume"
@@ -265,12 +308,6 @@ def _tell_volume(reach: ReachMap, gap_m: float) -> None:
             for axis, low, high in zip("xyz", void.lower_m, void.upper_m, strict=True)
         )
         out.print(f"  void of {void.volume_m3:.4g} m3, within {ends} mm")
-    if gap_m > COARSE * summary.voxel_m:
-        out.print(
-            f"coarse: with places up to {gap_m / MM:.0f} mm from any point the volume may be too small for this voxel, "
-            "and voids and holes may be gaps between points. "
-            "Take a larger --voxel, a smaller --step, or fewer --joints"
-        )
 
 
 def _reach_as_json(
@@ -283,6 +320,7 @@ def _reach_as_json(
     named: Sequence[tuple[str, Cloud]],
 ) -> dict[str, Any]:
     from hil.kinematics.workspace.cloud import farthest_m
+    from hil.kinematics.workspace.reach_volume import is_coarse
     from hil.kinematics.workspace.sweeps import count
 
     return {
@@ -304,6 +342,7 @@ def _reach_as_json(
         "bounds": bounds,
         "stretched_out_m": farthest_m(cloud.chain, cloud.sweeps),
         "nearness_m": gap_m,
+        "coarse": None if reach is None else is_coarse(gap_m, reach.summary.voxel_m),
         "reach": None if reach is None else reach.summary,
     }
 
@@ -338,6 +377,7 @@ def _map_box(
     box_step: float | None,
     solve: Callable[[tuple[float, float, float]], Any],
     output: Path | None,
+    options: FigureOptions,
     *,
     as_json: bool,
 ) -> None:
@@ -375,7 +415,7 @@ def _map_box(
                 f"{result.beyond_limits} only beyond limits, {result.out_of_reach} are out of reach"
             )
             units = [DEG if turns else MM for turns in revolute]
-            draw_box(f"{arm.model.title}: joint workspace of the box {ends} mm", result, units, words, output)
+            draw_box(f"{arm.model.title}: joint workspace of the box {ends} mm", result, units, words, output, options)
         if not as_json:
             print(output)
 

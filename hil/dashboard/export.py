@@ -1,57 +1,22 @@
-"""Writes what is drawn, or its numbers, to a file; asks for the file's name, and says what came of it."""
+"""Asks for the name of a file in which what is drawn, or its numbers, is written, and says what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QRect, QSize
-from PySide6.QtGui import QImage, QPainter
-from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
+from hil.errors import HilError
 
-SCALE = 3
-"""Points of an exported picture for one on the screen."""
-
-FORMATS = {"png": "PNG (*.png)", "svg": "SVG (*.svg)", "csv": "CSV (*.csv)"}
+FORMATS = {"png": "PNG (*.png)", "svg": "SVG (*.svg)", "pdf": "PDF (*.pdf)", "csv": "CSV (*.csv)"}
 
 
-def kind_of(path: Path) -> str:
-    """One of `FORMATS` by the file's ending; PNG for any other."""
-    kind = path.suffix.lower().removeprefix(".")
-    return kind if kind in FORMATS else "png"
-
-
-def write_picture(path: Path, size: QSize, draw: Callable[[QPainter], None]) -> None:
-    """Write a drawing as SVG or as PNG, by the file's ending.
-
-    Args:
-        path: file to write.
-        size: of what is drawn, in points of the screen.
-        draw: draws it; a painter scales it to the file's size by itself.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    path.open("wb").close()  # says why it cannot be, which Qt does not
-    if kind_of(path) == "svg":
-        drawing = QSvgGenerator()
-        drawing.setFileName(str(path))
-        drawing.setSize(size)
-        drawing.setViewBox(QRect(0, 0, size.width(), size.height()))
-        painter = QPainter(drawing)
-        draw(painter)
-        painter.end()
-        return
-    picture = QImage(size * SCALE, QImage.Format.Format_RGB32)
-    painter = QPainter(picture)
-    draw(painter)
-    painter.end()
-    if not picture.save(str(path)):
-        raise OSError(None, tr("the picture cannot be written"), str(path))
+def is_table(path: Path) -> bool:
+    """Whether numbers are written to a file of this name; else it is a figure, if its ending is known."""
+    return path.suffix.lower() == ".csv"
 
 
 def fill_menu(menu: QMenu, session: Session, name: str, write: Callable[[Path], None], parent: QWidget) -> None:
@@ -61,7 +26,7 @@ def fill_menu(menu: QMenu, session: Session, name: str, write: Callable[[Path], 
         menu: to fill.
         session: told in words what was written, or why not.
         name: of the file that is proposed, without its ending.
-        write: writes the file by its ending; may raise OSError.
+        write: writes the file by its ending; may raise OSError or HilError.
         parent: over which the question appears.
     """
 
@@ -74,6 +39,8 @@ def fill_menu(menu: QMenu, session: Session, name: str, write: Callable[[Path], 
             write(path)
         except OSError as error:
             session.fail(f"{path}: {error.strerror or error}")
+        except HilError as error:
+            session.fail(str(error))
         else:
             session.note(tr("written: {path}", path=path))
 

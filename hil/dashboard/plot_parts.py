@@ -40,19 +40,13 @@ def clock_text(seconds: float, decimals: int = 0) -> str:
 
 
 class Curve(pg.PlotCurveItem):  # type: ignore[misc]
-    """A line two points thick, drawn as several thin ones: Qt needs far longer for one that is thick.
-
-    Attributes:
-        scale: of a picture that is drawn larger than the screen.
-    """
-
-    scale = 1
+    """A line two points thick, drawn as several thin ones: Qt needs far longer for one that is thick."""
 
     def paint(self, painter: QPainter, option: object, widget: QWidget | None) -> None:
         """Once, and again a point of the screen lower."""
         super().paint(painter, option, widget)
         ratio = painter.device().devicePixelRatio()
-        for _ in range(1, round(THICK * ratio * self.scale)):
+        for _ in range(1, round(THICK * ratio)):
             painter.setTransform(painter.transform() * QTransform.fromTranslate(0.0, 1.0 / ratio))
             super().paint(painter, option, widget)
 

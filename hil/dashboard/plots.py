@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -23,14 +21,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from hil.dashboard.curve_figure import Origin, draw_curves
 from hil.dashboard.curves import DASHES, column_of, points_of, write_csv
-from hil.dashboard.export import SCALE, fill_menu, kind_of, write_picture
+from hil.dashboard.export import fill_menu, is_table
 from hil.dashboard.plot_parts import Area, Axis, Curve, TimeAxis, clock_text
 from hil.dashboard.readout import Readout
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme, ink_on
 from hil.dashboard.widgets import push, toggle
+from hil.errors import CommandError
 
 DRAW_EVERY_MS = 80
 PLOT_NAMES = ("position", "error", "speed")
@@ -46,7 +46,6 @@ DASH_UNITS = 170
 SCROLL_STEPS_S = 0.1
 HEAD_ROOM = 0.06
 TICK_DENSITY = 2.0
-LEGEND_GAP = 8
 ANY_HEIGHT = 1e6
 CURSOR_STEPS = 100
 """Steps of the cursor by keys across a plot."""
@@ -402,86 +401,31 @@ class PlotsView(QWidget):
     # -- export ------------------------------------------------------------------------------------------
 
     def export(self, path: Path, plots: Collection[str] = PLOT_NAMES) -> None:
-        """Write what is shown of these plots as PNG, SVG or CSV, by the file's ending.
+        """Write what is shown of these plots as PNG, SVG, PDF or CSV, by the file's ending.
 
         Raises:
             OSError: the file cannot be written.
+            HilError: its ending is not known, there is nothing yet, or matplotlib is not installed.
         """
-        if kind_of(path) == "csv":
-            self._export_csv(path, plots)
-            return
-        legend = self._legend("position" in plots)
-        size = self._area.size() + QSize(0, len(legend) * self._legend_step)
-        with self._only(plots), self._enlarged(1 if kind_of(path) == "svg" else SCALE):
-            write_picture(path, size, lambda painter: self._paint(painter, size, legend))
-
-    def _legend(self, with_signals: bool) -> list[list[tuple[str, str]]]:
-        """Lines of texts and their colours, which say which curve is whose."""
-        joints = [(f"━ {each.text()}", self._colour(k)) for k, each in enumerate(self._joints) if each.isChecked()]
-        signals = [(each.text(), self._theme.text) for each in self._signals.values() if each.isChecked()]
-        return [joints, signals] if with_signals else [joints]
-
-    @property
-    def _legend_step(self) -> int:
-        return round(1.4 * self.fontMetrics().height())
-
-    def _paint(self, painter: QPainter, size: QSize, legend: list[list[tuple[str, str]]]) -> None:
-        """The plots below their legend."""
-        scale = painter.device().width() / size.width()
-        painter.save()
-        painter.scale(scale, scale)
-        painter.fillRect(QRect(QPoint(), size), QColor(self._theme.panel))
-        painter.setFont(self.font())
-        for line, texts in enumerate(legend, start=1):
-            left = LEGEND_GAP
-            for text, colour in texts:
-                painter.setPen(QColor(colour))
-                painter.drawText(left, round((line - 0.3) * self._legend_step), text)
-                left += self.fontMetrics().horizontalAdvance(text) + 2 * LEGEND_GAP
-        painter.restore()
-        top = size.height() - self._area.height()
-        whole = QRectF(0.0, scale * top, scale * self._area.width(), scale * self._area.height())
-        self._area.render(painter, whole, self._area.rect(), Qt.AspectRatioMode.IgnoreAspectRatio)
-
-    @contextmanager
-    def _enlarged(self, scale: int) -> Iterator[None]:
-        """Lines as thick as they are on the screen, in a picture so many times as large."""
-        for curve in self._curves.values():
-            curve.scale = scale
-        try:
-            yield
-        finally:
-            for curve in self._curves.values():
-                curve.scale = 1
-
-    @contextmanager
-    def _only(self, names: Collection[str]) -> Iterator[None]:
-        """These plots alone, of those that are shown, the last one with its times."""
-        shown = [name for name, plot in self._plots.items() if plot.isVisible()]
-        kept = [name for name in shown if name in names] or shown
-        for name in shown:
-            self._show_plot(name, name in kept)
-            self._plots[name].getAxis("bottom").setStyle(showValues=name == kept[-1])
-        self._area.ci.layout.activate()
-        try:
-            yield
-        finally:
-            for name in shown:
-                self._show_plot(name, True)
-                self._plots[name].getAxis("bottom").setStyle(showValues=name == shown[-1])
-            self._area.ci.layout.activate()
-
-    def _export_csv(self, path: Path, plots: Collection[str]) -> None:
-        arm, history = self._session.arm, self._session.history
-        if arm is None or history.end_s is None:
-            return
+        arm, history, welcome = self._session.arm, self._session.history, self._session.welcome
+        if arm is None or welcome is None or history.end_s is None:
+            raise CommandError(tr("there are no curves yet"))
         end_s = history.end_s if self._end_s is None else self._end_s
-        columns = [
+        span_s = (end_s - self._span_s, end_s)
+        columns = self._columns(plots)
+        if is_table(path):
+            write_csv(path, arm, history, columns, span_s)
+            return
+        origin = Origin(welcome.real, self._session.began_epoch_s)
+        draw_curves(path, arm, origin, history, columns, span_s)
+
+    def _columns(self, plots: Collection[str]) -> list[tuple[str, int]]:
+        """Quantity and axis of every curve that is shown in these plots."""
+        return [
             (quantity, axis)
             for (quantity, axis), curve in self._curves.items()
             if curve.isVisible() and _plot_of(quantity) in plots and self._plots[_plot_of(quantity)].isVisible()
         ]
-        write_csv(path, arm, history, columns, (end_s - self._span_s, end_s))
 
     def _fill_export(self, menu: QMenu) -> None:
         """All that is shown, or one plot of it."""

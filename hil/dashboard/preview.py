@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFontDatabase, QKeyEvent, QPainter, QShowEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFontDatabase, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QFileDialog,
@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from hil.dashboard.export import fill_menu, kind_of, write_picture
+from hil.dashboard.export import fill_menu, is_table
+from hil.dashboard.lanes_figure import draw_lanes
 from hil.dashboard.preview_file import LANGUAGES, bundled, excerpt, row_of
 from hil.dashboard.preview_lanes import Lanes
 from hil.dashboard.preview_motion import rows_of
@@ -222,21 +223,29 @@ class PreviewView(QWidget):
         self.previewing.look(time_s)
 
     def write(self, path: Path) -> None:
-        """The timeline as a picture, or as numbers for a name that ends so."""
+        """The timeline as a figure, or as numbers for a name that ends so.
+
+        Raises:
+            OSError: the file cannot be written.
+            HilError: its ending is not known, or matplotlib is not installed.
+        """
         motion = self.previewing.motion
         if motion is None:
             raise OSError(None, tr("nothing is previewed"), str(path))
-        if kind_of(path) == "csv":
+        if is_table(path):
             motion.write_csv(path)
             return
+        draw_lanes(path, self._title(), motion)
 
-        def draw(painter: QPainter) -> None:
-            size = self.lanes.whole
-            painter.setWindow(0, 0, size.width(), size.height())
-            painter.setFont(self.lanes.font())
-            self.lanes.draw(painter, size)
-
-        write_picture(path, self.lanes.whole, draw)
+    def _title(self) -> str:
+        """Of a figure: arm, file and verdict."""
+        arm, source, told = self._session.arm, self.previewing.source, self.previewing.previewed
+        return tr(
+            "preview of {arm}, {name}: {verdict}",
+            arm="" if arm is None else arm.title,
+            name="" if source is None else source.path.name,
+            verdict=tr("PASSED") if told is not None and told.ok else tr("REFUSED"),
+        )
 
     # -- what is shown -----------------------------------------------------------------------------------
 

@@ -110,13 +110,6 @@ class Lanes(QAbstractScrollArea):
         count = 0 if self._motion is None else len(self._motion.lanes)
         return QSize(plan.width, count * plan.lane + plan.ruler)
 
-    def draw(self, painter: QPainter, size: QSize) -> None:
-        """All lanes with the cursor, from the top, for a picture of `whole`."""
-        painter.fillRect(QRectF(0, 0, size.width(), size.height()), QColor(self._theme.panel))
-        plan = self._plan(size.width())
-        self._draw_lanes(painter, plan, 0, size.height())
-        self._draw_cursor(painter, plan, 0, size.height())
-
     # -- events ------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
@@ -178,7 +171,7 @@ class Lanes(QAbstractScrollArea):
             return ""
         lane, time_s = motion.lanes[index], self._time_at(where.x(), motion, plan)
         at = motion.nearest(time_s)
-        left = _number(float(lane.margins[at]), lane.unit)
+        left = margin_text(float(lane.margins[at]), lane.unit)
         return tr("{time:.2f} s, [{check}] {lane}: {left}, {subject}", time=time_s, check=lane.check, lane=lane.title,
                   left=left, subject=lane.subjects[lane.which[at]])  # fmt: skip
 
@@ -207,7 +200,7 @@ class Lanes(QAbstractScrollArea):
         lanes = () if self._motion is None else self._motion.lanes
         least = metrics.height() + GAP
         left = max((metrics.horizontalAdvance(_title(lane)) for lane in lanes), default=0) + 2 * GAP
-        told = [_number(value, lane.unit) for lane in lanes for value in (lane.least, lane.full)]
+        told = [margin_text(value, lane.unit) for lane in lanes for value in (lane.least, lane.full)]
         numbers = max(map(metrics.horizontalAdvance, (*told, tr("there"), tr("least")))) + GAP
         return Plan(
             width=width,
@@ -248,7 +241,7 @@ class Lanes(QAbstractScrollArea):
         flags = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(QRectF(GAP, above, plan.left - GAP, plan.lane), flags, _title(lane))
         least = QRectF(plan.right + plan.numbers, above, plan.numbers, plan.lane)
-        painter.drawText(least, flags | Qt.AlignmentFlag.AlignRight, _number(lane.least, lane.unit))
+        painter.drawText(least, flags | Qt.AlignmentFlag.AlignRight, margin_text(lane.least, lane.unit))
 
     def _draw_run(
         self, painter: QPainter, box: QRectF, zero: float, lane: ShownLane, x: Floats, margins: Floats
@@ -311,14 +304,15 @@ class Lanes(QAbstractScrollArea):
                 painter.setPen(QColor(theme.bad if value < 0.0 else theme.text))
                 place = QRectF(plan.right, above, plan.numbers, plan.lane)
                 flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
-                painter.drawText(place, flags, _number(value, lane.unit))
+                painter.drawText(place, flags, margin_text(value, lane.unit))
 
 
 def _title(lane: ShownLane) -> str:
     return f"✕ {lane.title}" if lane.fails else lane.title
 
 
-def _number(value: float, unit: str) -> str:
+def margin_text(value: float, unit: str) -> str:
+    """A margin as it is written, with as many digits as it needs."""
     if math.isnan(value):
         return "-"
     size = abs(value)

@@ -128,6 +128,13 @@ class Session(QObject):
         return self._clock()
 
     @property
+    def began_epoch_s(self) -> float | None:
+        """When the time of the session was 0, seconds since 1970 by the server's clock; None before it has answered."""
+        if self.welcome is None:
+            return None
+        return self.welcome.now_epoch_s - self.welcome.now_s - self._offset_s
+
+    @property
     def silence_s(self) -> float:
         """For how long no telemetry has come."""
         return self._clock() - self._heard_s

@@ -85,6 +85,61 @@ def test_a_plot_lists_its_pictures(terminal: Terminal, journal: Path) -> None:
     assert terminal.run("plot", "run.mcap", "--axis", "knee").code == 1
 
 
+def test_a_plot_into_one_file_is_what_its_name_says(terminal: Terminal, journal: Path) -> None:
+    outcome = terminal.run("plot", "run.mcap", "-o", "run.pdf", "--width", "column", "--font", "7")
+    assert outcome.code == 0 and outcome.out == "run.pdf\n"
+    assert (terminal.folder / "run.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_folder_of_figures_has_the_format_that_was_asked_for(terminal: Terminal, journal: Path) -> None:
+    outcome = terminal.run("plot", "run.mcap", "--axis", "base", "--format", "svg", "--width", "85mm")
+    assert outcome.out == "run-base.svg\n"
+    assert 'width="240.94' in (terminal.folder / "run-base.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("-o", "run.jpg"), "allowed: a name that ends in .png, .svg or .pdf"),
+        (("-o", str(Path("nowhere") / "run.svg")), "there is no folder nowhere"),
+        (("-o", str(Path("run.mcap") / "below")), "run.mcap is a file"),
+        (("--format", "gif"), "allowed: a name that ends in .png, .svg or .pdf"),
+        (("--width", "wide"), "width 'wide' given; allowed: a length as 85mm"),
+        (("--width", "2m"), "given; allowed"),
+        (("--height", "20mm"), "height 20 mm given; allowed: 30 to 600 mm"),
+        (("--font", "72"), "font 72 pt given; allowed: 5 to 16 pt"),
+        (("--dpi", "1"), "dpi 1 given; allowed: 50 to 1200"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_one_line_before_anything_is_read(
+    terminal: Terminal, journal: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], words: str
+) -> None:
+    monkeypatch.setattr("hil.workbench.plots.read_columns", None)
+    outcome = terminal.run("plot", "run.mcap", *options)
+    assert outcome.code == 1 and words in outcome.err and outcome.err.count("\n") == 1
+    assert [path.name for path in terminal.folder.iterdir()] == ["run.mcap"]
+
+
+@pytest.mark.parametrize("name", ["wave.jpg", "wave", str(Path("nowhere") / "wave.svg")])
+def test_a_preview_refuses_a_picture_that_it_could_not_write_before_it_plans(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("hil.cli.motion_commands._plan", None)
+    outcome = terminal.run("preview", "lynx6", "wave", "--plot", name)
+    assert outcome.code == 1 and outcome.err.startswith(name) and outcome.err.count("\n") == 1
+
+
+def test_the_width_of_no_picture_is_refused(terminal: Terminal) -> None:
+    outcome = terminal.run("preview", "lynx6", "wave", "--width", "column")
+    assert outcome.code == 2 and "--plot FILE" in outcome.err
+
+
+def test_a_preview_is_drawn_as_its_name_says_and_at_its_width(terminal: Terminal) -> None:
+    assert terminal.run("preview", "lynx6", "wave", "--plot", "wave.svg", "--width", "column").code == 0
+    drawn = (terminal.folder / "wave.svg").read_text("utf-8")
+    assert 'width="240.94' in drawn and ">preview of rig lynx6 (" in drawn and ">shoulder<" in drawn
+
+
 def test_without_matplotlib_a_plot_is_one_line_of_advice(
     terminal: Terminal, journal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,7 +61,12 @@ def test_a_voxel_gives_volume_voids_and_holes(terminal: Terminal) -> None:
 
 
 def test_a_step_too_coarse_for_the_voxel_is_said_to_be(terminal: Terminal) -> None:
-    assert "coarse:" in terminal.run("workspace", "puma560", "--voxel", "30", "--step", "20").out
+    outcome = terminal.run("workspace", "puma560", "--voxel", "30", "--step", "20", "-o", "p.svg", "--width", "page")
+    assert "coarse: no volume" in outcome.out and "m3" not in outcome.out
+    drawn = (terminal.folder / "p.svg").read_text("utf-8")
+    assert "TOO COARSE" in drawn and "not known: between points" in drawn
+    assert "litres" not in drawn and ">void," not in drawn
+    assert json.loads(terminal.run("workspace", "puma560", "--voxel", "30", "--step", "20", "--json").out)["coarse"]
 
 
 @pytest.mark.parametrize(

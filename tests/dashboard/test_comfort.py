@@ -319,7 +319,7 @@ def test_each_plot_is_exported_by_itself(name: str, make_bench: Make, tmp_path: 
     bench.run(10.0)
     bench.draw()
     plots = bench.window.views["plots"]
-    for kind in ("png", "svg", "csv"):
+    for kind in ("png", "svg", "pdf", "csv"):
         plots.export(tmp_path / f"one.{kind}", (name,))
         plots.export(tmp_path / f"all.{kind}")
     assert QImage(str(tmp_path / "one.png")) != QImage(str(tmp_path / "all.png"))
@@ -342,7 +342,7 @@ def test_the_export_menu_asks_for_a_file_and_says_what_was_written(
     entries = {part.title().replace("&", ""): part for part in menu.findChildren(QMenu)}
     assert set(entries) == {"All", "position", "error", "speed"}
     kinds = {action.text(): action for action in entries["error"].actions()}
-    assert list(kinds) == ["PNG", "SVG", "CSV"]
+    assert list(kinds) == ["PNG", "SVG", "PDF", "CSV"]
     answer = [str(tmp_path / "mine")]
     monkeypatch.setattr("hil.dashboard.export.QFileDialog.getSaveFileName", lambda *_: (answer[0], ""))
     kinds["CSV"].trigger()
@@ -350,6 +350,13 @@ def test_the_export_menu_asks_for_a_file_and_says_what_was_written(
     answer[0] = str(tmp_path / "nowhere" / "mine.svg")
     kinds["SVG"].trigger()
     assert bench.window.banner.isVisible() and "mine.svg" in bench.window.banner.text.text()
+    answer[0] = str(tmp_path / "mine.jpg")
+    kinds["SVG"].trigger()
+    assert "allowed: a name that ends in .png, .svg or .pdf" in bench.window.banner.text.text()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    answer[0] = str(tmp_path / "mine.svg")
+    kinds["SVG"].trigger()
+    assert "hil-arm-bridge[plot]" in bench.window.banner.text.text()
 
 
 # -- screens -----------------------------------------------------------------------------------------------

@@ -240,10 +240,13 @@ def test_any_plot_is_written_as_picture_and_numbers(make_bench: Make, tmp_path: 
     bench.run(10.0)
     bench.draw()
     plots = bench.window.views["plots"]
-    for kind in ("png", "svg", "csv"):
+    for kind in ("png", "svg", "pdf", "csv"):
         plots.export(tmp_path / f"curves.{kind}")
     assert QImage(str(tmp_path / "curves.png")).width() >= 1280
-    assert "<svg" in (tmp_path / "curves.svg").read_text("utf-8")
+    drawn = (tmp_path / "curves.svg").read_text("utf-8")
+    assert ">FAKE " in drawn and ", 2027-01-15 08:00:00 UTC<" in drawn, "the figure says which arm, and when"
+    assert all(f">{words}<" in drawn for words in ("commanded", "simulated", "reported", "time of the session, s"))
+    assert (tmp_path / "curves.pdf").read_bytes().startswith(b"%PDF")
     rows = (tmp_path / "curves.csv").read_text("utf-8").splitlines()
     assert rows[0].startswith("t_s,commanded_base_deg,") and len(rows) == 501
 

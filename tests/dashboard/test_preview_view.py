@@ -359,10 +359,11 @@ def test_the_timeline_is_drawn_in_both_themes_and_exported(person: Person, tmp_p
     dark = person.view.lanes.grab().toImage()
     person.bench.window.set_theme(LIGHT)
     assert person.view.lanes.grab().toImage() != dark
-    for kind in ("png", "svg", "csv"):
+    for kind in ("png", "svg", "pdf", "csv"):
         person.view.write(tmp_path / f"preview.{kind}")
     assert QImage(str(tmp_path / "preview.png")).width() >= person.view.lanes.whole.width()
-    assert "<svg" in (tmp_path / "preview.svg").read_text("utf-8")
+    drawn = (tmp_path / "preview.svg").read_text("utf-8")
+    assert ">preview of Lynx6 on an SSC-32, too-low.toml: REFUSED<" in drawn and ">time in the motion, s<" in drawn
     rows = list(csv.reader((tmp_path / "preview.csv").read_text("utf-8").splitlines()))
     motion = person.view.previewing.motion
     assert rows[0][:3] == ["t_s", "sample", "base_deg"] and len(rows) == len(motion.positions) + 1

@@ -16,6 +16,9 @@ from virtual_session import Session, lynx6, swing
 import hil.workbench.pictures as pictures
 import hil.workbench.plots as plots
 from hil.errors import ConfigError, HilError, JournalError
+from hil.figures.events import Importance
+from hil.figures.options import FigureFormat, FigureOptions
+from hil.figures.sheet import Sheet, drawing
 from hil.motion.motion import Motion
 from hil.motion.planner import plan_task, plan_until_refused
 from hil.motion.tasks import Task, task_from_table
@@ -46,11 +49,19 @@ def columns(journal: Path) -> JournalColumns:
     return read_columns(journal)
 
 
-def _size(picture: Path) -> tuple[int, int]:
+COARSE = FigureOptions(dpi=72)
+COLUMN = FigureOptions(width_mm=85.0, dpi=72)
+
+
+def _wide(picture: Path) -> int:
     data = picture.read_bytes()
     assert data.startswith(b"\x89PNG")
-    width, height = struct.unpack(">II", data[16:24])
-    return width, height
+    return int(struct.unpack(">I", data[16:20])[0])
+
+
+def _drawn_axis(columns: JournalColumns, options: FigureOptions = COARSE) -> Figure:
+    with drawing(options):
+        return plots.draw_axis(columns, columns.axes[0], options).figure
 
 
 def _words(figure: Figure) -> str:
@@ -59,8 +70,8 @@ def _words(figure: Figure) -> str:
     ]
     labels = [axes.get_ylabel() for axes in figure.axes]
     legends = [t.get_text() for axes in figure.axes if (legend := axes.get_legend()) for t in legend.get_texts()]
-    suptitle = figure.get_suptitle()
-    return "\n".join([suptitle, *texts, *labels, *legends])
+    assert not legends, "a legend in a panel may lie on a curve"
+    return "\n".join([*texts, *labels, *legends])
 
 
 def _line(figure: Figure, label: str) -> Any:
@@ -73,7 +84,7 @@ def _line(figure: Figure, label: str) -> Any:
 def test_there_is_a_picture_for_every_axis(journal: Path, tmp_path: Path) -> None:
     drawn = plot_journal(journal, tmp_path / "new" / "folder")
     assert [path.name for path in drawn] == [f"run-{axis.name}.png" for axis in RIG.axes]
-    assert {_size(path) for path in drawn} == {(1280, 800)}
+    assert {_wide(path) for path in drawn} == {round(174 / 25.4 * 300)}
 
 
 def test_one_axis_can_be_asked_for_by_name(journal: Path, tmp_path: Path) -> None:
@@ -87,11 +98,12 @@ def test_an_axis_that_is_not_there_is_answered_with_those_that_are(journal: Path
 
 def test_what_is_plotted_is_what_was_logged(columns: JournalColumns) -> None:
     for axis in columns.axes:
-        figure = plots._draw(columns, axis)
+        with drawing(COARSE):
+            figure = plots.draw_axis(columns, axis, COARSE).figure
         for label, values in (
             ("commanded", axis.commanded),
-            ("simulated arm", axis.simulated),
-            ("reported: ", axis.reported),
+            ("simulated", axis.simulated),
+            ("reported", axis.reported),
             ("simulated - commanded", axis.simulated_error),
             ("reported - commanded", axis.error),
         ):
@@ -99,32 +111,78 @@ def test_what_is_plotted_is_what_was_logged(columns: JournalColumns) -> None:
 
 
 def test_an_echo_is_called_an_echo_and_a_fake_a_fake(columns: JournalColumns) -> None:
-    words = _words(plots._draw(columns, columns.axes[0]))
+    words = _words(_drawn_axis(columns))
     assert "ECHOED (the pulse that the controller generates, not the arm)" in words
     assert "FAKE rig lynx6" in words and "MEASURED" not in words
 
 
 def test_lines_are_told_apart_without_colour(columns: JournalColumns) -> None:
-    figure = plots._draw(columns, columns.axes[0])
-    lines = [_line(figure, label) for label in ("commanded", "simulated arm", "reported: ")]
+    figure = _drawn_axis(columns)
+    lines = [_line(figure, label) for label in ("commanded", "simulated", "reported")]
     assert len({(line.get_linestyle(), line.get_linewidth()) for line in lines}) == 3
     assert len({str(line._unscaled_dash_pattern) for line in lines}) == 3
 
 
 def test_modes_and_events_are_marked(columns: JournalColumns) -> None:
-    words = _words(plots._draw(columns, columns.axes[0]))
+    words = _words(_drawn_axis(columns))
     for mode in ("energising", "streaming"):
         assert mode in words
     assert "armed -> streaming" in words
 
 
 def test_a_stop_is_listed_however_much_else_was_said(tmp_path: Path) -> None:
-    session = run_to_stop()
-    read = read_columns(write_journal(session, tmp_path / "stop.mcap"))
-    chatter = tuple(plots.Words(row=row, time_s=0.02 * row, text="chatter") for row in range(40))
-    flags, left_out = plots._flags((*chatter, *(said for said in read.words if said.row >= 40)))
+    read = read_columns(write_journal(run_to_stop(), tmp_path / "stop.mcap"))
+    chatter = tuple(plots.Words(row=row, time_s=0.02 * row, text=f"chatter {row}") for row in range(40))
+    flags, left_out = plots._flags((*chatter, *(said for said in read.words if said.row >= 40)), COARSE)
     assert len(flags) == plots.MOST_EVENTS and left_out > 0
-    assert any("software stop" in flag.text for flag in flags)
+    assert any("software stop" in flag.event.text for flag in flags)
+
+
+@pytest.mark.parametrize(
+    ("text", "importance"),
+    [
+        ("streaming -> fault: the report is gone", Importance.FAULT),
+        ("streaming -> estop: software stop: a key", Importance.STOP),
+        ("streaming -> stopping: asked", Importance.STOP),
+        ("fault -> idle: cleared", Importance.MODE),
+        ("armed -> streaming: streaming motion 12", Importance.MODE),
+        ("limit [G-03] bit on base", Importance.LIMIT),
+        ("gap: 3 ticks from 9 on are missing: overwritten", Importance.LIMIT),
+        ("fault of the driver", Importance.FAULT),
+        ("hello", Importance.NOTE),
+    ],
+)
+def test_what_is_said_matters_by_what_it_says_and_a_mode_by_where_it_leads(text: str, importance: Importance) -> None:
+    assert plots.importance_of(text) is importance
+
+
+def test_a_stop_is_named_at_its_place_and_the_modes_are_not(tmp_path: Path) -> None:
+    read = read_columns(write_journal(run_to_stop(), tmp_path / "stop.mcap"))
+    labels = [text.get_text() for text in _drawn_axis(read).axes[3].texts]
+    assert sum("stop" in label for label in labels) == 1
+    assert all(label.replace("\N{EN DASH}", "").isdigit() for label in labels if "stop" not in label)
+
+
+def test_a_title_says_arm_date_and_fake_or_real(columns: JournalColumns) -> None:
+    title = _drawn_axis(columns).texts[0].get_text()
+    assert title == "FAKE rig lynx6 (Lynx6 on an SSC-32): base, 2027-01-15 08:00:00 UTC"
+
+
+def test_one_file_shows_all_axes_or_the_one_that_is_named(journal: Path, tmp_path: Path) -> None:
+    assert plot_journal(journal, tmp_path / "all.svg", options=COLUMN) == [tmp_path / "all.svg"]
+    assert plot_journal(journal, tmp_path / "base.svg", "base", options=COLUMN) == [tmp_path / "base.svg"]
+    whole, single = ((tmp_path / name).read_text("utf-8") for name in ("all.svg", "base.svg"))
+    assert all(f">{axis.name}," in whole for axis in RIG.axes)
+    assert ">base, deg<" in single and ">elbow" not in single and ">error, deg<" in single
+
+
+@pytest.mark.parametrize("kind", list(FigureFormat))
+def test_figures_in_a_folder_have_the_format_that_was_asked_for(
+    kind: FigureFormat, journal: Path, tmp_path: Path
+) -> None:
+    [drawn] = plot_journal(journal, tmp_path, "base", options=COLUMN, kind=kind)
+    begin = {FigureFormat.PNG: b"\x89PNG", FigureFormat.SVG: b"<?xml", FigureFormat.PDF: b"%PDF"}[kind]
+    assert drawn.suffix == f".{kind.value}" and drawn.read_bytes().startswith(begin)
 
 
 def test_a_stretch_of_time_can_be_cut_out(columns: JournalColumns) -> None:
@@ -143,7 +201,7 @@ def test_a_stretch_without_a_tick_is_answered_with_the_one_that_there_is(journal
 def test_no_line_crosses_a_gap(session: Session, tmp_path: Path) -> None:
     first = next(r.tick for r in session.records if r.mode is Mode.STREAMING) + 20
     read = read_columns(write_journal(session, tmp_path / "gap.mcap", gap=(first, first + 9)))
-    shown = _line(plots._draw(read, read.axes[0]), "simulated arm").get_ydata()
+    shown = _line(_drawn_axis(read), "simulated").get_ydata()
     assert np.isnan(shown[first]) and np.isfinite(shown[[first - 1, first + 1]]).all()
 
 
@@ -172,9 +230,9 @@ def _drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     figures: list[Figure] = []
     save = pictures.save
 
-    def keep(figure: Figure, file: Path) -> None:
-        figures.append(figure)
-        save(figure, file)
+    def keep(sheet: Sheet, file: Path) -> None:
+        figures.append(sheet.figure)
+        save(sheet, file)
 
     monkeypatch.setattr(pictures, "save", keep)
     return figures
@@ -183,7 +241,7 @@ def _drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 def test_a_motion_that_passes_is_drawn_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures, motion = _drawn(monkeypatch), swing()
     pictures.draw_preview(RIG, ROBOT, motion, (), tmp_path / "whole.png")
-    assert _size(tmp_path / "whole.png") == (1280, 800)
+    assert _wide(tmp_path / "whole.png") == round(174 / 25.4 * 300)
     assert "PASSED" in _words(figures[0])
     assert len(_line(figures[0], "base").get_ydata()) == len(motion)
 
@@ -194,7 +252,6 @@ def test_a_collision_shows_the_clearance_around_the_sample_that_was_refused(
     figures, motion = _drawn(monkeypatch), plan_task(RIG, ROBOT, _task(HOME, TOO_LOW, HOME))
     refusal = next(r for r in check_motion(RIG, ROBOT, motion).refusals if r.check == "E-10")
     pictures.draw_preview(RIG, ROBOT, motion, (refusal,), tmp_path / "low.png")
-    assert _size(tmp_path / "low.png") == (1280, 800)
     words, shown = _words(figures[0]), _line(figures[0], "at this sample")
     assert "REFUSED" in words and refusal.subject in words and f"sample {refusal.sample}" in words
     at = np.interp(refusal.time_s or 0.0, shown.get_xdata(), shown.get_ydata())
@@ -222,7 +279,7 @@ def test_whatever_is_refused_has_a_picture(tmp_path: Path, check: str) -> None:
     assert refusals
     for refusal in refusals[:2]:
         pictures.draw_preview(RIG, ROBOT, motion, [refusal], tmp_path / "any.png")
-        assert _size(tmp_path / "any.png") == (1280, 800)
+        assert _wide(tmp_path / "any.png") > 0
 
 
 # -- tasks that cannot be planned ------------------------------------------------------------------------
@@ -255,7 +312,6 @@ def test_a_position_beyond_a_limit_is_drawn_where_it_was_wanted(
     figures = _drawn(monkeypatch)
     task = _task(HOME, {"do": "move", "joints_deg": {"base": 95, "elbow": -89}}, HOME)
     pictures.draw_unplanned(RIG, ROBOT, task, tmp_path / "limit.png")
-    assert _size(tmp_path / "limit.png") == (1280, 800)
     words = _words(figures[0])
     assert "base: 0 deg, wanted 95 deg" in words and "elbow: -75 deg, wanted -89 deg" in words
     assert "cannot be planned" in words and "step 2 (joint)" in words
@@ -276,7 +332,7 @@ def test_a_point_out_of_reach_is_marked_in_both_views(
         tool = ROBOT.forward_kinematics(np.array(RIG.home[:5]))[:3, 3] / MM
         point = tool[0] + 300.0, tool[2] - 20.0
     assert (cross.get_xdata()[0], cross.get_ydata()[0]) == pytest.approx(point)
-    assert _words(figures[0]).count("wanted") == 2
+    assert [text.get_text() for axes in figures[0].axes for text in axes.texts].count("wanted") == 2
 
 
 def test_a_refused_start_has_a_picture_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,9 @@ OUTSIDE, REACHED, VOID = 0, 1, 2
 OUTER = 0
 """The empty part that lies around everything: it holds the grid's first voxel."""
 
+COARSE_VOXELS = 3.0
+"""Points farther apart than so many voxels tear holes."""
+
 FLAT_M = 1e-9
 """A cloud thinner than this is an area and has no volume."""
 
@@ -88,6 +91,16 @@ class ReachMap(NamedTuple):
         index = min(int((at_m - low) / size), self.grid.shape[axis] - 1)
         layer: ByteArray = np.take(self.cells, index, axis=axis)
         return layer
+
+
+def is_coarse(nearness_m: float, voxel_m: float) -> bool:
+    """Whether a sweep is too coarse for anything to be said of volume, voids and holes.
+
+    Args:
+        nearness_m: how far a place within reach is from the nearest point at most, from `sweeps.nearness_m`.
+        voxel_m: edge of a voxel.
+    """
+    return nearness_m > COARSE_VOXELS * voxel_m
 
 
 def reach_map(cloud: Cloud, voxel_m: float, on_progress: Progress | None = None) -> ReachMap:
