@@ -215,7 +215,7 @@ def test_what_comes_next_can_be_typed_as_it_stands(
     motion_commands._say_what_comes_next("lynx6")
     lines = [line.split("   ")[0].split() for line in capsys.readouterr().out.splitlines()[2:]]
     assert {line[0] for line in lines} == {"hil" if found else ".venv/bin/hil"}
-    assert [line[1] for line in lines] == ["serve", "jog", "--help"]
+    assert [line[1] for line in lines] == ["jog", "serve", "--help"]
     for line in lines:
         known = hil(*line[1:2], "--help").out
         assert all(option in known for option in line if option.startswith("--"))

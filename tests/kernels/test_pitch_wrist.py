@@ -87,7 +87,10 @@ def arms(draw: st.DrawFn) -> PitchWristForm:
 
 
 def test_only_arms_of_this_structure_are_recognised() -> None:
-    assert [name for name in hil.list_robots() if recognise(chain_named(name)) is not None] == ["pioneer2-arm"]
+    assert [name for name in hil.list_robots() if recognise(chain_named(name)) is not None] == [
+        "pioneer2-arm",
+        "vrm-abbirb2400-5axis",
+    ]
     form = form_of(PIONEER)
     assert form.branches == ("front, elbow up", "front, elbow down", "back, elbow up", "back, elbow down")
 

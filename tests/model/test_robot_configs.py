@@ -23,7 +23,7 @@ from hil.units import DEG, MM
 Matrix = npt.NDArray[np.float64]
 
 BUNDLED = sorted(path.stem for path in (bundled_dir() / "robots").glob("*.toml"))
-DERIVED = ["lynx6-4axis"]
+DERIVED = ["lynx6-4axis", "spatial-3r", "vrm-abbirb2400-5axis"]
 
 SMALL = """
 title = "two joints"
