@@ -70,6 +70,7 @@ FORMS = (
     Form("bench", "preview --once"),
     Form("bench", "kinematics --once"),
     Form("bench", "inverse --once"),
+    Form("bench", "import --once"),
 )
 
 WITHOUT = {

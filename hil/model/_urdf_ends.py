@@ -34,6 +34,9 @@ TOOLS = (
 )
 """Names of links at which people place the tool, the likeliest first."""
 
+BESIDE = re.compile(r"camera|sensor|imu|light|led|marker|optical|laser|collision|inertia|visual|_sc$", re.IGNORECASE)
+"""A link that hangs beside the tool."""
+
 ARM = re.compile(r"arm|grip|hand|wrist|tool", re.IGNORECASE)
 OTHER = re.compile(r"leg|foot|ankle|knee|wheel|head|neck|camera|eye|lidar|sensor|caster", re.IGNORECASE)
 
@@ -111,7 +114,9 @@ def ends_of(tree: Tree, file: str) -> Ends:
     Raises:
         ConfigError: there is no link but the root.
     """
-    found = list(_ends(tree, _Group(tree, tree.root)))
+    ground = _Group(tree, tree.root)
+    # A hand alone has fingers for arms.
+    found = list(_ends(tree, ground)) or list(_ends(tree, ground, hands=False))
     if not found:
         allowed = f"{FEWEST} to {MOST} moving joints from the base {tree.root} to a tip"
         raise ConfigError(file, "joint", "0 moving joints", allowed)
@@ -189,17 +194,17 @@ class _Group:
         return place
 
 
-def _ends(tree: Tree, group: _Group) -> Iterator[End]:
-    gripper, rest = _split(tree, group)
+def _ends(tree: Tree, group: _Group, *, hands: bool = True) -> Iterator[End]:
+    gripper, rest = _split(tree, group) if hands else (None, group.branches)
     for joint in rest:
-        yield from _ends(tree, _Group(tree, joint.child))
+        yield from _ends(tree, _Group(tree, joint.child), hands=hands)
     if (gripper is not None or not rest) and group.head != tree.root:
         yield _end(tree, group, gripper)
 
 
 def _end(tree: Tree, group: _Group, gripper: Gripper | None) -> End:
     """The link of a last group that the tool is at."""
-    leaves = [link for link in group.frames if not tree.below[link]]
+    leaves = sorted((link for link in group.frames if not tree.below[link]), key=lambda link: bool(BESIDE.search(link)))
     for what, pattern in TOOLS if gripper is None else TOOLS[:2]:
         named = [link for link in leaves if pattern.search(link)]
         if named:

@@ -31,6 +31,9 @@ NOISE = 1e-7
 LARGEST = 1e6
 """Metres, kilograms and the like above this are a slip of the pen."""
 
+ENDLESS = 1e5
+"""A limit or speed from here on, in any unit, is a way to say that there is none."""
+
 SHORTEST = 1e-9
 """An axis vector below this length has no direction."""
 
@@ -285,19 +288,24 @@ class _Reader:
         element = joint.first("limit")
         if element is None or kind not in MOVING:
             return None, None, None
-        speed = self._number(element, "velocity", f"{key}: limit: velocity", 0.0)
+        speed = self._end_number(element, "velocity", f"{key}: limit: velocity")
+        speed = 0.0 if speed >= ENDLESS else speed
         if speed < 0:
             self._fail(element, f"{key}: limit: velocity", speed, "a speed, or 0 where it is not known")
         if kind == "continuous":
             return None, None, speed or None
         unit = self._scale if kind == "prismatic" else 1.0
         speed *= unit
-        lower, upper = (self._number(element, end, f"{key}: limit: {end}", 0.0) for end in ("lower", "upper"))
-        if lower == upper == 0:
+        lower, upper = (self._end_number(element, end, f"{key}: limit: {end}") for end in ("lower", "upper"))
+        if lower == upper == 0 or max(-lower, upper) >= ENDLESS:
             return None, None, speed or None
         if lower >= upper:
             self._fail(element, f"{key}: limit: lower", lower, f"less than upper = {upper:g}")
         return lower * unit, upper * unit, speed or None
+
+    def _end_number(self, element: Element, name: str, key: str) -> float:
+        """A number that may be as large as it likes; 0 where it is not given."""
+        return self._float(element, element.attributes[name], key) if name in element.attributes else 0.0
 
     def _drive(self, joint: Element, name: str, key: str) -> Drive:
         """Friction as the file has it acts at the joint: a gear of ratio 1; our own element says more."""

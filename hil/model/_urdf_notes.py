@@ -25,7 +25,7 @@ def notes_of(tree: Tree, chain: Chain, ends: Ends, reason: str) -> list[str]:
         notes.append(f"passed over, since it does not hang on {tree.root}: link {few(tree.apart)}")
     without = [joint.name for joint in chain.moving if joint.lower is None and joint.kind != "continuous"]
     if without:
-        notes.append(f"no limits given (or 0 to 0): {', '.join(without)}")
+        notes.append(f"no limits given (or 0 to 0, or endless): {', '.join(without)}")
     if any(urdf.links[each.link].body is not None for each in chain.carried[0]):
         notes.append("the mass of the base does not move and is left out")
     return notes

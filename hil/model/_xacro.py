@@ -28,8 +28,13 @@ class Dialect:
     """Which prefixes stand for Xacro in a file."""
 
     def __init__(self, root: Element) -> None:
-        spaces = {key.removeprefix("xmlns:"): uri for key, uri in root.attributes.items() if key.startswith("xmlns:")}
-        self._prefixes = {"xacro", *(prefix for prefix, uri in spaces.items() if "xacro" in uri.lower())}
+        self._prefixes = {"xacro"}
+        waiting = [root]
+        while waiting:
+            element = waiting.pop()
+            spaces = element.attributes.items()
+            self._prefixes |= {key[6:] for key, uri in spaces if key.startswith("xmlns:") and "xacro" in uri.lower()}
+            waiting += element.children
 
     def word(self, element: Element) -> str:
         """The word of Xacro that an element is, empty if it is none."""
