@@ -143,21 +143,23 @@ def _with_quarter_turns(file: Path) -> bytes:
 
 def _row(each: Read, answer: dict[str, Any]) -> Row:
     found = each.found
-    chain, remark = f"{found.base} → {found.tip}", ""
+    chain = f"{found.base} → {found.tip}"
+    fingers = next((end.gripper for end in found.ends if end.link == found.tip), ())
+    remark = f"gripper of {len(fingers)}" if fingers else ""
     if "error" in answer:
         # It reads more strictly what has nothing to do with the chain.
-        remark, answer = f"not read by pinocchio, compared with a plain computation: {answer['error']}", _by_hand(each)
+        remark, answer = "not read by pinocchio: held against a plain computation", _by_hand(each)
     robot = hil.Robot(found.model)
     pose = _worst([robot.forward_kinematics(q) for q in each.q], answer["poses"])
     weights = masses = None
     if found.model.inertia is None:
-        remark = remark or found.model.inertia_status or "no masses in the file"
+        remark = "; ".join(filter(None, (remark, found.model.inertia_status or "no masses in the file")))
     else:
         weights = _worst([robot.gravity_torque(q) for q in each.q], answer["weights"])
         if all(link.inertia_kg_m2 is not None for link in found.model.inertia):
             masses = _worst([robot.mass_matrix(q) for q in each.q], answer["masses"])
         else:
-            remark = remark or "no moments of inertia in the file"
+            remark = "; ".join(filter(None, (remark, "no moments of inertia in the file")))
     return Row(each.name, chain, found.model.dof, each.rounded, pose, weights, masses, remark)
 
 
@@ -228,6 +230,13 @@ def _small_corpus(folder: Path) -> None:
 
 def _show(rows: Sequence[Row], refused: dict[str, ConfigError], twice: int) -> None:
     print(f"{len(rows) + len(refused)} files, {twice} more that are the same as one of them\n")
+    folders = Counter(row.name.partition("/")[0] for row in rows)
+    missing = Counter(name.partition("/")[0] for name in refused)
+    print("| folder | imported | with masses | refused |\n|---|---|---|---|")
+    for folder in sorted({*folders, *missing}):
+        heavy = sum(row.name.partition("/")[0] == folder and row.weights is not None for row in rows)
+        print(f"| {folder} | {folders[folder]} | {heavy} | {missing[folder]} |")
+    print()
     print("| file | chain | joints | tip | weights | mass matrix | |")
     print("|---|---|---|---|---|---|---|")
     for row in rows:
@@ -238,7 +247,7 @@ def _show(rows: Sequence[Row], refused: dict[str, ConfigError], twice: int) -> N
     print("\n| refused | files | for example |\n|---|---|---|")
     for kind, count in counts.most_common():
         name, error = next((name, error) for name, error in refused.items() if _kind(error) == kind)
-        said = str(error).removeprefix(f"{error.file}: ")
+        said = str(error).removeprefix(f"{error.file}: ").replace(error.file, Path(name).name)
         print(f"| {_cell(kind)} | {count} | {name}: {_cell(said)} |")
     print()
 

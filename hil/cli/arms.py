@@ -279,7 +279,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="With --prove: print JSON instead of a table.")] = False,
 ) -> None:
     """Read a robot, rig or task file strictly and say what is wrong with it; --prove goes further with a rig."""
-    from hil.dynamics.plausibility import arm_warnings
+    from hil.dynamics.plausibility import arm_warnings, unit_warnings
     from hil.model.files import read_toml
     from hil.model.reader import load_robot
     from hil.motion.planner import plan
@@ -306,6 +306,8 @@ def check(
         for warning in arm_warnings(model):
             print(f"warning: {warning}")
     if is_rig:
+        for warning in unit_warnings(loaded.robot):
+            print(f"warning: {loaded.robot.id}: {warning}")
         _show_loads(loaded)
     print(f"{file}: {words}. Nothing wrong found")
 

@@ -43,10 +43,14 @@ def arm_warnings(model: RobotModel) -> tuple[str, ...]:
 
     Empty for a plausible arm.
     """
+    return (*unit_warnings(model), *inertia_warnings(model))
+
+
+def unit_warnings(model: RobotModel) -> tuple[str, ...]:
+    """Of those the ones that speak for a unit that is not the one of the file."""
     reach_m = _reach_m(model)
     size = _size_warnings(reach_m)
-    masses = () if size or not reach_m else _mass_warnings(model, reach_m)
-    return (*size, *masses, *inertia_warnings(model))
+    return size if size or not reach_m else tuple(_mass_warnings(model, reach_m))
 
 
 def _reach_m(model: RobotModel) -> float:

@@ -22,9 +22,9 @@ class Tree:
 
     def __init__(self, text: str | bytes) -> None:
         root = ElementTree.fromstring(text)
-        self.joints = root.findall("joint")
-        self.above = {_attribute(joint, "child", "link"): joint for joint in self.joints}
         self.links = {link.attrib["name"]: link for link in root.findall("link")}
+        whole = [joint for joint in root.findall("joint") if _attribute(joint, "parent", "link") in self.links]
+        self.above = {_attribute(joint, "child", "link"): joint for joint in whole}
 
     def pose(self, link: str, q: Mapping[str, float]) -> Floats:
         """Frame of a link in the root's, (4, 4)."""
