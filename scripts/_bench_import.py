@@ -35,7 +35,7 @@ SEED = 20
 ALLOWED = 1e-9
 """Of metres, elements of rotations, N m and kg m2; of the peer's largest number where that is above 1."""
 
-WORDS = re.compile(r"'[^']*'|\"[^\"]*\"|\b\d[\d.e+-]*\b")
+WORDS = re.compile(r"-?\b\d[\d.e+-]*\b|(?<=link )\S+(?=:)")
 
 
 class Read(NamedTuple):
@@ -244,18 +244,29 @@ def _show(rows: Sequence[Row], refused: dict[str, ConfigError], twice: int) -> N
         remark = "; ".join(part for part in ("quarter turns" if row.rounded else "", _cell(row.remark)) if part)
         print(f"| {row.name} | {_cell(row.chain)} | {row.joints} | {differences} | {remark} |")
     counts = Counter(_kind(error) for error in refused.values())
-    print("\n| refused | files | for example |\n|---|---|---|")
+    print("\n| refused for | files |\n|---|---|")
     for kind, count in counts.most_common():
-        name, error = next((name, error) for name, error in refused.items() if _kind(error) == kind)
-        said = str(error).removeprefix(f"{error.file}: ").replace(error.file, Path(name).name)
-        print(f"| {_cell(kind)} | {count} | {name}: {_cell(said)} |")
+        print(f"| {_cell(kind)} | {count} |")
+    print("\n| refused | why |\n|---|---|")
+    for name, error in refused.items():
+        print(f"| {name} | {_cell(_why(name, error))} |")
     print()
+
+
+def _why(name: str, error: ConfigError) -> str:
+    """A refusal without the place of the file; short where it is no arm."""
+    if error.key == "joint" and isinstance(error.value, str):
+        return error.value
+    return str(error).removeprefix(f"{error.file}: ").replace(error.file, Path(name).name)
 
 
 def _kind(error: ConfigError) -> str:
     """A refusal without the names and numbers of its file."""
-    place = WORDS.sub("N", error.key.rpartition(": ")[2])
-    return f"{place}: {WORDS.sub('N', error.allowed.partition(' on the way')[0].partition(' from the base')[0])}"
+    if error.key.endswith(">"):
+        return "Xacro that is used"
+    if error.key == "joint" and isinstance(error.value, str):
+        return error.value
+    return WORDS.sub("N", f"{error.key.rpartition(': ')[2]}: {error.allowed.partition(' on the way')[0]}")
 
 
 def _cell(text: str) -> str:

@@ -14,9 +14,8 @@ from hil.cli.output import print_json
 from hil.units import MM
 
 if TYPE_CHECKING:
-    from hil.model._urdf_ends import Ends
     from hil.model.stl import Mesh, StlFacts
-    from hil.model.urdf import UrdfRobot
+    from hil.model.urdf import Ends, UrdfRobot
 
 StlUnit = Literal["mm", "cm", "in", "m"]
 
@@ -82,7 +81,7 @@ def _import_urdf(file: Path, output: Path | None, options: dict[str, Any], *, as
     from hil.dynamics.plausibility import arm_warnings
     from hil.model.robot_text import robot_text
 
-    found = _read(file, options)
+    found = _read(file, options, asks=not as_json)
     warnings = arm_warnings(found.model)
     if output is not None:
         write_new(output, robot_text(found.model, _heading(file, found)))
@@ -103,21 +102,20 @@ def _import_urdf(file: Path, output: Path | None, options: dict[str, Any], *, as
         print(f"next: fill in manufacturer, source and status, then hil check {output}")
 
 
-def _read(file: Path, options: dict[str, Any]) -> UrdfRobot:
+def _read(file: Path, options: dict[str, Any], *, asks: bool) -> UrdfRobot:
     """The arm; which end of a file with several is meant is asked where there is somebody to ask."""
-    from hil.model._urdf_ends import UrdfTipError
-    from hil.model.urdf import read_urdf
+    from hil.model.urdf import UrdfTipError, read_urdf
 
     try:
         return read_urdf(file, **options)
     except UrdfTipError as error:
-        if not _is_asked():
+        if not (asks and _is_at_terminal()):
             raise
         options = {**options, "tip": _asked_tip(error.ends)}
     return read_urdf(file, **options)
 
 
-def _is_asked() -> bool:
+def _is_at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -169,7 +167,7 @@ def _words(found: UrdfRobot) -> list[str]:
 def _import_stl(file: Path, output: Path | None, unit: StlUnit | None, *, as_json: bool) -> None:
     from hil.model.stl import write_stl
 
-    mesh = _read_stl(file, unit)
+    mesh = _read_stl(file, unit, asks=not as_json)
     if output is not None:
         write_new(output, write_stl(mesh.vertices, mesh.faces))
     if as_json:
@@ -181,14 +179,14 @@ def _import_stl(file: Path, output: Path | None, unit: StlUnit | None, *, as_jso
         print(f"written: {output}, in metres")
 
 
-def _read_stl(file: Path, unit: StlUnit | None) -> Mesh:
+def _read_stl(file: Path, unit: StlUnit | None, *, asks: bool) -> Mesh:
     """The mesh; its unit is asked where nobody has said it and there is somebody to ask."""
     from hil.model.stl import METRES, StlUnitError, read_stl
 
     try:
         return read_stl(file, unit)
     except StlUnitError as error:
-        if not _is_asked():
+        if not (asks and _is_at_terminal()):
             raise
         readings = ", ".join(f"{each} ({error.extent * metres:.4g} m)" for each, metres in METRES.items())
         print(f"An STL has no units. The part is {error.extent:g} long: {readings}")

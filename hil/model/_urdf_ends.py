@@ -40,6 +40,9 @@ BESIDE = re.compile(r"camera|sensor|imu|light|led|marker|optical|laser|collision
 ARM = re.compile(r"arm|grip|hand|wrist|tool", re.IGNORECASE)
 OTHER = re.compile(r"leg|foot|ankle|knee|wheel|head|neck|camera|eye|lidar|sensor|caster", re.IGNORECASE)
 
+LONGEST_FINGER = 12
+"""Moving joints one after the other, or side by side, from which on they are no finger."""
+
 OPPOSITE = -0.9
 """Cosine between two fingers' motions below which they move towards each other."""
 
@@ -114,9 +117,8 @@ def ends_of(tree: Tree, file: str) -> Ends:
     Raises:
         ConfigError: there is no link but the root.
     """
-    ground = _Group(tree, tree.root)
     # A hand alone has fingers for arms.
-    found = list(_ends(tree, ground)) or list(_ends(tree, ground, hands=False))
+    found = list(_ends(tree)) or list(_ends(tree, hands=False))
     if not found:
         allowed = f"{FEWEST} to {MOST} moving joints from the base {tree.root} to a tip"
         raise ConfigError(file, "joint", "0 moving joints", allowed)
@@ -145,7 +147,7 @@ def base_for(tree: Tree, ends: Ends, tip: str) -> str | None:
 def refusal(ends: Ends, base: str | None, file: str) -> UrdfTipError:
     """Of a tree with several ends, as long as nobody has said which is meant: all of them, and the proposal."""
     listed = [f"{end.link} ({_count(end)})" for end in ends.ends]
-    listed += [f"{link} ({_count(ends.ends[0])})" for link in ends.ends[0].others]
+    listed += [f"{link} ({len(ends.ends[0].moving)} moving joints)" for link in ends.ends[0].others]
     what = "several links at the end" if len(ends.ends) == 1 else "a chain with branches"
     allowed = f"the name of the link at the tip, one of: {', '.join(listed)}"
     words = "" if base is None else f" --base {base}"
@@ -155,7 +157,7 @@ def refusal(ends: Ends, base: str | None, file: str) -> UrdfTipError:
 
 
 def _count(end: End) -> str:
-    gripper = "" if end.gripper is None else f", gripper {', '.join(end.gripper.joints)}"
+    gripper = "" if end.gripper is None else f", and a gripper of {len(end.gripper.joints)}"
     return f"{len(end.moving)} moving joints{gripper}"
 
 
@@ -194,12 +196,14 @@ class _Group:
         return place
 
 
-def _ends(tree: Tree, group: _Group, *, hands: bool = True) -> Iterator[End]:
-    gripper, rest = _split(tree, group) if hands else (None, group.branches)
-    for joint in rest:
-        yield from _ends(tree, _Group(tree, joint.child), hands=hands)
-    if (gripper is not None or not rest) and group.head != tree.root:
-        yield _end(tree, group, gripper)
+def _ends(tree: Tree, *, hands: bool = True) -> Iterator[End]:
+    waiting = [tree.root]
+    while waiting:
+        group = _Group(tree, waiting.pop())
+        gripper, rest = _split(tree, group) if hands else (None, group.branches)
+        waiting += [joint.child for joint in reversed(rest)]
+        if (gripper is not None or not rest) and group.head != tree.root:
+            yield _end(tree, group, gripper)
 
 
 def _end(tree: Tree, group: _Group, gripper: Gripper | None) -> End:
@@ -257,9 +261,10 @@ def _split(tree: Tree, group: _Group) -> tuple[Gripper | None, list[Axis]]:
 
 
 def _moving_from(tree: Tree, joint: Axis) -> list[Axis]:
-    """It, and every moving joint beyond it."""
-    found, waiting = [], [joint]
-    while waiting:
+    """It, and the moving joints beyond it, as many as a finger may have and one more."""
+    found: list[Axis] = []
+    waiting = [joint]
+    while waiting and len(found) <= LONGEST_FINGER:
         each = waiting.pop(0)
         if each.kind != "fixed":
             found.append(each)
@@ -270,6 +275,8 @@ def _moving_from(tree: Tree, joint: Axis) -> list[Axis]:
 def _reason(group: _Group, joint: Axis, inside: dict[str, list[Axis]]) -> str:
     """By what a joint with all that moves beyond it is a gripper's; empty if it is not."""
     own, hand = inside[joint.name], [each for joints in inside.values() for each in joints]
+    if len(own) > LONGEST_FINGER:
+        return ""
     names = {each.name for each in hand}
     follow = {each.name for each in hand if each.mimics in names} | {each.mimics for each in hand}
     fingers = [bool(FINGER.search(each.name) or FINGER.search(each.child)) for each in own]
@@ -282,9 +289,9 @@ def _reason(group: _Group, joint: Axis, inside: dict[str, list[Axis]]) -> str:
     ):
         return "two fingers that move towards each other"
     if all(fingers) and not turns:
-        return "its joints are named as fingers"
+        return "by names of fingers or jaws"
     if len(own) == 1 and GRIPPER.search(joint.name) and not turns:
-        return "a jaw by its name"
+        return "by the name of a jaw"
     return ""
 
 

@@ -104,29 +104,28 @@ def tree_of(urdf: Urdf, file: str, tip: str | None) -> Tree:
         below[joint.parent].append(joint)
     root = _root(urdf, above, file, tip)
     faults = [fault for joint in urdf.joints if not (joint.parent and joint.child) for fault in joint.faults]
-    inside = {root}
-    for name in urdf.links:
-        if _top(name, above) == root:
-            inside.add(name)
-    apart = tuple(name for name in urdf.links if name not in inside)
+    tops = _tops(urdf, above)
+    apart = tuple(name for name in urdf.links if tops[name] != root)
     return Tree(urdf, root, above, below, closing, (*urdf.faults, *faults), apart)
 
 
-def _top(name: str, above: dict[str, Axis]) -> str | None:
-    """The root that a link hangs on; None if it is in a circle."""
-    seen = set()
-    while name in above:
-        if name in seen:
-            return None
-        seen.add(name)
-        name = above[name].parent
-    return name
+def _tops(urdf: Urdf, above: dict[str, Axis]) -> dict[str, str | None]:
+    """Per link the root that it hangs on; None if it is in a circle."""
+    tops: dict[str, str | None] = {}
+    for name in urdf.links:
+        passed: dict[str, None] = {}
+        while name in above and name not in tops and name not in passed:
+            passed[name] = None
+            name = above[name].parent
+        top = tops.get(name, None if name in passed else name)
+        tops |= dict.fromkeys((*passed, name), top)
+    return tops
 
 
 def _root(urdf: Urdf, above: dict[str, Axis], file: str, tip: str | None) -> str:
     if not urdf.links:
         raise ConfigError(file, "link", None, "one link at least", "An arm is links with joints between them")
-    tops = {name: _top(name, above) for name in urdf.links}
+    tops = _tops(urdf, above)
     if tip in tops:
         if (root := tops[tip]) is None:
             raise _circle(tip, above, file)

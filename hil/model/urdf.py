@@ -12,7 +12,7 @@ import numpy as np
 from hil.errors import ConfigError
 from hil.model._dh_from_axes import AxisLine, DhRow, dh_table, tidy_transform
 from hil.model._robot_file import robot_from_table
-from hil.model._urdf_ends import Ends, base_for, ends_of, refusal
+from hil.model._urdf_ends import Ends, UrdfTipError, base_for, ends_of, refusal
 from hil.model._urdf_file import Axis, Body, Urdf, read
 from hil.model._urdf_meshes import model_folder, place_in
 from hil.model._urdf_notes import notes_of, without_masses
@@ -24,6 +24,8 @@ from hil.model.robot import Joint, JointType, LinkInertia, RobotModel, Transform
 from hil.model.robot_text import robot_text
 from hil.model.transforms import Matrix, frames, inverse, random_q, rows, shift, turn
 from hil.types import Record
+
+__all__ = ["Ends", "UrdfEnd", "UrdfMesh", "UrdfRobot", "UrdfTipError", "read_urdf"]
 
 CHECKED = 64
 """Random configurations at which the robot is compared with the file."""

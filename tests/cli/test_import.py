@@ -128,13 +128,14 @@ def test_at_a_terminal_the_tip_is_asked(
 ) -> None:
     (tmp_path / "arm.urdf").write_text(TWO_ARMS)
     said = iter(answers)
-    monkeypatch.setattr("hil.cli.import_robot._is_asked", lambda: True)
+    monkeypatch.setattr("hil.cli.import_robot._is_at_terminal", lambda: True)
     monkeypatch.setattr("typer.prompt", lambda question, default: next(said) or default)
     outcome = hil("import", "arm.urdf")
     assert outcome.code == 0 and f"{joints} joints, from link world" in outcome.out
     assert "1  plate: 3 moving joints" in outcome.out and "2  eye: 2 moving joints" in outcome.out
     assert "proposed: plate, the last link" in outcome.out
     assert next(said, "all said") == "all said"
+    assert hil("import", "arm.urdf", "--json").code == 1
 
 
 def test_arguments_of_a_xacro_have_a_name_and_a_value(hil) -> None:
@@ -149,7 +150,7 @@ def test_at_a_terminal_the_unit_of_an_stl_is_asked(hil, tmp_path: Path, monkeypa
     part.write_bytes(b" " * 80 + (tmp_path / "out" / "planar-2r-link-1.stl").read_bytes()[80:])
     refused = hil("import", "part.stl")
     assert refused.code == 1 and "An STL has no units; guessed from its size: --stl-unit m" in refused.err
-    monkeypatch.setattr("hil.cli.import_robot._is_asked", lambda: True)
+    monkeypatch.setattr("hil.cli.import_robot._is_at_terminal", lambda: True)
     monkeypatch.setattr("typer.prompt", lambda question, default, type: "mm" if default == "m" else default)
     asked = hil("import", "part.stl")
     assert asked.code == 0 and "An STL has no units. The part is" in asked.out
