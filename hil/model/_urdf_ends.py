@@ -27,7 +27,7 @@ WRIST = re.compile(r"wrist|roll|rot|twist|turn|yaw|pitch|tilt|pan|swivel|base|mo
 TOOLS = (
     (
         "a tool frame",
-        re.compile(r"(^|[_\-/])(tool|tool0|tcp|tool_?frame|tool_?center_?point)($|[_\-/])", re.IGNORECASE),
+        re.compile(r"(^|[_\-/])(tool\d*|tcp|tool_?frame|tool_?center_?point)($|[_\-/])", re.IGNORECASE),
     ),
     ("an end effector", re.compile(r"(^|[_\-/])(ee|eef|end_?effector)($|[_\-/])|grasp|gripper_?frame", re.IGNORECASE)),
     ("a flange", re.compile(r"flange", re.IGNORECASE)),

@@ -36,13 +36,13 @@ def place_in(folder: Path, beside: Path, name: str) -> str:
     else:
         plain = name.removeprefix("file://")
         places = [beside.resolve() / plain] if plain else []
-    return str(next((place for place in places if _is_inside(folder, place) and place.is_file()), ""))
+    return str(next((place for place in places if _is_in(folder, place)), ""))
 
 
-def _is_inside(folder: Path, place: Path) -> bool:
-    """By its words first, so that nothing else is touched; then behind its links."""
+def _is_in(folder: Path, place: Path) -> bool:
+    """Whether a file is in the folder: by its words first, so that nothing else is touched; then behind its links."""
     try:
         plain = Path(os.path.normpath(place))
-        return plain.is_relative_to(folder) and plain.resolve().is_relative_to(folder)
+        return plain.is_relative_to(folder) and plain.resolve().is_relative_to(folder) and plain.is_file()
     except (OSError, ValueError, RuntimeError):  # a name that no file can have, or links in a circle
         return False

@@ -104,6 +104,13 @@ def test_a_scale_mends_a_file_in_centimetres(hil, tmp_path: Path) -> None:
     assert hil("import", "arm.urdf", "--scale", "0").code == 1
 
 
+def test_a_rig_is_checked_for_the_size_of_its_robot(hil, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "warning" not in hil("check", "lynx6").out
+    monkeypatch.setattr("hil.dynamics.plausibility.LONGEST_M", 0.1)
+    outcome = hil("check", "lynx6")
+    assert outcome.code == 0 and "warning: lynx6: a reach of 0.39 m is that of no arm" in outcome.out
+
+
 TWO_ARMS = ARM.replace(
     "</robot>",
     '<link name="head"/><link name="eye"/>'

@@ -385,7 +385,7 @@ def test_a_scale_is_above_nought(tmp_path: Path, scale: float) -> None:
 @pytest.mark.parametrize(
     "name",
     ["../secret.stl", "package://arm/../../secret.stl", "package://secret.stl", "file://{outside}", "{outside}",
-     "meshes/link.stl", "meshes/../../secret.stl"],
+     "meshes/link.stl", "meshes/../../secret.stl", "x" * 5000, "meshes/one.stl/" * 300],
 )  # fmt: skip
 @pytest.mark.parametrize("folder", ["arm", "arm/urdf"])
 def test_a_meshs_name_does_not_tell_what_is_outside_the_models_folder(tmp_path: Path, folder: str, name: str) -> None:
