@@ -262,6 +262,8 @@ def _why(name: str, error: ConfigError) -> str:
 
 def _kind(error: ConfigError) -> str:
     """A refusal without the names and numbers of its file."""
+    if str(error.value).startswith("a gripper alone"):
+        return "a gripper alone"
     if error.key.endswith(">"):
         return "Xacro that is used"
     if error.key == "joint" and isinstance(error.value, str):

@@ -17,11 +17,12 @@ from hil.model._urdf_file import MOVING, Axis
 from hil.model._urdf_tree import BASES, FEWEST, MOST, Tree
 from hil.model.transforms import Matrix
 
-FINGER = re.compile(
-    r"finger|thumb|knuckle|jaw|claw|pincer|(^|_)(index|middle|ring|pinky|little)(_|\d|$)", re.IGNORECASE
-)
+FINGER = re.compile(r"finger|thumb|knuckle|jaw|claw|pincer", re.IGNORECASE)
+DIGIT = re.compile(r"(^|_)(index|middle|ring|pinky|little)(_|\d|$)", re.IGNORECASE)
+"""Of a finger, where there is a thumb."""
+
 GRIPPER = re.compile(r"grip|grasp|clamp|pinch", re.IGNORECASE)
-WRIST = re.compile(r"wrist|roll|rot|twist|turn|yaw|pitch|tilt|pan|swivel|base|mount", re.IGNORECASE)
+WRIST = re.compile(r"wrist|roll|rot|twist|turn|yaw|pitch|tilt|(^|_)pan(_|$)|swivel|base|mount", re.IGNORECASE)
 """A joint that turns a whole gripper is an axis of the arm."""
 
 TOOLS = (
@@ -111,18 +112,28 @@ class Ends(NamedTuple):
         return self.ends[0].why
 
 
-def ends_of(tree: Tree, file: str) -> Ends:
+def ends_of(tree: Tree, file: str, *, asked: bool) -> Ends:
     """The ends of a tree.
 
+    Args:
+        tree: of the file.
+        file: for messages.
+        asked: whether somebody has said which end is meant.
+
     Raises:
-        ConfigError: there is no link but the root.
+        ConfigError: there is no link but the root, or a gripper alone.
     """
-    # A hand alone has fingers for arms.
+    # A hand alone has fingers for arms, if they have joints of their own.
     found = list(_ends(tree)) or list(_ends(tree, hands=False))
     if not found:
         allowed = f"{FEWEST} to {MOST} moving joints from the base {tree.root} to a tip"
         raise ConfigError(file, "joint", "0 moving joints", allowed)
     best = max(found, key=_merit)
+    hand = _split(tree, _Group(tree, tree.root))[0]
+    if hand is not None and not asked and (len(best.moving) < FEWEST or any(joint.mimics for joint in best.moving)):
+        advice = "An arm has to carry it, or name a finger's link with --tip"
+        allowed = f"an arm of {FEWEST} to {MOST} moving joints"
+        raise ConfigError(file, "joint", f"a gripper alone, on {hand.palm}", allowed, advice)
     others = [end for end in found if end is not best]
     rivals = [end for end in others if not end.broken]
     return Ends((best, *others), best.sure and not rivals)
@@ -279,7 +290,9 @@ def _reason(group: _Group, joint: Axis, inside: dict[str, list[Axis]]) -> str:
         return ""
     names = {each.name for each in hand}
     follow = {each.name for each in hand if each.mimics in names} | {each.mimics for each in hand}
-    fingers = [bool(FINGER.search(each.name) or FINGER.search(each.child)) for each in own]
+    thumb = any("thumb" in f"{each.name} {each.child}".lower() for each in hand)
+    patterns = (FINGER, DIGIT) if thumb else (FINGER,)
+    fingers = [any(each.search(name) for each in patterns for name in (part.name, part.child)) for part in own]
     turns = bool(WRIST.search(joint.name)) and not FINGER.search(joint.name)
     coupled = len(inside) > 1 and any(each.mimics in names for each in hand)
     if coupled and all(each.name in follow or finger for each, finger in zip(own, fingers, strict=True)):
@@ -314,12 +327,12 @@ def _towards(group: _Group, one: Axis, other: Axis) -> bool:
         return False
     first, second = _motion(group, one), _motion(group, other)
     cosine = float(first @ second)
+    both_ways = any(_is_even(joint) for joint in (one, other))
     if one.kind == "prismatic":
-        return cosine < OPPOSITE
+        return cosine < OPPOSITE or (both_ways and cosine > -OPPOSITE)
     apart = group.at(one) - group.at(other)
     distance = float(np.linalg.norm(apart[:3, 3]))
     across = distance > 0 and abs(float(apart[:3, 3] @ first)) < 0.5 * distance
-    both_ways = any(_is_even(joint) for joint in (one, other))
     return across and (cosine < OPPOSITE or (both_ways and cosine > -OPPOSITE))
 
 

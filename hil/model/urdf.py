@@ -130,7 +130,7 @@ def read_urdf(
         raise ConfigError(file, "--scale", scale, "metres in one unit of the file, above 0: 0.01 for centimetres")
     urdf, expansion = _read(path, as_written=as_written, scale=scale, values=values or {})
     tree = tree_of(urdf, file, tip)
-    ends = ends_of(tree, file)
+    ends = ends_of(tree, file, asked=tip is not None)
     if tip is None:
         if not (ends.sure or propose or ends.ends[0].broken):
             raise refusal(ends, base_for(tree, ends, ends.tip), file)

@@ -106,7 +106,7 @@ SLIDES = (
 
 @pytest.mark.parametrize(
     ("second", "lower", "upper", "is_gripper"),
-    [(-1, 0, 0.04, True), (1, -0.04, 0, True), (1, 0, 0.04, False), (-1, -0.04, 0, False)],
+    [(-1, 0, 0.04, True), (1, -0.04, 0, True), (1, -0.02, 0.02, True), (1, 0, 0.04, False), (-1, -0.04, 0, False)],
 )
 def test_two_fingers_are_a_gripper_if_they_move_towards_each_other(
     tmp_path: Path, second: int, lower: float, upper: float, is_gripper: bool
@@ -124,7 +124,7 @@ def test_two_fingers_are_a_gripper_if_they_move_towards_each_other(
 @pytest.mark.parametrize(
     ("name", "is_gripper"),
     [("gripper_joint", True), ("left_finger", True), ("jaw", True), ("joint_4", False), ("gripper_roll_joint", False),
-     ("wrist_roll", False)],
+     ("wrist_roll", False), ("panda_gripper", True), ("middle_joint", False)],
 )  # fmt: skip
 def test_a_jaw_alone_is_told_by_its_name(tmp_path: Path, name: str, is_gripper: bool) -> None:
     found = read_text(tmp_path, with_joint(name, "plate", "more"))
@@ -172,6 +172,13 @@ def test_a_hand_alone_has_fingers_for_arms(tmp_path: Path) -> None:
     links = "".join(f'<link name="l{i}"/>' for i in range(3))
     text = f'<robot name="finger">{links}{"".join(joint.format(i=i, n=i + 1) for i in range(2))}</robot>'
     assert read_text(tmp_path, text).model.dof == 2
+
+
+@pytest.mark.parametrize("mimic", ["", '<mimic joint="a"/>'])
+def test_a_gripper_alone_is_no_arm(tmp_path: Path, mimic: str) -> None:
+    slides = SLIDES.format(second=-1, lower=0, upper=0.04).replace("</joint></robot>", f"{mimic}</joint></robot>")
+    with pytest.raises(ConfigError, match="'a gripper alone, on plate' given; allowed: an arm of 2 to 8 moving joints"):
+        read_text(tmp_path, f'<robot name="hand"><link name="plate"/>{slides}')
 
 
 def test_a_way_that_is_too_long_is_told_where_to_begin(tmp_path: Path) -> None:
