@@ -157,19 +157,17 @@ def base_for(tree: Tree, ends: Ends, tip: str) -> str | None:
 
 def refusal(ends: Ends, base: str | None, file: str) -> UrdfTipError:
     """Of a tree with several ends, as long as nobody has said which is meant: all of them, and the proposal."""
-    listed = [f"{end.link} ({_count(end)})" for end in ends.ends]
-    listed += [f"{link} ({len(ends.ends[0].moving)} moving joints)" for link in ends.ends[0].others]
+    listed = []
+    for end in ends.ends:
+        joints = f"{len(end.moving)} moving joints"
+        gripper = "" if end.gripper is None else f", and a gripper of {len(end.gripper.joints)}"
+        listed += [f"{end.link} ({joints}{gripper})", *(f"{link} ({joints})" for link in end.others)]
     what = "several links at the end" if len(ends.ends) == 1 else "a chain with branches"
     allowed = f"the name of the link at the tip, one of: {', '.join(listed)}"
     words = "" if base is None else f" --base {base}"
     error = UrdfTipError(file, "--tip", what, allowed, f"Proposed: --tip {ends.tip}{words}, {ends.why}")
     error.ends = ends
     return error
-
-
-def _count(end: End) -> str:
-    gripper = "" if end.gripper is None else f", and a gripper of {len(end.gripper.joints)}"
-    return f"{len(end.moving)} moving joints{gripper}"
 
 
 def grippers_of(tree: Tree) -> tuple[Gripper, ...]:

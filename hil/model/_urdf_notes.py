@@ -77,7 +77,7 @@ def _on_held(tree: Tree, chain: Chain) -> Iterator[str]:
     beside = {joint.name: joint for joint in chain.beside}
     for gripper in grippers_of(tree):
         if any(name in beside for name in gripper.joints):
-            yield _on_gripper(gripper)
+            yield _on_gripper(gripper, chain)
             beside = {name: joint for name, joint in beside.items() if name not in gripper.joints}
     moving = {joint.name for joint in chain.moving}
     coupled = [f"{joint.name} (follows {joint.mimics})" for joint in beside.values() if joint.mimics in moving]
@@ -88,8 +88,10 @@ def _on_held(tree: Tree, chain: Chain) -> Iterator[str]:
         yield f"beside the way, held still at 0 with the masses on them: {few(rest)}"
 
 
-def _on_gripper(gripper: Gripper) -> str:
+def _on_gripper(gripper: Gripper, chain: Chain) -> str:
     joints = few(gripper.joints)
+    if gripper.palm not in {each.link for each in chain.carried[-1]}:
+        return f"a gripper beside the tip, on {gripper.palm}: {joints} held still at 0 with the masses on them"
     return (
         f"a gripper on {gripper.palm} ({gripper.why}): {joints} held still at 0 with the masses on them; a rig gives "
         "it an axis of its own"

@@ -119,6 +119,8 @@ def test_two_fingers_are_a_gripper_if_they_move_towards_each_other(
     found = read_text(tmp_path, text)
     assert (found.tip, found.tip_reason, found.ends[0].gripper) == ("plate", "it carries the gripper", ("a", "b"))
     assert "two fingers that move towards each other): a, b held still at 0" in notes(found)
+    beside = read_text(tmp_path, text, tip="two")
+    assert "a gripper beside the tip, on plate: a, b held still at 0 with the masses on them" in notes(beside)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_every_end_is_named_with_the_proposal_and_why(tmp_path: Path) -> None:
     )
     with pytest.raises(UrdfTipError) as error:
         read_text(tmp_path, text)
-    assert "tool0 (3 moving joints), head (1 moving joints), camera (3 moving joints)" in str(error.value)
+    assert "tool0 (3 moving joints), camera (3 moving joints), head (1 moving joints)" in str(error.value)
     assert "Proposed: --tip tool0, a tool frame by its name" in str(error.value)
     found = read_text(tmp_path, text, tip="tool0")
     assert found.tip_reason == "as told"
