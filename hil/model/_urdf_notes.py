@@ -77,7 +77,7 @@ def _on_held(tree: Tree, chain: Chain) -> Iterator[str]:
     beside = {joint.name: joint for joint in chain.beside}
     for gripper in grippers_of(tree):
         if any(name in beside for name in gripper.joints):
-            yield _on_gripper(gripper, chain)
+            yield _on_gripper(tree, chain, gripper)
             beside = {name: joint for name, joint in beside.items() if name not in gripper.joints}
     moving = {joint.name for joint in chain.moving}
     coupled = [f"{joint.name} (follows {joint.mimics})" for joint in beside.values() if joint.mimics in moving]
@@ -88,9 +88,10 @@ def _on_held(tree: Tree, chain: Chain) -> Iterator[str]:
         yield f"beside the way, held still at 0 with the masses on them: {few(rest)}"
 
 
-def _on_gripper(gripper: Gripper, chain: Chain) -> str:
+def _on_gripper(tree: Tree, chain: Chain, gripper: Gripper) -> str:
     joints = few(gripper.joints)
-    if gripper.palm not in {each.link for each in chain.carried[-1]}:
+    moving = [joint.name for joint in tree.way(gripper.palm) if joint.kind != "fixed"]
+    if moving[-1:] != [chain.moving[-1].name]:
         return f"a gripper beside the tip, on {gripper.palm}: {joints} held still at 0 with the masses on them"
     return (
         f"a gripper on {gripper.palm} ({gripper.why}): {joints} held still at 0 with the masses on them; a rig gives "
