@@ -12,16 +12,19 @@ from pathlib import Path
 from _bench_common import Effort
 
 BENCHES = ("loop", "preview", "tick", "kinematics", "inverse", "peers", "dashboard", "lateness")
+BY_NAME = ("import",)
+"""What is not timed, and is run when it is asked for."""
 
 
 def main() -> int:
     """Run what was asked for; 1 if a criterion was not met."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("bench", choices=(*BENCHES, "all"))
+    parser.add_argument("bench", choices=(*BENCHES, *BY_NAME, "all"))
     parser.add_argument("--quick", action="store_true", help="shorter runs, for a look; criteria count as in long ones")
     parser.add_argument("--once", action="store_true", help="only whether it runs: no criterion counts")
     parser.add_argument("--minutes", type=float, help="of lateness: length of each run")
     parser.add_argument("--beside", type=Path, help="of tick and preview: root of another checkout, measured in turns")
+    parser.add_argument("--corpus", type=Path, help="of import: the folder with URDF files, at any depth")
     wanted = parser.parse_args()
     more = {} if wanted.minutes is None else {"minutes": wanted.minutes}
     if more and wanted.bench != "lateness":
@@ -31,6 +34,10 @@ def main() -> int:
         if wanted.bench not in ("tick", "preview"):
             parser.error("--beside is for tick and preview")
         more = {"beside": wanted.beside}
+    if wanted.corpus is not None:
+        if wanted.bench != "import":
+            parser.error("--corpus is for import")
+        more = {"corpus": wanted.corpus}
     print(_machine())
     met = True
     for name in BENCHES if wanted.bench == "all" else (wanted.bench,):

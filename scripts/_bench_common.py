@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tempfile
 import time
+import venv
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -13,6 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from hil.model.files import cache_dir
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planner import plan
@@ -132,6 +136,19 @@ def repeated(call: Callable[[], object], times: int) -> Callable[[], None]:
             call()
 
     return run
+
+
+def peer_python(name: str, packages: tuple[str, ...]) -> Path:
+    """The interpreter of an environment of a peer's own, installed once."""
+    folder = cache_dir() / "peers" / name
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    done = folder / "installed"
+    if not done.exists():
+        print(f"installing {', '.join(packages)} into {folder} (first time only)")
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "numpy", *packages], check=True)
+        done.touch()
+    return python
 
 
 def percentiles(seconds: Numbers, scale: float, *which: float) -> list[str]:

@@ -12,12 +12,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from _bench_common import Effort, show, verdict
+from _bench_common import Effort, peer_python, show, verdict
 
 import hil
 from hil.kernels.emit_numba import numba_source
@@ -25,7 +24,6 @@ from hil.kernels.emit_python import python_source
 from hil.kernels.export import export
 from hil.kernels.export_options import Options
 from hil.kernels.quantities import QUANTITIES, derive
-from hil.model.files import cache_dir
 
 HERE = Path(__file__).parent / "peers"
 PEERS = {"pinocchio": ("pin",), "eaik": ("eaik",), "toolbox": ("roboticstoolbox-python",)}
@@ -80,7 +78,7 @@ def run(effort: Effort) -> bool:
         if effort is Effort.ONCE:
             _tell_versions({"ours": _run("ours", Path(sys.executable), stored, HIL_WITHOUT_FAST="1")})
             return True
-        pythons = {name: _environment(name, packages) for name, packages in PEERS.items()}
+        pythons = {name: peer_python(name, packages) for name, packages in PEERS.items()}
         rounds = []
         for _ in range(effort.of(*ROUNDS)):
             results = {"ours": _run("ours", Path(sys.executable), stored)}
@@ -187,19 +185,6 @@ def _grid() -> np.ndarray:
     degrees = ((-90, 90), (0, 180), (-90, 0), (-90, 0))
     spans = [(low, high, (high - low) / 2 + 1) for low, high in degrees]
     return np.array([(np.radians(low), np.radians(high), count) for low, high, count in spans])
-
-
-def _environment(name: str, packages: tuple[str, ...]) -> Path:
-    """The peer's own interpreter, installed once."""
-    folder = cache_dir() / "peers" / name
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    done = folder / "installed"
-    if not done.exists():
-        print(f"installing {', '.join(packages)} into {folder} (first time only)")
-        venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "numpy", *packages], check=True)
-        done.touch()
-    return python
 
 
 def _run(script: str, python: Path, stored: Path, **settings: str) -> dict[str, Any]:

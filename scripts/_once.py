@@ -71,6 +71,7 @@ FORMS = (
     Form("bench", "preview --once"),
     Form("bench", "kinematics --once"),
     Form("bench", "inverse --once"),
+    Form("bench", "import --once"),
 )
 
 WITHOUT = {

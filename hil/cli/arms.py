@@ -79,7 +79,7 @@ def _list_robots(*, as_json: bool) -> None:
 
 def show_robot(model: RobotModel) -> None:
     """The specification panel: the file's own numbers, what follows from them, and what is not given."""
-    from hil.dynamics.plausibility import inertia_warnings
+    from hil.dynamics.plausibility import arm_warnings
     from hil.model.specification import NOT_GIVEN, controller_lines, home_text, inertia_lines, longest_reach_m
 
     def kilograms(value: float | None) -> str:
@@ -108,7 +108,7 @@ def show_robot(model: RobotModel) -> None:
         say(f"verified against: {text}")
     for note in model.notes:
         say(f"note: {note}")
-    for warning in inertia_warnings(model):
+    for warning in arm_warnings(model):
         say(f"warning: {warning}")
 
 
@@ -154,7 +154,7 @@ def _inverse_words(model: RobotModel) -> str:
 
 def _worked_out(model: RobotModel) -> dict[str, Any]:
     """What the panel shows beside the file's own keys; null where it is not given."""
-    from hil.dynamics.plausibility import inertia_warnings
+    from hil.dynamics.plausibility import arm_warnings, inertia_warnings
     from hil.model.specification import longest_reach_m
     from hil.robot import Robot
 
@@ -162,6 +162,7 @@ def _worked_out(model: RobotModel) -> dict[str, Any]:
         "longest_reach_m": longest_reach_m(model),
         "closed_form": Robot(model).closed_form_family or None,
         "inertia_warnings": list(inertia_warnings(model)),
+        "warnings": list(arm_warnings(model)),
     }
 
 
@@ -278,7 +279,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="With --prove: print JSON instead of a table.")] = False,
 ) -> None:
     """Read a robot, rig or task file strictly and say what is wrong with it; --prove goes further with a rig."""
-    from hil.dynamics.plausibility import inertia_warnings
+    from hil.dynamics.plausibility import arm_warnings, unit_warnings
     from hil.model.files import read_toml
     from hil.model.reader import load_robot
     from hil.motion.planner import plan
@@ -302,11 +303,13 @@ def check(
     else:
         model = load_robot(path)
         words = f"a robot with {model.dof} joints"
-        for warning in inertia_warnings(model):
+        for warning in arm_warnings(model):
             print(f"warning: {warning}")
         for taken in load_rig(path).defaults:
             print(f"without a rig: {taken}")
     if is_rig:
+        for warning in unit_warnings(loaded.robot):
+            print(f"warning: {loaded.robot.id}: {warning}")
         _show_loads(loaded)
     print(f"{file}: {words}. Nothing wrong found")
 

@@ -1,28 +1,38 @@
 """What a URDF file says, read strictly: links and joints in metres and radians, every number checked.
 
-Keys and defaults are those of the URDF XML specification; elements that are for simulators are passed over.
+Keys and defaults are those of the URDF XML specification; elements that are for simulators are passed over. A fault is
+kept beside the link or joint that has it: which of them count, the chosen way decides.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import NamedTuple, NoReturn
+from functools import partial
+from typing import NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
 from hil.errors import ConfigError
-from hil.model._xml import Element, parse_xml
+from hil.model._xacro import Dialect, unused_tags
+from hil.model._xml import Element
 from hil.model.transforms import Matrix, from_rpy
 from hil.tables import closest
 
 MOVING = ("revolute", "continuous", "prismatic")
 KNOWN = (*MOVING, "fixed", "planar", "floating")
+UNKNOWN = "unknown"
+"""Stands for a type that there is not; the joint's faults say so."""
+
 NOISE = 1e-7
 """Parts of axes and angles smaller than this (rad) are the rounding of a program that wrote single precision."""
 
 LARGEST = 1e6
 """Metres, kilograms and the like above this are a slip of the pen."""
+
+ENDLESS = 1e5
+"""A limit or speed from here on, in any unit, is a way to say that there is none."""
 
 SHORTEST = 1e-9
 """An axis vector below this length has no direction."""
@@ -31,6 +41,7 @@ WORTH_A_WORD = 1e-12
 """Angles that change by more than this (rad) are told."""
 
 Vector = tuple[float, float, float]
+T = TypeVar("T")
 
 
 class Body(NamedTuple):
@@ -60,21 +71,34 @@ class Mesh(NamedTuple):
 
 
 class Link(NamedTuple):
-    """One link."""
+    """One link.
+
+    Attributes:
+        faults: of its mass, which is not there then, or of its name.
+        mesh_faults: of meshes, which are not there then.
+    """
 
     name: str
     body: Body | None
     meshes: tuple[Mesh, ...]
+    faults: tuple[ConfigError, ...] = ()
+    mesh_faults: tuple[ConfigError, ...] = ()
 
 
 class Axis(NamedTuple):
-    """One joint: `origin` leads from the parent's frame to the child's at q = 0, `axis` is in the child's frame."""
+    """One joint: `origin` leads from the parent's frame to the child's at q = 0, `axis` is in the child's frame.
+
+    Attributes:
+        parent, child: a link that there is, or empty.
+        origin: None where the file's has a fault.
+        faults: what is wrong with it, in the order of reading.
+    """
 
     name: str
     kind: str
     parent: str
     child: str
-    origin: Matrix
+    origin: Matrix | None
     axis: Vector
     lower: float | None
     upper: float | None
@@ -82,6 +106,13 @@ class Axis(NamedTuple):
     mimics: str
     drive: Drive
     line: int
+    faults: tuple[ConfigError, ...] = ()
+
+    @property
+    def place(self) -> Matrix:
+        """`origin` of a joint without faults."""
+        assert self.origin is not None
+        return self.origin
 
 
 class Urdf(NamedTuple):
@@ -89,33 +120,38 @@ class Urdf(NamedTuple):
 
     Attributes:
         rounded: angles as they are written that were read as whole quarter turns.
+        unused: elements that nothing uses, in words.
+        faults: of elements that are neither a link nor a joint that could be named.
     """
 
     name: str
     links: dict[str, Link]
     joints: tuple[Axis, ...]
     rounded: tuple[str, ...]
+    unused: tuple[str, ...] = ()
+    faults: tuple[ConfigError, ...] = ()
 
 
-def read(data: bytes, file: str, *, as_written: bool) -> Urdf:
-    """Read the bytes of a URDF.
+def read(root: Element, file: str, *, as_written: bool, scale: float = 1.0) -> Urdf:
+    """Read the root element of a URDF.
 
     Args:
-        data: of the file.
+        root: of the file.
         file: its name for messages.
         as_written: take 1.5708 for 1.5708; without, for the quarter turn that it is a rounding of.
+        scale: metres in the file's unit of length; moments of inertia go with its square.
 
     Raises:
-        ConfigError: not XML, not a URDF, or a value that cannot be; the line is named.
+        ConfigError: not a URDF. Values that cannot be are kept as faults, with their lines.
     """
-    return _Reader(file, as_written).robot(parse_xml(data, file))
+    return _Reader(file, as_written, scale).robot(root)
 
 
 class _Reader:
     """Reads elements; keeps the name of the file for messages."""
 
-    def __init__(self, file: str, as_written: bool) -> None:
-        self._file, self._as_written = file, as_written
+    def __init__(self, file: str, as_written: bool, scale: float) -> None:
+        self._file, self._as_written, self._scale = file, as_written, scale
         self._rounded: dict[str, None] = {}
         self._drives: dict[str, tuple[Drive, bool]] = {}
 
@@ -123,41 +159,57 @@ class _Reader:
         if root.tag != "robot":
             advice = {"sdf": "This is an SDF", "mujoco": "This is a MuJoCo model"}.get(root.tag, "")
             self._fail(root, "root", f"<{root.tag}>", "<robot>, as a URDF begins", advice)
-        self._refuse_xacro(root)
         self._read_own(root)
+        faults: list[ConfigError] = []
+        links = self._links(root, faults)
+        joints = self._joints(root, links, faults)
+        links = {name: self._without_tensor(link, joints) for name, link in links.items()}
+        unused = unused_tags(root, Dialect(root))
+        return Urdf(root.attributes.get("name", ""), links, joints, tuple(self._rounded), unused, tuple(faults))
+
+    def _links(self, root: Element, faults: list[ConfigError]) -> dict[str, Link]:
         links: dict[str, Link] = {}
         for element in root.all("link"):
-            link = self._link(element)
-            if link.name in links:
-                self._fail(element, f"link {link.name}", link.name, "a name that no other link has")
-            links[link.name] = link
+            name = self._or(partial(self._name, element, "link"), "", faults)
+            if name in links:
+                twice = self._fault(element, f"link {name}", name, "a name that no other link has")
+                links[name] = links[name]._replace(faults=(*links[name].faults, twice))
+            elif name:
+                links[name] = self._link(element, name)
+        return links
+
+    def _joints(self, root: Element, links: dict[str, Link], faults: list[ConfigError]) -> tuple[Axis, ...]:
         joints: dict[str, Axis] = {}
+        twice: list[Axis] = []
         for element in root.all("joint"):
-            joint = self._joint(element, links)
+            name = self._or(partial(self._name, element, "joint"), "", faults)
+            joint = self._joint(element, name or f"of line {element.line}", links, named=bool(name))
             if joint.name in joints:
-                self._fail(element, f"joint {joint.name}", joint.name, "a name that no other joint has")
-            joints[joint.name] = joint
-        links = {name: self._without_tensor(link, joints) for name, link in links.items()}
-        return Urdf(root.attributes.get("name", ""), links, tuple(joints.values()), tuple(self._rounded))
+                fault = self._fault(element, f"joint {joint.name}", joint.name, "a name that no other joint has")
+                twice.append(joint._replace(faults=(fault, *joint.faults)))
+            else:
+                joints[joint.name] = joint
+        return (*joints.values(), *twice)
 
-    def _refuse_xacro(self, root: Element) -> None:
-        waiting = [root]
-        while waiting:
-            element = waiting.pop()
-            if element.tag.startswith("xacro:") or any("${" in value for value in element.attributes.values()):
-                advice = f"This is a Xacro: expand it first, `xacro {self._file} > arm.urdf`, and import arm.urdf"
-                self._fail(element, f"<{element.tag}>", "Xacro", "plain URDF", advice)
-            waiting += element.children
+    @staticmethod
+    def _or(read: Callable[[], T], instead: T, faults: list[ConfigError]) -> T:
+        """What `read` gives; where it fails, `instead`, and its fault is kept."""
+        try:
+            return read()
+        except ConfigError as fault:
+            faults.append(fault)
+            return instead
 
-    def _link(self, element: Element) -> Link:
-        name = self._name(element, "link")
+    def _link(self, element: Element, name: str) -> Link:
+        faults: list[ConfigError] = []
+        body = self._or(partial(self._body, element, name), None, faults)
+        in_meshes: list[ConfigError] = []
         meshes = [
-            mesh
+            self._or(partial(self._mesh, shape, purpose, f"link {name}"), None, in_meshes)
             for purpose in ("visual", "collision")
             for shape in element.all(purpose)
-            if (mesh := self._mesh(shape, purpose, f"link {name}")) is not None
         ]
-        return Link(name, self._body(element, name), tuple(meshes))
+        return Link(name, body, tuple(mesh for mesh in meshes if mesh is not None), tuple(faults), tuple(in_meshes))
 
     def _body(self, link: Element, name: str) -> Body | None:
         inertial = link.first("inertial")
@@ -178,39 +230,39 @@ class _Reader:
         xy, xz, yz = (self._number(element, name, f"{key}: {name}", 0.0) for name in ("ixy", "ixz", "iyz"))
         if min(xx, yy, zz) < 0:
             self._fail(element, f"{key}: inertia", [xx, yy, zz], "moments of 0 kg m2 or more")
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * self._scale**2
 
     def _mesh(self, shape: Element, purpose: str, key: str) -> Mesh | None:
         geometry = shape.first("geometry")
         mesh = None if geometry is None else geometry.first("mesh")
         if mesh is None:
             return None
-        scale = self._vector(mesh, "scale", f"{key}: {purpose}: mesh", (1.0, 1.0, 1.0))
+        x, y, z = self._vector(mesh, "scale", f"{key}: {purpose}: mesh", (1.0, 1.0, 1.0))
+        scale = (x * self._scale, y * self._scale, z * self._scale)
         name = mesh.attributes.get("filename", "")
         return Mesh(purpose, name, self._origin(shape, f"{key}: {purpose}"), scale)
 
-    def _joint(self, element: Element, links: dict[str, Link]) -> Axis:
-        name = self._name(element, "joint")
-        key, kind = f"joint {name}", element.attributes.get("type")
+    def _joint(self, element: Element, name: str, links: dict[str, Link], *, named: bool) -> Axis:
+        key = f"joint {name}"
+        faults: list[ConfigError] = []
+        kind = element.attributes.get("type")
+        if not named:
+            faults.append(self._fault(element, "joint: name", None, "a name for every joint"))
         if kind not in KNOWN:
-            self._fail(element, f"{key}: type", kind, ", ".join(KNOWN))
-        parent, child = (self._end(element, end, key, links) for end in ("parent", "child"))
-        mimic = element.first("mimic")
-        lower, upper, speed = self._limits(element, kind, key)
-        return Axis(
-            name=name,
-            kind=kind,
-            parent=parent,
-            child=child,
-            origin=self._origin(element, key),
-            axis=self._axis(element, key) if kind in MOVING else (1.0, 0.0, 0.0),
-            lower=lower,
-            upper=upper,
-            max_speed=speed,
-            mimics="" if mimic is None else mimic.attributes.get("joint", "?"),
-            drive=self._drive(element, name, key),
-            line=element.line,
+            faults.append(self._fault(element, f"{key}: type", kind, ", ".join(KNOWN)))
+            kind = UNKNOWN
+        parent, child = (
+            self._or(partial(self._end, element, end, key, links), "", faults) for end in ("parent", "child")
         )
+        mimic = element.first("mimic")
+        origin = self._or(partial(self._origin, element, key), None, faults)
+        axis = self._or(partial(self._axis, element, key), (1.0, 0.0, 0.0), faults if kind in MOVING else [])
+        nothing: tuple[float | None, float | None, float | None] = (None, None, None)
+        lower, upper, speed = self._or(partial(self._limits, element, kind, key), nothing, faults)
+        drive = self._or(partial(self._drive, element, name, key), Drive(), faults)
+        mimics = "" if mimic is None else mimic.attributes.get("joint", "?")
+        line, kept = element.line, tuple(faults)
+        return Axis(name, kind, parent, child, origin, axis, lower, upper, speed, mimics, drive, line, kept)
 
     def _end(self, joint: Element, end: str, key: str, links: dict[str, Link]) -> str:
         element = joint.first(end)
@@ -236,17 +288,24 @@ class _Reader:
         element = joint.first("limit")
         if element is None or kind not in MOVING:
             return None, None, None
-        speed = self._number(element, "velocity", f"{key}: limit: velocity", 0.0)
+        speed = self._end_number(element, "velocity", f"{key}: limit: velocity")
+        speed = 0.0 if speed >= ENDLESS else speed
         if speed < 0:
             self._fail(element, f"{key}: limit: velocity", speed, "a speed, or 0 where it is not known")
         if kind == "continuous":
             return None, None, speed or None
-        lower, upper = (self._number(element, end, f"{key}: limit: {end}", 0.0) for end in ("lower", "upper"))
-        if lower == upper == 0:
+        unit = self._scale if kind == "prismatic" else 1.0
+        speed *= unit
+        lower, upper = (self._end_number(element, end, f"{key}: limit: {end}") for end in ("lower", "upper"))
+        if lower == upper == 0 or max(-lower, upper) >= ENDLESS:
             return None, None, speed or None
         if lower >= upper:
             self._fail(element, f"{key}: limit: lower", lower, f"less than upper = {upper:g}")
-        return lower, upper, speed or None
+        return lower * unit, upper * unit, speed or None
+
+    def _end_number(self, element: Element, name: str, key: str) -> float:
+        """A number that may be as large as it likes; 0 where it is not given."""
+        return self._float(element, element.attributes[name], key) if name in element.attributes else 0.0
 
     def _drive(self, joint: Element, name: str, key: str) -> Drive:
         """Friction as the file has it acts at the joint: a gear of ratio 1; our own element says more."""
@@ -279,10 +338,10 @@ class _Reader:
             without = element.attributes.get("link_inertia") == "not given"
             self._drives[element.attributes.get("joint", "")] = (drive, without)
 
-    def _without_tensor(self, link: Link, joints: dict[str, Axis]) -> Link:
+    def _without_tensor(self, link: Link, joints: tuple[Axis, ...]) -> Link:
         """The link without the zeros that stand for a tensor that nobody has given."""
         carried = (
-            self._drives[name][1] for name, joint in joints.items() if joint.child == link.name and name in self._drives
+            self._drives[joint.name][1] for joint in joints if joint.child == link.name and joint.name in self._drives
         )
         return link._replace(body=link.body._replace(tensor=None)) if link.body and any(carried) else link
 
@@ -290,7 +349,7 @@ class _Reader:
         origin = element.first("origin")
         if origin is None:
             return np.eye(4)
-        xyz = self._vector(origin, "xyz", f"{key}: origin: xyz", (0.0, 0.0, 0.0))
+        xyz = [value * self._scale for value in self._vector(origin, "xyz", f"{key}: origin: xyz", (0.0, 0.0, 0.0))]
         words = self._words(origin, "rpy", f"{key}: origin: rpy", "0 0 0")
         return from_rpy(xyz, [self._angle(origin, word, f"{key}: origin: rpy") for word in words])
 
@@ -341,7 +400,10 @@ class _Reader:
         return name
 
     def _fail(self, element: Element, key: str, value: object, allowed: str, advice: str = "") -> NoReturn:
-        raise ConfigError(self._file, f"line {element.line}: {key}", value, allowed, advice)
+        raise self._fault(element, key, value, allowed, advice)
+
+    def _fault(self, element: Element, key: str, value: object, allowed: str, advice: str = "") -> ConfigError:
+        return ConfigError(self._file, f"line {element.line}: {key}", value, allowed, advice)
 
 
 def quarter_turn(word: str, value_rad: float) -> float:

@@ -34,12 +34,15 @@ def parse_xml(data: bytes, file: str) -> Element:
     Raises:
         ConfigError: not XML (line and column are named), or it has a document type.
     """
+    # Editors leave empty lines on top, which are not allowed before a declaration.
+    whole = data.lstrip()
+    skipped = data[: len(data) - len(whole)].count(b"\n") if whole.startswith(b"<?xml") else 0
     parser = expat.ParserCreate()
     top = Element("", {}, 0)
     open_ = [top]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, parser.CurrentLineNumber)
+        element = Element(tag, attributes, parser.CurrentLineNumber + skipped)
         open_[-1].children.append(element)
         open_.append(element)
 
@@ -50,7 +53,7 @@ def parse_xml(data: bytes, file: str) -> Element:
         open_[-1].text += words
 
     def refuse(*_: object) -> NoReturn:
-        place = f"line {parser.CurrentLineNumber}"
+        place = f"line {parser.CurrentLineNumber + skipped}"
         raise ConfigError(file, place, "<!DOCTYPE", "no document type", "It declares entities, which are not read here")
 
     parser.StartElementHandler = start
@@ -58,9 +61,9 @@ def parse_xml(data: bytes, file: str) -> Element:
     parser.CharacterDataHandler = text
     parser.StartDoctypeDeclHandler = refuse
     try:
-        parser.Parse(data, True)
+        parser.Parse(whole if skipped else data, True)
     except expat.ExpatError as error:
-        place = f"line {error.lineno}, column {error.offset + 1}"
+        place = f"line {error.lineno + skipped}, column {error.offset + 1}"
         raise ConfigError(file, place, expat.ErrorString(error.code), "XML", "Is the file whole?") from None
     except (ValueError, LookupError) as error:  # an encoding that is unknown, or not what it says
         raise ConfigError(file, "encoding", str(error), "XML in an encoding that it names") from None

@@ -14,12 +14,18 @@ from hil.errors import ConfigError, MissingExtraError
 from hil.types import Record
 from hil.units import MM
 
-Units = Literal["mm", "m"]
+Units = Literal["mm", "cm", "in", "m"]
+METRES: dict[Units, float] = {"mm": MM, "cm": 0.01, "in": 0.0254, "m": 1.0}
+"""What one of each is in metres."""
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-LIKELY_MILLIMETRES = 10.0
-"""A part longer than this number is millimetres rather than metres; which of the two, its owner says."""
+LIKELY_MILLIMETRES = 2.0
+"""A part longer than this number is guessed to be in millimetres, else in metres; its owner is asked all the same."""
+
+_OWN_HEADER = b"units: metres"
+"""What stands at the beginning of the files that are written here."""
 
 _HEADER, _TRIANGLE = 84, 50
 _BINARY = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -70,11 +76,11 @@ def read_stl(path: Path, units: Units | None = None) -> Mesh:
 
     Args:
         path: of the file.
-        units: of its numbers; None if they are metres, as long as they can be.
+        units: of its numbers; None if the file itself says that they are metres, as those that are written here do.
 
     Raises:
-        ConfigError: it cannot be read, is cut off, empty, without any area, holds a number that is not finite, or looks
-            like millimetres while no units were said.
+        StlUnitError: no units were said, and the file has none.
+        ConfigError: it cannot be read, is cut off, empty, without any area, or holds a number that is not finite.
         MissingExtraError: trimesh is not installed.
     """
     file = str(path)
@@ -84,16 +90,37 @@ def read_stl(path: Path, units: Units | None = None) -> Mesh:
         raise ConfigError(file, "file", error.strerror or str(error), "a file that can be read") from None
     corners = _corners(data, file)
     _refuse_bad_numbers(corners, file)
-    extent = float(np.max(np.ptp(corners.reshape(-1, 3), axis=0)))
-    if units is None and extent > LIKELY_MILLIMETRES:
-        raise ConfigError(
-            file,
-            "units",
-            f"no units for a part {extent:g} long",
-            "--units mm, or --units m",
-            f"That would be {extent * MM:.4g} m or {extent:.4g} m",
-        )
-    return _mesh(corners * (MM if units == "mm" else 1.0), file, units or "m")
+    if units is None:
+        if not data.startswith(_OWN_HEADER):
+            raise _without_units(file, float(np.max(np.ptp(corners.reshape(-1, 3), axis=0))))
+        units = "m"
+    return _mesh(corners * METRES[units], file, units)
+
+
+class StlUnitError(ConfigError):
+    """An STL has no units, and nobody has said which are meant.
+
+    Attributes:
+        extent: the longest side of its box, as a number of the file.
+        guess: the likelier units.
+    """
+
+    extent: float
+    guess: Units
+
+
+def _without_units(file: str, extent: float) -> StlUnitError:
+    readings = ", ".join(f"{unit} ({extent * metres:.4g} m)" for unit, metres in METRES.items())
+    guess: Units = "mm" if extent > LIKELY_MILLIMETRES else "m"
+    error = StlUnitError(
+        file,
+        "units",
+        f"no units for a part {extent:g} long",
+        f"--stl-unit with one of {readings}",
+        f"An STL has no units; guessed from its size: --stl-unit {guess}",
+    )
+    error.extent, error.guess = extent, guess
+    return error
 
 
 def write_stl(vertices: FloatArray, faces: IntArray) -> bytes:
@@ -109,7 +136,7 @@ def write_stl(vertices: FloatArray, faces: IntArray) -> bytes:
     records = np.zeros(len(faces), dtype=_BINARY)
     records["normal"] = normals / np.where(lengths > 0.0, lengths, 1.0)
     records["corners"] = corners
-    return b"units: metres".ljust(80, b" ") + struct.pack("<I", len(faces)) + records.tobytes()
+    return _OWN_HEADER.ljust(80, b" ") + struct.pack("<I", len(faces)) + records.tobytes()
 
 
 def _corners(data: bytes, file: str) -> FloatArray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,13 +12,20 @@ import numpy as np
 from hil.errors import ConfigError
 from hil.model._dh_from_axes import AxisLine, DhRow, dh_table, tidy_transform
 from hil.model._robot_file import robot_from_table
+from hil.model._urdf_ends import Ends, UrdfTipError, base_for, ends_of, refusal
 from hil.model._urdf_file import Axis, Body, Urdf, read
-from hil.model._urdf_tree import Carried, Chain, chain_of
+from hil.model._urdf_meshes import model_folder, place_in
+from hil.model._urdf_notes import notes_of, without_masses
+from hil.model._urdf_tree import Carried, Chain, Tree, chain_of, tree_of
+from hil.model._xacro import expanded, xacro_at
+from hil.model._xml import parse_xml
 from hil.model.files import parse_toml
 from hil.model.robot import Joint, JointType, LinkInertia, RobotModel, Transform
 from hil.model.robot_text import robot_text
 from hil.model.transforms import Matrix, frames, inverse, random_q, rows, shift, turn
 from hil.types import Record
+
+__all__ = ["Ends", "UrdfEnd", "UrdfMesh", "UrdfRobot", "UrdfTipError", "read_urdf"]
 
 CHECKED = 64
 """Random configurations at which the robot is compared with the file."""
@@ -34,7 +42,7 @@ class UrdfMesh(Record, frozen=True):
         urdf_link: its name in the file.
         purpose: ``visual`` or ``collision``.
         name: as the file has it, for example ``package://arm/meshes/base.stl``.
-        found: where it is, empty if it was not found.
+        found: where it is in the model's folder, empty if it was not found there.
         pose: from the mesh's own coordinates to that frame, 4x4 as rows; `scale` comes first.
     """
 
@@ -47,60 +55,140 @@ class UrdfMesh(Record, frozen=True):
     scale: tuple[float, float, float]
 
 
+class UrdfEnd(Record, frozen=True):
+    """An end of the tree.
+
+    Attributes:
+        link: at the end of an arm, grippers taken off.
+        moving: how many joints on the way to it move.
+        gripper: joints of the gripper on it.
+        others: further links without anything on them that are rigidly together with it.
+    """
+
+    link: str
+    moving: int
+    gripper: tuple[str, ...]
+    others: tuple[str, ...]
+
+
 class UrdfRobot(Record, frozen=True):
     """What a URDF gave.
 
     Attributes:
         root, tip: links between which the chain runs.
+        base: the link at which its first moving joint may be; what comes before is held still.
+        tip_reason: why this tip.
+        ends: all ends of the tree, the proposed one first.
         notes: what was read otherwise than it stands there, or left out.
         worst: largest difference of any element of the tip's pose between the file's transforms and the model's.
     """
 
     model: RobotModel
     root: str
+    base: str
     tip: str
+    tip_reason: str
+    ends: tuple[UrdfEnd, ...]
     meshes: tuple[UrdfMesh, ...]
     notes: tuple[str, ...]
     worst: float
 
 
-def read_urdf(path: Path, *, tip: str | None = None, title: str | None = None, as_written: bool = False) -> UrdfRobot:
-    """Read the serial chain of a URDF.
+def read_urdf(
+    path: Path,
+    *,
+    tip: str | None = None,
+    base: str | None = None,
+    title: str | None = None,
+    as_written: bool = False,
+    scale: float = 1.0,
+    values: Mapping[str, str] | None = None,
+    propose: bool = False,
+) -> UrdfRobot:
+    """Read one serial chain of a URDF, or of a Xacro where the package `xacro` is installed.
 
     The root link is the world. Joint values keep the file's zeros and directions; what fixed joints hold together is
-    one link.
+    one link. Joints beside the chain, those of a gripper too, are held still at 0 with their masses.
 
     Args:
         path: of the URDF.
-        tip: name of the link at the tip; None if there is only one.
+        tip: name of the link at the tip; None if there is only one that it can be.
+        base: name of a link on the way; joints before it are held still at 0. None for the root.
         title: shown to people; the file's own name for the robot if None.
         as_written: take an angle of 1.5708 for 1.5708 rad; without, for the quarter turn that it is a rounding of.
+        scale: metres in the file's unit of length.
+        values: of a Xacro's arguments, by name.
+        propose: take the tip (and base) that is proposed where there are several.
 
     Raises:
+        UrdfTipError: nobody has said which of several ends is the tip.
         ConfigError: the file cannot be read, is no URDF, or holds something other than one serial chain of 2 to 8
-            revolute, continuous or prismatic joints; or the model differs from it by more than `TOLERANCE`.
+            revolute, continuous or prismatic joints on the way; or the model differs from it by more than `TOLERANCE`.
     """
+    file = str(path)
+    if not 0.0 < scale < math.inf:
+        raise ConfigError(file, "--scale", scale, "metres in one unit of the file, above 0: 0.01 for centimetres")
+    urdf, expansion = _read(path, as_written=as_written, scale=scale, values=values or {})
+    tree = tree_of(urdf, file, tip)
+    ends = ends_of(tree, file, asked=tip is not None)
+    if tip is None:
+        if not (ends.sure or propose or ends.ends[0].broken):
+            raise refusal(ends, base_for(tree, ends, ends.tip), file)
+        tip, reason = ends.tip, ends.why
+    else:
+        reason = "as told"
+    likely = base_for(tree, ends, tip)
+    chain = chain_of(tree, file, tip, likely if propose and base is None else base, likely)
+    model, notes = _model(tree, chain, title, path)
+    worst = _compared(model, chain, file)
+    return UrdfRobot(
+        model=model,
+        root=chain.root,
+        base=chain.base,
+        tip=chain.tip,
+        tip_reason=reason,
+        ends=_listed(ends),
+        meshes=tuple(_meshes(urdf, chain, model, path)),
+        notes=(*expansion, *_scaled(scale), *notes_of(tree, chain, ends, reason), *notes),
+        worst=worst,
+    )
+
+
+def _read(path: Path, *, as_written: bool, scale: float, values: Mapping[str, str]) -> tuple[Urdf, tuple[str, ...]]:
+    """The file, expanded if it is a Xacro, with a note on that."""
     file = str(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(file, "file", error.strerror or str(error), "a file that can be read") from None
-    urdf = read(data, file, as_written=as_written)
-    chain = chain_of(urdf, file, tip)
-    model, notes = _model(urdf, chain, title, path)
-    worst = _compared(model, chain, file)
-    return UrdfRobot(
-        model=model,
-        root=chain.root,
-        tip=chain.tip,
-        meshes=tuple(_meshes(urdf, chain, model, path)),
-        notes=(*_notes(urdf, chain), *notes),
-        worst=worst,
+    root = parse_xml(data, file)
+    notes: tuple[str, ...] = ()
+    if root.tag == "robot" and (mark := xacro_at(root)) is not None:
+        root = expanded(path, mark, values)
+        notes = ("a Xacro, expanded before it was read; lines are those after expanding",)
+    return read(root, file, as_written=as_written, scale=scale), notes
+
+
+def _listed(ends: Ends) -> tuple[UrdfEnd, ...]:
+    return tuple(
+        UrdfEnd(
+            link=end.link,
+            moving=len(end.moving),
+            gripper=() if end.gripper is None else end.gripper.joints,
+            others=end.others,
+        )
+        for end in ends.ends
     )
 
 
-def _model(urdf: Urdf, chain: Chain, title: str | None, path: Path) -> tuple[RobotModel, list[str]]:
-    moving = chain.moving
+def _scaled(scale: float) -> tuple[str, ...]:
+    if scale == 1.0:
+        return ()
+    return (f"lengths times {scale:g}, moments of inertia times {scale**2:g}; masses as they stand",)
+
+
+def _model(tree: Tree, chain: Chain, title: str | None, path: Path) -> tuple[RobotModel, list[str]]:
+    urdf, moving = tree.urdf, chain.moving
     axes = [_line(joint, group[0]) for joint, group in zip(moving, chain.carried[1:], strict=True)]
     tip = next(each.frame for each in chain.carried[-1] if each.link == chain.tip)
     table = dh_table(axes, tip, str(path))
@@ -113,10 +201,10 @@ def _model(urdf: Urdf, chain: Chain, title: str | None, path: Path) -> tuple[Rob
         base=rows(table.base),
         tool=rows(table.tool),
         home=None,
-        source=f"{path.name}, from link {chain.root} to link {chain.tip}",
+        source=f"{path.name}, from link {chain.base} to link {chain.tip}",
         status="imported from a URDF, not verified against anything else",
     )
-    inertia, status, notes = _inertia(urdf, chain, model)
+    inertia, status, notes = _inertia(tree, chain, model)
     model = msgspec.structs.replace(model, inertia=inertia, inertia_status=status)
     # Through the text, so that what is compared is what a file of it will say.
     return robot_from_table(parse_toml(robot_text(model).encode(), str(path)), path.stem, str(path)), notes
@@ -146,12 +234,12 @@ def _joint(joint: Axis, row: DhRow) -> Joint:
     )
 
 
-def _inertia(urdf: Urdf, chain: Chain, model: RobotModel) -> tuple[tuple[LinkInertia, ...] | None, str, list[str]]:
+def _inertia(tree: Tree, chain: Chain, model: RobotModel) -> tuple[tuple[LinkInertia, ...] | None, str, list[str]]:
     """Per joint what it moves, in the distal DH frame; what has no mass in the file makes the whole unknown."""
     at_zero = frames(model, [0.0] * model.dof)
-    found, missing = [], []
+    found, missing, links = [], [], tree.urdf.links
     for joint, group, frame in zip(chain.moving, chain.carried[1:], at_zero[1:], strict=False):
-        bodies = [(each.frame, body) for each in group if (body := urdf.links[each.link].body) is not None]
+        bodies = [(each.frame, body) for each in group if (body := links[each.link].body) is not None]
         if not bodies:
             missing.append(group[0].link)
             continue
@@ -170,8 +258,8 @@ def _inertia(urdf: Urdf, chain: Chain, model: RobotModel) -> tuple[tuple[LinkIne
         )
     if not found:
         return None, "", []
-    if missing:
-        words = f"not used: the URDF gives no mass for {', '.join(missing)}"
+    if unknown := without_masses(tree, chain, missing):
+        words = f"not used: {unknown}"
         return None, words, [f"masses and inertias {words}"]
     return tuple(found), "as the URDF gives it; links that are fixed together are one", []
 
@@ -199,13 +287,14 @@ def _together(
 
 def _meshes(urdf: Urdf, chain: Chain, model: RobotModel, path: Path) -> list[UrdfMesh]:
     at_zero = frames(model, [0.0] * model.dof)
+    folder = model_folder(path)
     return [
         UrdfMesh(
             link=index,
             urdf_link=each.link,
             purpose=mesh.purpose,
             name=mesh.name,
-            found=_found(mesh.name, path),
+            found=place_in(folder, path.parent, mesh.name),
             pose=rows(tidy_transform(inverse(frame) @ each.frame @ mesh.origin)),
             scale=mesh.scale,
         )
@@ -213,33 +302,6 @@ def _meshes(urdf: Urdf, chain: Chain, model: RobotModel, path: Path) -> list[Urd
         for each in group
         for mesh in urdf.links[each.link].meshes
     ]
-
-
-def _found(name: str, urdf: Path) -> str:
-    """A mesh's path; that of a package is looked for in every folder above the URDF."""
-    plain = name.removeprefix("file://")
-    if name.startswith("package://"):
-        whole = name.removeprefix("package://")
-        parts = [part for part in (whole, whole.partition("/")[2]) if part]
-        places = [folder / part for folder in urdf.resolve().parents for part in parts]
-    else:
-        places = [urdf.parent / plain] if plain else []
-    return str(next((place for place in places if place.is_file()), ""))
-
-
-def _notes(urdf: Urdf, chain: Chain) -> list[str]:
-    notes = []
-    if urdf.rounded:
-        words = ", ".join(urdf.rounded[:5]) + (", ..." if len(urdf.rounded) > 5 else "")
-        notes.append(f"angles read as whole quarter turns: {words}")
-    if chain.left_out:
-        notes.append(f"left out, with what they carry: {', '.join(chain.left_out)}")
-    without = [joint.name for joint in chain.moving if joint.lower is None and joint.kind != "continuous"]
-    if without:
-        notes.append(f"no limits given (or 0 to 0): {', '.join(without)}")
-    if any(urdf.links[each.link].body is not None for each in chain.carried[0]):
-        notes.append("the mass of the base does not move and is left out")
-    return notes
 
 
 def _compared(model: RobotModel, chain: Chain, file: str) -> float:
@@ -268,7 +330,7 @@ def _pose(chain: Chain, q: Sequence[float]) -> Matrix:
     """The tip in the root frame as the file's own transforms give it."""
     pose, values = np.eye(4), iter(q)
     for joint in chain.path:
-        pose = pose @ joint.origin
+        pose = pose @ joint.place
         if joint.kind == "prismatic":
             pose = pose @ shift(np.array(joint.axis) * next(values))
         elif joint.kind != "fixed":

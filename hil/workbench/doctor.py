@@ -47,6 +47,7 @@ SHORTEST_PERIOD_S = 0.002
 EXTRAS = {
     "fast": "compiled batches and loops",
     "mesh": "meshes from STL files",
+    "xacro": "robots from Xacro files",
     "symbolic": "equations as textbook matrices (robot.show, hil derive --to latex)",
     "plot": "pictures of journals and previews",
     "export": "journals as MAT files",

@@ -76,6 +76,94 @@ def test_an_import_overwrites_nothing_and_a_refusal_writes_nothing(hil, tmp_path
     assert hil("import", "arm.urdf", "-o", "no-folder/other.toml").code == 1
 
 
+CENTIMETRES = ARM.replace('xyz="0.3 0 0"', 'xyz="30 0 0"').replace('xyz="0.2 0.05 0"', 'xyz="20 5 0"')
+NO_BODY = ARM.replace('izz="0.03"', 'izz="0.3"')
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(CENTIMETRES, "it looks like centimetres (hil import with --scale 0.01"), (NO_BODY, "are not those of a body")],
+)
+def test_what_looks_wrong_is_warned_of_by_import_and_check_in_the_same_words(
+    hil, tmp_path: Path, text: str, words: str
+) -> None:
+    (tmp_path / "arm.urdf").write_text(text)
+    runs = [hil("import", "arm.urdf"), hil("import", "arm.urdf", "-o", "mine.toml"), hil("check", "mine.toml")]
+    warnings = [[line for line in run.out.splitlines() if line.startswith("warning: ")] for run in runs]
+    assert all(run.code == 0 for run in runs)
+    assert len(warnings[0]) == 1 and words in warnings[0][0]
+    assert warnings[1] == warnings[2] == warnings[0]
+    assert json.loads(hil("import", "arm.urdf", "--json").out)["warnings"] == [warnings[0][0].removeprefix("warning: ")]
+
+
+def test_a_scale_mends_a_file_in_centimetres(hil, tmp_path: Path) -> None:
+    (tmp_path / "arm.urdf").write_text(CENTIMETRES)
+    outcome = hil("import", "arm.urdf", "--scale", "0.01", "-o", "mine.toml")
+    assert outcome.code == 0 and "looks like" not in outcome.out
+    assert "note: lengths times 0.01" in outcome.out
+    assert hil("import", "arm.urdf", "--scale", "0").code == 1
+
+
+def test_a_rig_is_checked_for_the_size_of_its_robot(hil, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "warning" not in hil("check", "lynx6").out
+    monkeypatch.setattr("hil.dynamics.plausibility.LONGEST_M", 0.1)
+    outcome = hil("check", "lynx6")
+    assert outcome.code == 0 and "warning: lynx6: a reach of 0.39 m is that of no arm" in outcome.out
+
+
+TWO_ARMS = ARM.replace(
+    "</robot>",
+    '<link name="head"/><link name="eye"/>'
+    '<joint name="nod" type="revolute"><parent link="base"/><child link="head"/></joint>'
+    '<joint name="look" type="revolute"><parent link="head"/><child link="eye"/><axis xyz="0 0 1"/></joint></robot>',
+)
+
+
+def test_without_a_terminal_several_ends_are_named_with_a_proposal(hil, tmp_path: Path) -> None:
+    (tmp_path / "arm.urdf").write_text(TWO_ARMS)
+    outcome = hil("import", "arm.urdf", "-o", "mine.toml")
+    assert outcome.code == 1 and not (tmp_path / "mine.toml").exists()
+    assert "plate (3 moving joints), eye (2 moving joints)" in outcome.err
+    assert "Proposed: --tip plate, the last link" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("answers", "joints"), [(["plate"], 3), (["2"], 2), (["eye"], 2), (["7", "nose", "1"], 3), ([None], 3)]
+)
+def test_at_a_terminal_the_tip_is_asked(
+    hil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[str | None], joints: int
+) -> None:
+    (tmp_path / "arm.urdf").write_text(TWO_ARMS)
+    said = iter(answers)
+    monkeypatch.setattr("hil.cli.import_robot._is_at_terminal", lambda: True)
+    monkeypatch.setattr("typer.prompt", lambda question, default: next(said) or default)
+    outcome = hil("import", "arm.urdf")
+    assert outcome.code == 0 and f"{joints} joints, from link world" in outcome.out
+    assert "1  plate: 3 moving joints" in outcome.out and "2  eye: 2 moving joints" in outcome.out
+    assert "proposed: plate, the last link" in outcome.out
+    assert next(said, "all said") == "all said"
+    assert hil("import", "arm.urdf", "--json").code == 1
+
+
+def test_arguments_of_a_xacro_have_a_name_and_a_value(hil) -> None:
+    outcome = hil("import", "arm.urdf", "--set", "length")
+    assert outcome.code == 2 and "has no value" in outcome.err
+
+
+def test_at_a_terminal_the_unit_of_an_stl_is_asked(hil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("trimesh")
+    assert hil("robots", "planar-2r", "--stl", "out").code == 0
+    part = tmp_path / "part.stl"
+    part.write_bytes(b" " * 80 + (tmp_path / "out" / "planar-2r-link-1.stl").read_bytes()[80:])
+    refused = hil("import", "part.stl")
+    assert refused.code == 1 and "An STL has no units; guessed from its size: --stl-unit m" in refused.err
+    monkeypatch.setattr("hil.cli.import_robot._is_at_terminal", lambda: True)
+    monkeypatch.setattr("typer.prompt", lambda question, default, type: "mm" if default == "m" else default)
+    asked = hil("import", "part.stl")
+    assert asked.code == 0 and "An STL has no units. The part is" in asked.out
+    assert asked.out.splitlines()[1:] == hil("import", "part.stl", "--stl-unit", "mm").out.splitlines()
+
+
 def test_an_stl_is_measured_and_turned_into_metres(hil, tmp_path: Path) -> None:
     pytest.importorskip("trimesh")
     assert hil("robots", "planar-2r", "--stl", "out").code == 0
@@ -90,6 +178,7 @@ def test_an_stl_is_measured_and_turned_into_metres(hil, tmp_path: Path) -> None:
 def test_options_of_the_other_kind_of_file_are_bad_usage(hil) -> None:
     assert hil("import", "arm.urdf", "--units", "mm").code == 2
     assert hil("import", "arm.stl", "--tip", "plate").code == 2
+    assert hil("import", "arm.stl", "--scale", "1").code == 2
     assert hil("import", "arm.urdf", "--units", "cm").code == 2
 
 

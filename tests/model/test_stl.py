@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hil.errors import ConfigError, MissingExtraError
-from hil.model.stl import is_watertight, read_stl, write_stl
+from hil.model.stl import StlUnitError, is_watertight, read_stl, write_stl
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=np.float64)
 QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -46,7 +46,7 @@ def test_ascii_and_binary_give_the_same_vertices(tmp_path: Path) -> None:
     corners = (CUBE * 0.25)[FACES]
     path = tmp_path / "ascii.stl"
     path.write_text(ascii_text(corners))
-    text, binary = read_stl(path), read_stl(cube(tmp_path, 0.25))
+    text, binary = read_stl(path, "m"), read_stl(cube(tmp_path, 0.25))
     assert np.array_equal(text.vertices, binary.vertices)
     assert np.array_equal(text.faces, binary.faces)
 
@@ -54,15 +54,22 @@ def test_ascii_and_binary_give_the_same_vertices(tmp_path: Path) -> None:
 def test_a_binary_file_that_begins_with_solid_is_binary(tmp_path: Path) -> None:
     path = cube(tmp_path)
     path.write_bytes(b"solid part of facet".ljust(80, b" ") + path.read_bytes()[80:])
-    assert read_stl(path).facts.triangles == 12
+    assert read_stl(path, "m").facts.triangles == 12
 
 
-def test_what_looks_like_millimetres_is_asked_for(tmp_path: Path) -> None:
-    path = cube(tmp_path, 100.0)
-    with pytest.raises(ConfigError, match=r"--units mm, or --units m\. That would be 0\.1 m or 100 m"):
+@pytest.mark.parametrize(("size", "guess"), [(100.0, "mm"), (2.5, "mm"), (1.9, "m"), (0.02, "m")])
+def test_a_unit_is_asked_for_however_large_a_part_is(tmp_path: Path, size: float, guess: str) -> None:
+    path = cube(tmp_path, size)
+    path.write_bytes(b" " * 80 + path.read_bytes()[80:])
+    with pytest.raises(StlUnitError, match=f"guessed from its size: --stl-unit {guess}$") as error:
         read_stl(path)
-    assert read_stl(path, "mm").facts.size_m == pytest.approx((0.1, 0.1, 0.1))
-    assert read_stl(path, "m").facts.size_m == pytest.approx((100, 100, 100))
+    assert (error.value.extent, error.value.guess) == (pytest.approx(size), guess)
+
+
+@pytest.mark.parametrize(("unit", "metres"), [("mm", 0.001), ("cm", 0.01), ("in", 0.0254), ("m", 1.0)])
+def test_a_unit_that_is_said_counts(tmp_path: Path, unit: str, metres: float) -> None:
+    facts = read_stl(cube(tmp_path, 3.0), unit).facts
+    assert (facts.units, facts.size_m) == (unit, pytest.approx((3 * metres,) * 3))
 
 
 def test_the_box_is_in_metres_and_the_units_are_told(tmp_path: Path) -> None:
