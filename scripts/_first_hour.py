@@ -212,7 +212,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/first-hour", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/first-hour-transcript.md too")
     parser.add_argument("--most", type=int, help="end after so many steps; nothing is written then")
+    parser.add_argument("--own-arm", action="store_true", help="the page of five imported arms instead")
+    parser.add_argument("--packages", type=Path, help="with --own-arm: where their packages are unpacked already")
     wanted = parser.parse_args()
+    if wanted.own_arm:
+        import _own_arm
+
+        return _own_arm.main(wanted)
     parts = [HEAD.format(date=datetime.date.today().isoformat())]
     print(parts[0], flush=True)
     with tempfile.TemporaryDirectory(prefix="first hour ") as folder:

@@ -1,4 +1,4 @@
-"""Five arms that nobody here made, from packages of PyPI that ship URDFs: imported, given a rig, moved, each in minutes."""
+"""Five arms that nobody here made, from packages of PyPI that ship URDFs: imported, given a rig, moved."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from _first_hour import ROOT, Shell, minutes, shorten
 PAGE = ROOT / "docs/first-hour-own-arm.md"
 PACKAGES = ("example-robot-data==6.0.0", "rtb-data==2.0.0")
 MOST_MINUTES = 3.0
+DEGREES = 20
 TASK = """title = "There and back"
 
 [[step]]
@@ -31,38 +32,37 @@ to = "home"
 
 
 class Arm(NamedTuple):
-    """An arm, and how its owner would go on with it.
+    """An arm, and how its owner would lead it.
 
     Attributes:
         name: of its robot and rig.
         urdf: where its file is, below the folder of the packages.
-        joint: one that is moved in the task, by so many degrees.
         jogged: lines for `hil jog`.
         more: further words for `hil import`.
     """
 
     name: str
     urdf: str
-    joint: str
-    degrees: float
-    jogged: str
+    jogged: str = r"j1 +10\nz -10\nq\n"
     more: str = ""
 
 
+ROBOTS, XACRO = "example-robot-data/robots", "rtbdata/xacro"
 ARMS = (
-    Arm("z1", "example-robot-data/robots/z1_description/urdf/z1.urdf", "", 20.0, r"j1 +10\nz +20\nx -10\nq\n"),
-    Arm("kinova", "example-robot-data/robots/kinova_description/robots/kinova.urdf", "", 20.0, r"j1 +10\nz -10\nq\n"),
-    Arm("xarm7", "example-robot-data/robots/xarm_description/urdf/xarm7.urdf", "", 20.0, r"j1 +10\nz +10\nq\n"),
-    Arm("irb140", "rtbdata/xacro/abb_irb140_description/urdf/irb140.urdf", "", 20.0, r"j1 +10\nz -20\nx -20\nq\n"),
-    Arm("iiwa", "rtbdata/xacro/kuka_description/kuka_lbr_iiwa/urdf/lbr_iiwa_14_r820.urdf", "", 20.0, r"j1 +10\nz -10\nq\n"),
+    Arm("z1", f"{ROBOTS}/z1_description/urdf/z1.urdf"),
+    Arm("kinova", f"{ROBOTS}/kinova_description/robots/kinova.urdf"),
+    Arm("xarm7", f"{ROBOTS}/xarm_description/urdf/xarm7.urdf"),
+    Arm("irb140", f"{XACRO}/abb_irb140_description/urdf/irb140.urdf"),
+    Arm("iiwa", f"{XACRO}/kuka_description/kuka_lbr_iiwa/urdf/lbr_iiwa_14_r820.urdf"),
 )
 
 HEAD = """# The first hour with an arm of your own
 
 Made by `scripts/first-hour --own-arm --write` on {date}. Five arms that nobody here made, from two packages of PyPI
-that ship URDFs ({packages}): each is imported, looked at, given a rig, led by lines as by keys, and run through a task on
-its simulated arm, in a terminal of 80 columns. What can go wrong on the way, and what the words mean: [import.md](import.md),
-[any-arm.md](any-arm.md). A line in square brackets with dots says how much was left out. Keep to the order with your own file:
+that ship URDFs ({packages}): each is imported, looked at, given a rig, led by lines
+as by keys, and run through a task on its simulated arm, in a terminal of 80 columns. What can go wrong on the way, and
+what the words mean: [import.md](import.md), [any-arm.md](any-arm.md). A line in square brackets with dots says how much
+was left out. With a file of your own keep to the same order:
 
 ```
 hil import ARM.urdf -o ARM.toml     # what it has understood, what it left out; --tip where it names several ends
@@ -108,8 +108,8 @@ def session(arm: Arm, packages: Path, folder: Path) -> Iterator[str]:
     yield f"## {arm.name}\n"
     for command in commands:
         if "there-and-back" in command:
-            joint = arm.joint or _first_joint(folder / f"{arm.name}.toml")
-            (folder / "there-and-back.toml").write_text(TASK.format(joint=joint, degrees=arm.degrees), "utf-8")
+            task = TASK.format(joint=_first_joint(folder / f"{arm.name}.toml"), degrees=DEGREES)
+            (folder / "there-and-back.toml").write_text(task, "utf-8")
         code, printed, _ = shell.type(command, None)
         if code != 0 or "refused" in printed:
             raise SystemExit(f"{printed}\n{command}: exit code {code}")
@@ -120,8 +120,8 @@ def session(arm: Arm, packages: Path, folder: Path) -> Iterator[str]:
     if took > MOST_MINUTES:
         raise SystemExit(f"{arm.name}: {took:.1f} minutes; allowed: {MOST_MINUTES:g}")
     yield (
-        f"Typed: {len(typed)} lines, {minutes(typed):.1f} minutes as [the first hour](first-hour-transcript.md) reckons "
-        f"them, and {machine_s:.0f} s of the machine: {took:.1f} minutes, below three.\n"
+        f"Typed: {len(typed)} lines, {minutes(typed):.1f} minutes as [the first hour](first-hour-transcript.md) "
+        f"reckons them, and {machine_s:.0f} s of the machine: {took:.1f} minutes, below three.\n"
     )
 
 
