@@ -20,6 +20,8 @@ from sim.ports import MemoryPort
 from sim.ssc32 import BoardSettings, Ssc32Board
 
 START_S = 0.2
+STEPS = 9
+"""More steps than there are from one reference to the next: it halts there by itself."""
 
 
 def true_arm(
@@ -155,17 +157,24 @@ class Table:
 class Operator:
     """Answers as somebody would who looks at the arm before and after each move.
 
+    Args:
+        table: what is looked at.
+        before: called with each question; an answer that it gives goes first.
+        brief: says in one answer what it measured and how many steps to go on by, and trusts the program to be near
+            enough; else it goes step by step, and to the half degree.
+
     Attributes:
         asked: every question so far, with its answer.
-        before: called with each question; an answer that it gives goes first.
     """
 
-    def __init__(self, table: Table, before: Callable[[Question], str | None] = lambda question: None) -> None:
-        self._table, self._before = table, before
+    def __init__(
+        self, table: Table, before: Callable[[Question], str | None] = lambda question: None, *, brief: bool = False
+    ) -> None:
+        self._table, self._before, self._brief = table, before, brief
         self.asked: list[tuple[Question, str]] = []
         self.told: list[str] = []
         self._watched: dict[str, list[float]] = {}
-        self._tried: tuple[Any, ...] | None = None
+        self._tried: Any = None
         self._nudged: set[tuple[Any, ...]] = set()
 
     def __call__(self, question: Question) -> str:
@@ -195,13 +204,23 @@ class Operator:
         most = max(moved, key=lambda name: moved[name])
         return most if moved[most] > 0.25 else "none"
 
+    def _in_brief(self, question: Question, here: float) -> str:
+        if question.steps == 0:
+            return f"= {here} go {STEPS}"
+        if question.text == self._tried:
+            return f"= {here}"
+        self._tried = question.text
+        return f"go {STEPS}"
+
     def _direction(self, question: Question) -> str:
         seen = self._watched[question.axis]
         self._watched.clear()
-        return "+" if seen[-1] > seen[0] else "-"
+        return "+" if seen[-1] > seen[-2] else "-"
 
     def _measure(self, question: Question) -> str:
         here = self._table.seen()[question.axis]
+        if self._brief:
+            return self._in_brief(question, here)
         if question.reference is None or abs(here - question.reference) <= 0.5:
             return f"= {here}"
         state = (question.axis, question.reference, here)
