@@ -10,6 +10,7 @@ import msgspec
 from drivers._ssc32_channels import Ssc32Channels
 from drivers.ssc32 import Ssc32Axis, Ssc32Settings
 from hil.clock import VirtualClock
+from hil.model._calibration_file import AxisCalibration
 from hil.model.rig import AxisKind, Rig
 from hil.piecewise import PiecewiseLinear
 from hil.units import DEG, MM
@@ -47,6 +48,19 @@ def true_arm(
     return msgspec.structs.replace(
         rig, controller=msgspec.structs.replace(settings, axes=tuple(really(axis) for axis in settings.axes))
     )
+
+
+def worst_error(rig: Rig, true: Rig, name: str, found: AxisCalibration) -> float:
+    """How far the axis really is from where the calibration has it, at worst, within the limits."""
+    axis = rig.axes[rig.index(name)]
+    unit = DEG if axis.kind.value == "revolute" else MM
+    assert isinstance(true.controller, Ssc32Settings)
+    truth = true.controller.maps[rig.index(name)]
+    pulses = PiecewiseLinear(*zip(*found.points, strict=True))
+    low = axis.lower / unit if found.lower is None else found.lower
+    high = axis.upper / unit if found.upper is None else found.upper
+    wanted = [low + (high - low) * share / 200 for share in range(201)]
+    return max(abs(truth.inverse(pulses(position)) / unit - position) for position in wanted)
 
 
 class Table:

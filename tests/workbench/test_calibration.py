@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from calibration_bench import Operator, Table, go_through, true_arm
+from calibration_bench import Operator, Table, go_through, true_arm, worst_error
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,10 +21,9 @@ from hil.errors import ConfigError, ControllerError, InterlockError, LinkTimeout
 from hil.model._calibration_file import AxisCalibration
 from hil.model.files import bundled_dir
 from hil.model.rig import AdapterIdentity, Rig
-from hil.piecewise import PiecewiseLinear
 from hil.runtime import channel_wiring, wiring
 from hil.types import ControllerIdentity
-from hil.units import DEG, MM
+from hil.units import DEG
 from hil.workbench._calibration_servos import WINDOW_US
 from hil.workbench.calibration import (
     CalibrationStoppedError,
@@ -80,19 +79,6 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def worst_error(rig: Rig, true: Rig, name: str, found: AxisCalibration) -> float:
-    """How far the axis really is from where the calibration has it, at worst, within the limits."""
-    axis = rig.axes[rig.index(name)]
-    unit = DEG if axis.kind.value == "revolute" else MM
-    assert isinstance(true.controller, Ssc32Settings)
-    truth = true.controller.maps[rig.index(name)]
-    pulses = PiecewiseLinear(*zip(*found.points, strict=True))
-    low = axis.lower / unit if found.lower is None else found.lower
-    high = axis.upper / unit if found.upper is None else found.upper
-    wanted = [low + (high - low) * share / 200 for share in range(201)]
-    return max(abs(truth.inverse(pulses(position)) / unit - position) for position in wanted)
 
 
 def assert_good(rig: Rig, true: Rig, found: dict[str, AxisCalibration]) -> None:

@@ -7,10 +7,9 @@ import sys
 from typing import Any
 
 import pytest
-from calibration_bench import STEPS, Operator, Table, go_through, true_arm
+from calibration_bench import STEPS, Operator, Table, go_through, true_arm, worst_error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_calibration import worst_error
 
 from hil.model.files import bundled_dir
 from hil.model.rig import Rig
