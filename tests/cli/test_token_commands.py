@@ -147,17 +147,19 @@ def test_a_key_that_others_can_read_makes_no_tokens(terminal: Terminal, lab: Pat
     assert not (terminal.folder / "Ana.hil-join").exists()
 
 
-def test_a_student_logs_in_with_the_file_alone(terminal: Terminal, lab: Path) -> None:
+def test_a_student_logs_in_with_the_file_alone(terminal: Terminal, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = float(int(time.time()))
+    monkeypatch.setattr(time, "time", lambda: now_s)
     assert "no login yet" in terminal.run("login").out
     terminal.run("token", "new", "Ana", "--arm", "left", "--for", "3h", "--lab", "lab")
     outcome = terminal.run("login", "Ana.hil-join")
     assert outcome.code == 0
     assert outcome.out.startswith("arms: Ana may drive left at 50 % of the speeds, ")
-    assert ": valid now, ends in 2 h 59 min\n" in outcome.out
+    assert ": valid now, ends in 3 h\n" in outcome.out
     assert outcome.out.endswith("hil drive https://lab.example.org:8742/left\n")
     listed = terminal.run("login").out
     assert listed.startswith("https://lab.example.org:8742  arms: drive left at 50 % of the speeds, ")
-    assert listed.endswith(": valid now, ends in 2 h 59 min\n")
+    assert listed.endswith(": valid now, ends in 3 h\n")
     (terminal.folder / "other").write_text("hello")
     assert terminal.run("login", "other").code == 1
 
@@ -165,7 +167,8 @@ def test_a_student_logs_in_with_the_file_alone(terminal: Terminal, lab: Path) ->
 def test_a_login_says_what_the_token_is_worth_at_that_moment(
     terminal: Terminal, lab: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now_s = time.time()
+    now_s = float(int(time.time()))
+    monkeypatch.setattr(time, "time", lambda: now_s)
     terminal.run("token", "new", "Ana", "--arm", "left", "--role", "watch", "--for", "3h", "--lab", "lab")
     monkeypatch.setattr(time, "time", lambda: now_s - 7200.0)
     early = terminal.run("login", "Ana.hil-join")
@@ -173,9 +176,9 @@ def test_a_login_says_what_the_token_is_worth_at_that_moment(
     assert early.out.endswith("hil watch https://lab.example.org:8742/left\n")
     monkeypatch.setattr(time, "time", lambda: now_s + 3 * 86_400.0)
     late = terminal.run("login", "Ana.hil-join")
-    assert late.code == 0 and ": ended 2 days 20 h ago\nNobody gets in with it any more" in late.out
+    assert late.code == 0 and ": ended 2 days 21 h ago\nNobody gets in with it any more" in late.out
     assert "hil watch" not in late.out
-    assert terminal.run("login").out.endswith(": ended 2 days 20 h ago\n")
+    assert terminal.run("login").out.endswith(": ended 2 days 21 h ago\n")
 
 
 @given(st.integers(0, 10 * 86_400))
