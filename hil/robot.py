@@ -398,14 +398,18 @@ class Robot:
 
     def step_line(
         self,
-        q: Sequence[float],
-        change: Sequence[float],
+        q: npt.ArrayLike,
+        change: npt.ArrayLike,
         steps: int,
         *,
         closed_loop: bool = False,
         digits: int | None = None,
     ) -> stepped_line.SteppedLine:
-        """A straight line in small steps of the inverse Jacobian; as `hil.kinematics.stepped_line.step_line`."""
+        """A straight line in small steps of the inverse Jacobian; as `hil.kinematics.stepped_line.step_line`.
+
+        Raises:
+            CommandError: see there; or bad coordinates, in the words of every other method.
+        """
         return stepped_line.step_line(
             self._chain, self._configuration(q), change, steps, closed_loop=closed_loop, digits=digits
         )
@@ -520,7 +524,7 @@ class Robot:
     def _seed(self, seed: Sequence[float] | None) -> list[float] | None:
         return None if seed is None else self._configuration(seed)
 
-    def _configuration(self, q: Sequence[float]) -> list[float]:
+    def _configuration(self, q: npt.ArrayLike) -> list[float]:
         values = self._checked(q)
         if values.ndim != 1:
             raise CommandError(

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/first-hour-lab-owner.md"
 TRANSCRIPT = ROOT / "docs/first-hour-transcript.md"
 COLUMNS = 80
-KEEP = {"calibrate": (48, 10)}
+KEEP = {"calibrate": (58, 12)}
 """Lines at the beginning and the end that the transcript shows of a long output."""
 KEEP_ELSE = (14, 8)
 KEY_S, ENTER_S, LINE_S = 0.33, 1.5, 3.0
@@ -70,7 +70,8 @@ class Operator:
     """Answers `hil calibrate` as somebody who believes what the screen says they see."""
 
     _SEEN = re.compile(r"(\w+) went from (\S+) to (\S+) (?:deg|mm)")
-    _NEAR = re.compile(r"near (\S+) (?:deg|mm)")
+    _MEASURED = re.compile(r"(?:joint \d of \d, )?(\w+): (?:it stands )?at \d+ us")
+    _AWAY = re.compile(r", (\d+) steps? away \(")
 
     def __init__(self) -> None:
         self._at: dict[str, float] = {}
@@ -87,13 +88,14 @@ class Operator:
             return str(moves[-1][0])
         if "has moved a little. +" in question:
             return "+" if float(moves[-1][2]) > float(moves[-1][1]) else "-"
-        here = self._at[question.split()[0]]
-        near = self._NEAR.search(question)
-        # Enter moves on; where that changes nothing any more, what is there is measured.
-        if near is None or abs(here - float(near[1])) <= 0.5 or question == self._tried:
-            return f"= {here:g}"
+        name = self._MEASURED.match(question)
+        assert name is not None, question
+        away = self._AWAY.search(question)
+        # Where going on changes nothing any more, what is there is measured.
+        if away is None or question == self._tried:
+            return f"= {self._at[name[1]]:g} go 5"
         self._tried = question
-        return ""
+        return f"go {away[1]}"
 
 
 class Shell:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from hil.model.rig import Rig
     from hil.workbench.calibration import Question
 
-NEAR = 0.5
-"""So near to the wanted place a measurement is good, in degrees or millimetres: as far as the eye can tell."""
+ON = 5
+"""So many steps lead from one reference to the next, or fewer."""
 
 
 class PlayedPerson(Person):
@@ -22,7 +22,7 @@ class PlayedPerson(Person):
         super().__init__()
         self._names: list[str] = []
         self._seen: list[list[float]] = []
-        self._tried: tuple[str, float, float] | None = None
+        self._tried: tuple[str, float | None, float] | None = None
 
     def watch(self, rig: Rig, seen: Callable[[], tuple[float, ...]]) -> Callable[[], None]:
         """Look, and remember."""
@@ -43,9 +43,13 @@ class PlayedPerson(Person):
         self.tell(f"> {answer}")
         return answer
 
-    def continues(self, saved: str, finished: int) -> bool:
+    def continues(self, saved: str, finished: int, joints: int) -> bool:
         """A rehearsal begins anew."""
         return False
+
+    def begins_anew(self) -> bool:
+        """Whatever was there."""
+        return True
 
     def _answer(self, question: Question) -> str:
         if question.kind == "which":
@@ -64,11 +68,8 @@ class PlayedPerson(Person):
 
     def _measured(self, question: Question) -> str:
         here = self._seen[-1][self._names.index(question.axis)]
-        wanted = question.reference
-        if wanted is None or abs(here - wanted) <= NEAR:
-            return f"= {here:g}"
-        state = (question.axis, wanted, here)
-        if state == self._tried:
-            return f"= {here:g}"  # it gets no further
+        state = (question.axis, question.reference, here)
+        if question.steps == 0 or state == self._tried:  # it is there, or gets no further
+            return f"= {here:g} go {ON}"
         self._tried = state
-        return "go"
+        return f"go {question.steps}"

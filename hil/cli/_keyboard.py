@@ -119,6 +119,13 @@ def _windows_keys() -> list[str]:
     return keys
 
 
+def somebody_typed() -> bool:
+    """Whether a line (on Windows a key) was typed at the terminal meanwhile; it is taken away. Of a pipe never."""
+    if not sys.stdin.isatty():
+        return False
+    return bool(_windows_keys() if sys.platform == "win32" else _posix_keys(sys.stdin.fileno()))
+
+
 class Lines:
     """Lines from a pipe or a console, read in a thread; the end of input comes as a line that leaves.
 

@@ -31,7 +31,8 @@ def init(
     import secrets
 
     from hil.runtime.wiring import load_rig
-    from hil.service.setup import make_lab
+    from hil.service.settings import FILE
+    from hil.service.setup import EVERYWHERE, make_lab
     from hil.service.setup import renew_certificate as renew
 
     if renew_certificate:
@@ -45,6 +46,8 @@ def init(
     for file in made.files:
         print(folder / file)
     print(f"{made.url}, certificate {made.fingerprint}")
+    if made.host == EVERYWHERE:
+        print(f"it listens on every network of this computer; for one alone: its address as `host` in {folder / FILE}")
     print(f"next: hil token new NAME --for 3h --lab {folder}, then hil serve --lab {folder}")
 
 

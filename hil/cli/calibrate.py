@@ -308,6 +308,7 @@ def _numbers(channels: str | None) -> tuple[int, ...]:
 
 def _measure(stand: _Stand, line: ChannelLine, person: Person, joint: str | None) -> dict[str, AxisCalibration]:
     """Go through the procedure, keeping a draft; gives every axis of the rig."""
+    from hil.cli._keyboard import somebody_typed
     from hil.model._calibration_file import read_calibration
     from hil.workbench.calibration import calibrate as procedure
     from hil.workbench.calibration import carry_out
@@ -325,11 +326,12 @@ def _measure(stand: _Stand, line: ChannelLine, person: Person, joint: str | None
                 saved=saved,
                 progress=progress,
                 controller=line.controller,
+                rig_digest=rig.digest,
             )
         )
 
     steps = procedure(stand.plan, _begin(stand, line, person, joint), joint)
-    found = carry_out(steps, person.answer, line, person.tell, keep)
+    found = carry_out(steps, person.answer, line, person.tell, keep, somebody_typed)
     if joint is None or rig.calibration is None:
         return found
     before = read_calibration(Path(rig.calibration.file), rig, (rig.calibration.rig,))
@@ -338,14 +340,18 @@ def _measure(stand: _Stand, line: ChannelLine, person: Person, joint: str | None
 
 def _begin(stand: _Stand, line: ChannelLine, person: Person, joint: str | None) -> Progress:
     """A draft that is to be continued; else the channels, where those are known; else nothing."""
+    from hil.errors import InterlockError
     from hil.workbench.calibration import Progress
     from hil.workbench.drafts import read_draft
 
-    draft = read_draft(stand.rig.id, stand.plan, stand.adapter, joint)
-    if draft is not None and draft.controller is not None and line.controller is not None:
-        for change in draft.controller.changes(line.controller):
-            person.tell(f"  changed since the draft: {change}; what was measured before may not be so any more")
-    if draft is not None and person.continues(draft.saved, len(draft.progress.done)):
+    draft = None
+    try:
+        draft = read_draft(stand.rig, stand.plan, stand.adapter, joint, line.controller)
+    except InterlockError as refused:
+        person.tell(f"{refused}. It cannot be gone on with")
+        if not person.begins_anew():
+            raise
+    if draft is not None and person.continues(draft.saved, len(draft.progress.done), len(stand.plan.axes)):
         return draft.progress
     if joint is None:
         return Progress()
@@ -489,7 +495,7 @@ class Person:
             raise InterlockError("nobody says who does this; nothing was sent", ["a name"])
         return name
 
-    def continues(self, saved: str, finished: int) -> bool:
+    def continues(self, saved: str, finished: int, joints: int) -> bool:
         """Whether a draft is to be continued.
 
         Raises:
@@ -497,12 +503,19 @@ class Person:
         """
         from hil.workbench.calibration import CalibrationStoppedError
 
-        words = f"A calibration was begun here, last touched {saved}, {finished} axes finished. Continue it? (yes/no) "
+        words = (
+            f"A calibration was begun here, last touched {saved}, {finished} of {joints} joints finished. Continue it? "
+            "(yes/no) "
+        )
         while (answer := self._read(words, "stop").strip().lower()) not in ("", "yes", "no", "stop"):
             print(f"{answer!r}: allowed: yes, no (begin anew), stop")
         if answer == "stop":
             raise CalibrationStoppedError("stopped; nothing was sent, and the draft is kept")
         return answer != "no"
+
+    def begins_anew(self) -> bool:
+        """Whether a draft that does not fit may be thrown away; no more input means no."""
+        return self.agrees("Begin anew? What was measured then is thrown away. (yes/no) ")
 
     def agrees(self, question: str) -> bool:
         """Whether the person says yes; no more input means no."""

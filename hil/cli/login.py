@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -21,18 +22,20 @@ def add_to(app: typer.Typer) -> None:
 
 def login(file: File = None) -> None:
     """Keep a lab's address, fingerprint and token for `hil watch`, `hil drive`, `hil book` and `hil pull`."""
+    from hil.cli._token_words import allows, standing
     from hil.service.connection import logins_dir
-    from hil.service.grants import EVERY_ARM, clock_text, peek
+    from hil.service.grants import EVERY_ARM, peek
     from hil.service.join import logins, read_join, save_login
 
+    now_s = time.time()
     if file is None:
         known = logins(logins_dir())
         if not known:
             print("no login yet: `hil login FILE` takes a join file from a lab")
         for join in known:
             grant = peek(join.token)
-            until = f", until {clock_text(grant.expires_s)}" if grant is not None else ""
-            print(f"{join.url}  {join.lab}{until}")
+            worth = f": {allows(grant)}: {standing(grant, now_s)}" if grant is not None else ""
+            print(f"{join.url}  {join.lab}{worth}")
         return
     try:
         data = file.read_bytes()
@@ -43,7 +46,9 @@ def login(file: File = None) -> None:
     if grant is None:
         raise ConfigError(str(file), "token", "something else", "a token, as `hil token new` writes it")
     save_login(logins_dir(), join)
-    arms = "all arms" if grant.arms == (EVERY_ARM,) else ", ".join(grant.arms)
-    print(f"{join.lab}: {grant.user} may {grant.role.value} {arms} until {clock_text(grant.expires_s)}")
+    print(f"{join.lab}: {grant.user} may {allows(grant)}: {standing(grant, now_s)}")
+    if now_s >= grant.expires_s:
+        print("Nobody gets in with it any more: ask for a new join file")
+        return
     arm = "ARM" if grant.arms == (EVERY_ARM,) else grant.arms[0]
     print(f"hil {'watch' if grant.role.value == 'watch' else 'drive'} {join.url}/{arm}")

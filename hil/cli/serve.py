@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hil.service.running_lab import ArmPlan, RunningLab
-    from hil.service.settings import Settings
+    from hil.service.settings import Lab, Settings
 
 
 IDLE_S = 20.0
@@ -80,7 +80,7 @@ def serve(
     found = Lab(folder=Path(), settings=Settings()) if lab is None else load_lab(lab)
     found = Lab(folder=found.folder, settings=_listening(found.settings, host, port))
     with tempfile.TemporaryDirectory(prefix="hil-demo-") as folder:
-        plans = _plans(found.settings, rigs or [], demo, demo_rig, hardware, Path(folder))
+        plans = _plans(found, rigs or [], demo, demo_rig, hardware, Path(folder))
         if not plans:
             raise ConfigError("hil serve", "RIG", None, "rigs, --demo N, or --lab DIR with arms in its settings")
         _serve(found, plans, keyed=lab is not None, browser=browser)
@@ -97,7 +97,7 @@ def _listening(settings: Settings, host: str | None, port: int | None) -> Settin
 
 
 def _plans(
-    settings: Settings, rigs: list[str], demo: int | None, demo_rig: str, hardware: bool, folder: Path
+    lab: Lab, rigs: list[str], demo: int | None, demo_rig: str, hardware: bool, folder: Path
 ) -> Sequence[ArmPlan]:
     import msgspec
 
@@ -109,8 +109,8 @@ def _plans(
         return demo_arms(demo, demo_rig, folder)
     if rigs:
         arms = {Path(rig.removesuffix(".toml")).name: ArmSettings(rig=rig, hardware=hardware) for rig in rigs}
-        settings = msgspec.structs.replace(settings, arms=arms)
-    return arms_of(settings)
+        return arms_of(msgspec.structs.replace(lab.settings, arms=arms))
+    return arms_of(lab.settings, lab.folder)
 
 
 def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool, browser: bool) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli._moments import length_s, moment
+from hil.cli._token_words import allows, length_text
 from hil.cli.arms import AsJson
 from hil.cli.output import print_json, print_table
 from hil.errors import ConfigError
@@ -79,7 +80,7 @@ def new(
     paths = [output if roster is None and output else folder / f"{_file_name(grant.user)}" for grant in grants]
     _write_joins(loaded, grants, paths, now_s)
     for grant, path in zip(grants, paths, strict=True):
-        print(f"{path}: {_in_words(grant)}")
+        print(f"{path}: {allows(grant)}")
 
 
 class _Common:
@@ -110,6 +111,8 @@ class _Common:
 
         begin = row.begin or self._begin
         begin_s = self._now_s if begin is None else moment(begin, self._now_s, "from")
+        end_s = self._end_s(row, begin_s)
+        self._refuse_worthless(row.user, begin_s, end_s)
         speed_percent = row.speed_percent or self._speed or _DEFAULT_SPEED_PERCENT
         return Grant(
             token_id=secrets.token_hex(8),
@@ -120,9 +123,21 @@ class _Common:
             box=self._box,
             issued_s=int(self._now_s),
             not_before_s=int(begin_s),
-            expires_s=int(self._end_s(row, begin_s)),
+            expires_s=int(end_s),
             on_site=self._on_site,
         )
+
+    def _refuse_worthless(self, user: str, begin_s: float, end_s: float) -> None:
+        """A token that would let nobody in at any moment is not made."""
+        from hil.service.grants import clock_text
+
+        key, advice = f"--until of {user}", "A time alone means today: give the day as well, or --for LENGTH"
+        if int(end_s) <= self._now_s:
+            allowed = f"a moment to come; this was {length_text(self._now_s - end_s)} ago"
+            raise ConfigError("hil token new", key, clock_text(end_s), allowed, advice)
+        if int(end_s) <= int(begin_s):
+            allowed = f"a moment after it begins, {clock_text(begin_s)}"
+            raise ConfigError("hil token new", key, clock_text(end_s), allowed, advice)
 
     def _checked_arms(self) -> tuple[str, ...]:
         from hil.service.grants import EVERY_ARM
@@ -192,7 +207,7 @@ def show(
         print_json({"url": join.url, "certificate_sha256": join.certificate_sha256, "grant": grant, "state": state})
         return
     print(f"{join.lab}, {join.url}")
-    print(f"{grant.user}: {_in_words(grant)}, token {grant.token_id}" + (f": {state}" if state else ""))
+    print(f"{grant.user}: {allows(grant)}, token {grant.token_id}" + (f": {state}" if state else ""))
 
 
 def revoke(
@@ -291,15 +306,6 @@ def _state(grant: Grant, lab: Lab, now_s: float) -> str:
     if now_s < grant.not_before_s:
         return _NOT_YET
     return _COUNTS if grant.in_window(now_s) else "ended"
-
-
-def _in_words(grant: Grant) -> str:
-    from hil.service.grants import EVERY_ARM, clock_text
-
-    arms = "all arms" if grant.arms == (EVERY_ARM,) else ", ".join(grant.arms)
-    box = ", within a box" if grant.box is not None else ""
-    window = f"{clock_text(grant.not_before_s)} to {clock_text(grant.expires_s)}"
-    return f"{grant.role.value} {arms} at {100 * grant.speed_share:g} % of the speeds{box}, {window}"
 
 
 def _role(text: str) -> Role:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.errors import CommandError
-from hil.kernels.bodies import Mechanism, links_without_tensor, mechanism_of
+from hil.kernels.bodies import NOTHING, Mechanism, links_without_tensor, mechanism_of
 from hil.kernels.dynamics_routines import ROUTINES
 from hil.kernels.emit_numpy import InBlocks
 from hil.kernels.emit_python import python_function
@@ -49,6 +49,7 @@ class Dynamics:
         *,
         motors: bool = True,
         point_masses: bool = False,
+        mechanism: Mechanism | None = None,
     ) -> None:
         """Work out the constants of `model`.
 
@@ -57,6 +58,7 @@ class Dynamics:
             gravity_m_s2: acceleration of free fall in the world; 9.81 downwards, as the PUMA 560's sources have it.
             motors: count the inertia of the motors.
             point_masses: take links without an inertia tensor as points; else only gravity can be asked for.
+            mechanism: constants to go by instead of those of the model; None for the model's.
 
         Raises:
             CommandError: no source gives masses, or a gravity that is not three finite numbers.
@@ -65,15 +67,26 @@ class Dynamics:
         self._gravity = _vector(gravity_m_s2)
         self._unknown = () if point_masses else links_without_tensor(model)
         self._motors = motors
-        self._mechanism = mechanism_of(model, motors=motors, point_masses=True)
+        self._mechanism = mechanism or mechanism_of(model, motors=motors, point_masses=True)
+        self._held = _without_inertia(self._mechanism)
         self._routines: dict[str, Routine] = {}
         self._functions: dict[str, Callable[..., tuple[float, ...]]] = {}
         self._blocks: dict[str, InBlocks] = {}
+        self._rest: Dynamics | None = None
 
     @property
     def mechanism(self) -> Mechanism:
         """The constants that the equations take."""
         return self._mechanism
+
+    @property
+    def held_axes(self) -> tuple[str, ...]:
+        """Joints that move no inertia in any pose, such as one that turns a massless last link.
+
+        No torque accelerates nothing in one way rather than another: `forward_dynamics` leaves them out and answers 0
+        for them, as for a joint that its gear holds. The other joints feel nothing of them, so theirs is exact.
+        """
+        return tuple(self._model.joints[index].name for index in self._held)
 
     @property
     def gravity_m_s2(self) -> tuple[float, float, float]:
@@ -170,14 +183,44 @@ class Dynamics:
             friction: let friction take its part of the torques.
 
         Raises:
-            CommandError: as `inverse_dynamics`, or a joint that moves no inertia at all; `out` is then not written.
+            CommandError: as `inverse_dynamics`, a torque on one of `held_axes`, or another joint that moves no inertia
+                in this pose; `out` is then not written.
         """
         values = self._checked(q=q, qd=qd, tau=tau)
         shape = values[0].shape
         _check_out(out, shape)
+        if self._held:
+            return _stored(self._without_held(values, friction=friction), shape, out)
         found = self._values("forward_dynamics_with_friction" if friction else "forward_dynamics", values)
         self._check_pivots(values[0], found[..., -1])
         return _stored(found[..., :-1], shape, out)
+
+    def _without_held(self, values: Sequence[FloatArray], *, friction: bool) -> FloatArray:
+        """Forward dynamics of the joints that move something; 0 for the others."""
+        torques = np.atleast_2d(values[2])[:, self._held]
+        if torques.any():
+            row, column = np.argwhere(torques)[0]
+            name, torque = self.held_axes[int(column)], float(torques[row, column])
+            raise CommandError(
+                f"{self._model.id}: a torque of {torque:g} on {name}, which moves no inertia at all: no acceleration "
+                "answers it. Give its link an inertia, or its motor one, or leave it without a torque",
+                axis=name,
+                value=torque,
+                allowed="0, for a joint that is left out",
+            )
+        if self._rest is None:
+            # What these joints move is apart from all else in M, so any inertia leaves the others' accelerations alone.
+            armature = tuple(1.0 if i in self._held else v for i, v in enumerate(self._mechanism.armature))
+            self._rest = Dynamics(
+                self._model,
+                self._gravity,
+                motors=self._motors,
+                point_masses=not self._unknown,
+                mechanism=self._mechanism._replace(armature=armature),
+            )
+        found = self._rest.forward_dynamics(*values, friction=friction)
+        found[..., self._held] = 0.0
+        return found
 
     def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Energy:
         """Kinetic and potential energy.
@@ -251,6 +294,16 @@ class Dynamics:
             value=pivot,
             allowed=f"a smallest pivot above {LEAST_PIVOT:g}",
         )
+
+
+def _without_inertia(mechanism: Mechanism) -> tuple[int, ...]:
+    """Joints with nothing behind them that has mass or inertia, and no motor."""
+    found: list[int] = []
+    for index in reversed(range(len(mechanism.bodies))):
+        if mechanism.bodies[index] != NOTHING or mechanism.armature[index]:
+            break
+        found.append(index)
+    return tuple(reversed(found))
 
 
 def _vector(given: Sequence[float]) -> tuple[float, float, float]:

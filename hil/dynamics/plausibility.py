@@ -124,7 +124,7 @@ def _oddities(link: LinkInertia) -> list[str]:
     moments = np.linalg.eigvalsh(np.array(link.inertia_kg_m2))
     small, middle, large = (float(value) for value in moments)
     if link.mass_kg == 0.0 and large == 0.0:
-        return ["has neither mass nor inertia: the joint has no forward dynamics unless something behind it has"]
+        return ["has neither mass nor inertia: forward dynamics leaves the joint out unless something behind it has"]
     texts = []
     if link.mass_kg == 0.0:
         texts.append("has inertia but no mass")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from hil.errors import CommandError
 from hil.kernels.chain import IDENTITY, Chain, Frame, append_row, compose, jacobian_columns, link_frames
@@ -56,8 +57,8 @@ class SteppedLine(Record, frozen=True):
 
 def step_line(
     chain: Chain,
-    start: Sequence[float],
-    change: Sequence[float],
+    start: npt.ArrayLike,
+    change: npt.ArrayLike,
     steps: int,
     *,
     closed_loop: bool = False,
@@ -82,10 +83,9 @@ def step_line(
         CommandError: fewer than six axes, a change that is not six finite numbers, no steps, negative digits or digits
             in a closed loop; or a step at which the arm is singular or which cannot be held.
     """
-    amounts = _checked(chain, start, change, steps, closed_loop, digits)
-    begun = np.array(_read_out(_frames(chain, start, digits)[-1]))
+    q, amounts = _checked(chain, start, change, steps, closed_loop, digits)
+    begun = np.array(_read_out(_frames(chain, q.tolist(), digits)[-1]))
     share = amounts / steps
-    q = np.array(start, dtype=np.float64)
     path = [tuple(q.tolist())]
     for k in range(1, steps + 1):
         frames = _frames(chain, q.tolist(), digits)
@@ -100,7 +100,7 @@ def step_line(
 
 def step_line_to(
     chain: Chain,
-    start: Sequence[float],
+    start: npt.ArrayLike,
     goal: XyzAbc,
     steps: int,
     *,
@@ -123,12 +123,12 @@ def step_line_to(
     pose = xyzabc_to_pose(goal)
     if goal.convention is not Convention.RPY_XYZ_FIXED:
         goal = pose_to_xyzabc(pose)
-    _checked(chain, start, (0.0,) * 6, steps, closed_loop, digits)
-    x, y, z, *angles = _read_out(_frames(chain, start, digits)[-1])
+    q, _ = _checked(chain, start, (0.0,) * 6, steps, closed_loop, digits)
+    x, y, z, *angles = _read_out(_frames(chain, q.tolist(), digits)[-1])
     wanted = (goal.a_deg, goal.b_deg, goal.c_deg)
     turns = [math.remainder(a - b / DEG, 360.0) for a, b in zip(wanted, angles, strict=True)]
     change = (goal.x_mm - x / MM, goal.y_mm - y / MM, goal.z_mm - z / MM, *turns)
-    return step_line(chain, start, change, steps, closed_loop=closed_loop, digits=digits)
+    return step_line(chain, q, change, steps, closed_loop=closed_loop, digits=digits)
 
 
 def turning_rates(b_rad: float, c_rad: float) -> FloatArray:
@@ -141,28 +141,19 @@ def turning_rates(b_rad: float, c_rad: float) -> FloatArray:
 
 
 def _checked(
-    chain: Chain, start: Sequence[float], change: Sequence[float], steps: int, closed_loop: bool, digits: int | None
-) -> FloatArray:
-    """The change in metres and radians."""
+    chain: Chain, start: npt.ArrayLike, change: npt.ArrayLike, steps: int, closed_loop: bool, digits: int | None
+) -> tuple[FloatArray, FloatArray]:
+    """The start, and the change in metres and radians."""
     if len(chain.rows) < 6:
         raise CommandError(
             f"a straight line in X Y Z A B C needs six axes, this arm has {len(chain.rows)}",
             value=len(chain.rows),
             allowed="six axes or more",
         )
-    if len(start) != len(chain.rows) or not all(math.isfinite(v) for v in start):
-        raise CommandError(
-            f"the start has to be {len(chain.rows)} finite joint coordinates, {list(start)} was given",
-            value=start,
-            allowed=f"{len(chain.rows)} finite numbers",
-        )
-    if len(change) != 6 or not all(math.isfinite(v) for v in change):
-        raise CommandError(
-            f"a change has to be six finite numbers dX dY dZ dA dB dC, {list(change)} was given",
-            value=change,
-            allowed="six finite numbers",
-        )
-    if not isinstance(steps, int | np.integer) or steps < 1:
+    axes = len(chain.rows)
+    q = _numbers(start, axes, f"the start has to be {axes} finite joint coordinates", f"{axes} finite numbers")
+    by = _numbers(change, 6, "a change has to be six finite numbers dX dY dZ dA dB dC", "six finite numbers")
+    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
         raise CommandError(
             f"a line needs a whole number of steps, at least one; {steps} was given", value=steps, allowed="1 or more"
         )
@@ -172,7 +163,19 @@ def _checked(
             value=digits,
             allowed="0 or more, open loop",
         )
-    return np.array([*(v * MM for v in change[:3]), *(v * DEG for v in change[3:])])
+    return q, np.concatenate([by[:3] * MM, by[3:] * DEG])
+
+
+def _numbers(given: npt.ArrayLike, count: int, wanted: str, allowed: str) -> FloatArray:
+    """So many finite numbers, as a list, a tuple or an array of them."""
+    try:
+        values = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.shape != (count,) or not np.isfinite(values).all():
+        shown = given.tolist() if isinstance(given, np.ndarray) else given
+        raise CommandError(f"{wanted}, {shown!r} was given", value=given, allowed=allowed)
+    return values
 
 
 def _frames(chain: Chain, q: Sequence[float], digits: int | None) -> list[Frame]:

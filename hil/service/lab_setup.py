@@ -26,20 +26,25 @@ from hil.service.settings import ArmSettings, Lab, Settings, on_site_networks, r
 from hil.service.tokens import TokenChecker
 
 
-def arms_of(settings: Settings) -> tuple[ArmPlan, ...]:
+def arms_of(settings: Settings, folder: Path | None = None) -> tuple[ArmPlan, ...]:
     """The arms that the settings name. Whether they are plugged in does not matter yet.
+
+    Args:
+        settings: those of the lab, or of this computer.
+        folder: where the settings' file is: rigs that are given as files lie there; None for none.
 
     Raises:
         ConfigError: a rig cannot be read, or two real arms name one port or one adapter.
     """
-    plans = tuple(_arm(name, arm) for name, arm in settings.arms.items())
+    plans = tuple(_arm(name, arm, folder) for name, arm in settings.arms.items())
     _refuse_shared_lines([plan for plan in plans if plan.url is not None])
     return plans
 
 
-def _arm(name: str, arm: ArmSettings) -> ArmPlan:
+def _arm(name: str, arm: ArmSettings, folder: Path | None) -> ArmPlan:
     changes = {} if arm.adapter_serial is None else {"adapter_serial": arm.adapter_serial}
-    rig = load_rig(arm.rig, changes)
+    beside = None if folder is None else folder / arm.rig
+    rig = load_rig(beside if beside is not None and beside.is_file() else arm.rig, changes)
     if not arm.hardware:
         return ArmPlan(arm=name, rig=rig, vouched=True, camera=arm.camera)
     url = arm.port or ("" if rig.adapter_serial is not None else rig.controller.port_url)

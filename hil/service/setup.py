@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import ipaddress
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hil.errors import ConfigError
-from hil.model.files import parse_toml
+from hil.model.files import find, list_names, parse_toml
+from hil.runtime.wiring import load_rig
 from hil.service.certificates import check_certificate, self_signed
 from hil.service.join import fingerprint
 from hil.service.keys import SigningKey
 from hil.service.revocation import HEADING
 from hil.service.secret_files import write_secret
-from hil.service.settings import FILE, PORT, Lab, load_lab, read_settings
+from hil.service.settings import FILE, PORT, Lab, is_loopback, load_lab, read_settings
 from hil.tables import toml_value
 from hil.types import Record
 
 UNIT = "hil-serve.service"
+RIGS = "rigs"
 CERTIFICATE, CERTIFICATE_KEY = "keys/tls.crt", "keys/tls.key"
-_EVERYWHERE = "0.0.0.0"
+EVERYWHERE = "0.0.0.0"
 
 
 class MadeLab(Record, frozen=True):
@@ -30,11 +34,13 @@ class MadeLab(Record, frozen=True):
         files: all of it, in the order in which it was written.
         fingerprint: of the certificate.
         url: how others reach the lab.
+        host: where it listens.
     """
 
     files: tuple[str, ...]
     fingerprint: str
     url: str
+    host: str
 
 
 def make_lab(
@@ -53,8 +59,9 @@ def make_lab(
         folder: a new or empty one.
         name: the lab's.
         hosts: names and addresses under which others reach this computer, the first one for join files;
-            none: only this computer does.
-        arms: the rig of each arm, by the arm's id; on its fake until the settings say otherwise.
+            none: only this computer does. A single address is the one that is listened on.
+        arms: the rig of each arm, by the arm's id, name or file; on its fake until the settings say otherwise. Arms
+            of one kind get rig files of their own.
         seeds: 32 bytes each that nobody can guess, for the keys of tokens and audit.
         now_epoch_s: seconds since 1970.
         port: on which it answers.
@@ -65,7 +72,9 @@ def make_lab(
     certificate, certificate_key = self_signed(name, hosts, now_epoch_s)
     shown = _url_host(hosts[0]) if hosts else "127.0.0.1"
     url = f"https://{shown}:{port}"
-    text = _settings_text(name, _EVERYWHERE if hosts else "127.0.0.1", port, url, arms)
+    placed, rigs = _rigs_of(arms, folder)
+    host = _listening_host(hosts)
+    text = _settings_text(name, host, port, url, placed)
     read_settings(parse_toml(text.encode(), FILE), FILE)
     tokens, audit = (SigningKey(seed) for seed in seeds)
     _make_empty(folder)
@@ -75,15 +84,64 @@ def make_lab(
         CERTIFICATE: certificate,
         "revoked.txt": HEADING.encode(),
         UNIT: _unit_text(folder.resolve()).encode(),
+        **{file: rig.encode() for file, rig in rigs.items()},
         FILE: text.encode(),
     }
+    if rigs:
+        (folder / RIGS).mkdir()
     tokens.save(folder / "keys/tokens.key")
     audit.save(folder / "keys/audit.key")
     write_secret(folder / CERTIFICATE_KEY, certificate_key)
     for file, content in files.items():
         _write(folder / file, content)
     secrets = ("keys/tokens.key", "keys/audit.key", CERTIFICATE_KEY)
-    return MadeLab(files=(*secrets, *files), fingerprint=fingerprint(certificate.decode()), url=url)
+    return MadeLab(files=(*secrets, *files), fingerprint=fingerprint(certificate.decode()), url=url, host=host)
+
+
+def _listening_host(hosts: Sequence[str]) -> str:
+    """The one address that was given; every network where names or several were: which of them is ours, nobody said."""
+    if not hosts:
+        return "127.0.0.1"
+    return hosts[0] if len(hosts) == 1 and (_is_address(hosts[0]) or is_loopback(hosts[0])) else EVERYWHERE
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _rigs_of(arms: Mapping[str, str], folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """What the settings call each arm's rig, and the rig files to write: an arm has a rig of its own.
+
+    A rig that one arm has alone is named as it was given; files as seen from the folder. Of one that several have, each
+    gets an heir: its calibration and its port are not another arm's.
+    """
+    known = list_names("rigs")
+    named, files = {}, {}
+    for arm, rig in arms.items():
+        if list(arms.values()).count(rig) == 1:
+            named[arm] = rig if rig in known else _seen_from(folder, rig)
+            continue
+        above = rig if rig in known else _seen_from(folder / RIGS, rig)
+        named[arm] = f"{RIGS}/{arm}.toml"
+        title = f"{load_rig(rig, calibrated=False).title}, {arm}"
+        files[named[arm]] = (
+            f"# The rig of arm {arm}: everything is as {above} has it, but what stands here. See docs/rigs.md.\n"
+            f"inherit = {toml_value(above)}\ntitle = {toml_value(title)}\n"
+        )
+    return named, files
+
+
+def _seen_from(folder: Path, rig: str) -> str:
+    """The path of a rig's file from a folder; whole where it lies on another drive."""
+    file = find("rigs", rig).resolve()
+    try:
+        return Path(os.path.relpath(file, folder.resolve())).as_posix()
+    except ValueError:
+        return file.as_posix()
 
 
 def renew_certificate(folder: Path, hosts: Sequence[str], now_epoch_s: float) -> str:

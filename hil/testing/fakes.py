@@ -166,7 +166,8 @@ class FakeSsc32:
     """Makes fake boards with the arm of a rig behind them, limp in its park pose, and ends them.
 
     Boards differ: ``profile`` is the name or the path of a profile, ``choices`` are further ones over it, by name
-    (``{"untouched": "middle"}``; `hil fake --list` shows all).
+    (``{"untouched": "middle"}``; `hil fake --list` shows all). A test that has made one fails at its end if an unsafe
+    byte has reached it; ``judge=False`` for a board to which such bytes are sent on purpose.
 
     Args:
         rig: whose channels carry servos, and whose calibration is the true one.
@@ -184,11 +185,13 @@ class FakeSsc32:
         faults: Faults | None = None,
         profile: str | Path | None = None,
         choices: Mapping[str, Any] = NONE,
+        judge: bool = True,
     ) -> MemoryFake:
         """A board for programs written against `hil.link.BytePort`; its time is what the test says."""
         kind = wiring.fake_choices(self._rig, profile, choices)
         fake = MemoryFake(self._rig, self._rig.park if start is None else start, faults, kind)
-        self._made.note(fake)
+        if judge:
+            self._made.note(fake, by_itself=True)
         return fake
 
     def on_tcp(
@@ -198,9 +201,10 @@ class FakeSsc32:
         faults: Faults | None = None,
         profile: str | Path | None = None,
         choices: Mapping[str, Any] = NONE,
+        judge: bool = True,
     ) -> RunningFake:
         """A board on 127.0.0.1, for any program that opens a pyserial URL or a socket; on every system."""
-        return self._serve(start, faults, wiring.fake_choices(self._rig, profile, choices), tcp=True)
+        return self._serve(start, faults, wiring.fake_choices(self._rig, profile, choices), tcp=True, judge=judge)
 
     def on_pty(
         self,
@@ -209,6 +213,7 @@ class FakeSsc32:
         faults: Faults | None = None,
         profile: str | Path | None = None,
         choices: Mapping[str, Any] = NONE,
+        judge: bool = True,
     ) -> RunningFake:
         """A board on a pseudo-terminal, for any program that opens a serial port.
 
@@ -218,13 +223,14 @@ class FakeSsc32:
             import pytest
 
             pytest.skip("no pseudo-terminals here: use on_tcp, which works everywhere")
-        return self._serve(start, faults, wiring.fake_choices(self._rig, profile, choices), tcp=False)
+        return self._serve(start, faults, wiring.fake_choices(self._rig, profile, choices), tcp=False, judge=judge)
 
     def _serve(
-        self, start: Sequence[float] | None, faults: Faults | None, kind: FakeChoices, *, tcp: bool
+        self, start: Sequence[float] | None, faults: Faults | None, kind: FakeChoices, *, tcp: bool, judge: bool
     ) -> RunningFake:
         fake = RunningFake(self._rig, self._rig.park if start is None else start, faults, kind, tcp=tcp)
-        self._made.note(fake)
+        if judge:
+            self._made.note(fake, by_itself=True)
         self._running.append(fake)
         return fake
 

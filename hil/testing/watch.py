@@ -23,11 +23,14 @@ class Made:
 
     def __init__(self) -> None:
         self._made: list[Judged] = []
+        self._by_itself: list[Judged] = []
         self._watched: WatchedBytes | None = None
 
-    def note(self, one: Judged) -> None:
-        """One more."""
+    def note(self, one: Judged, *, by_itself: bool = False) -> None:
+        """One more; with `by_itself` it is judged at the end whether or not somebody watches."""
         self._made.append(one)
+        if by_itself:
+            self._by_itself.append(one)
 
     def watch(self, rig: Rig) -> WatchedBytes:
         """Judge it all, to the end."""
@@ -35,13 +38,16 @@ class Made:
         return self._watched
 
     def check(self) -> None:
-        """Fail if somebody watches and something unsafe has left.
+        """Fail if something unsafe has left: for what is judged by itself, and where somebody watches for all.
 
         Raises:
             AssertionError: it has.
         """
         if self._watched is not None:
             self._watched.check()
+        for one in self._made:
+            if one in self._by_itself:
+                one.judged().check()
 
 
 class WatchedBytes:

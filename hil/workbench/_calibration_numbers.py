@@ -53,6 +53,20 @@ def calibrated(axis: AxisPlan, progress: Progress) -> AxisCalibration:
     )
 
 
+def pulse_at(axis: AxisPlan, points: Sequence[tuple[float, int]], direction: Direction, position: float) -> float:
+    """The pulse of a position by what was measured, one point at least; by a single one and the usual slope."""
+    if len(points) > 1:
+        return PiecewiseLinear(*zip(*sorted(points), strict=True))(position)
+    return points[0][1] + (position - points[0][0]) * axis.us_per_unit * (1.0 if direction == "rising" else -1.0)
+
+
+def position_at(axis: AxisPlan, points: Sequence[tuple[float, int]], direction: Direction, pulse_us: int) -> float:
+    """The position of a pulse, as `pulse_at`."""
+    if len(points) > 1:
+        return PiecewiseLinear(*zip(*sorted(points), strict=True)).inverse(pulse_us)
+    return points[0][0] + (pulse_us - points[0][1]) / axis.us_per_unit * (1.0 if direction == "rising" else -1.0)
+
+
 def residuals(points: Sequence[tuple[float, int]]) -> tuple[float, ...]:
     """How far each point lies from the straight line of least squares through all, in units of position."""
     count = len(points)

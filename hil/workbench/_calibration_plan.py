@@ -55,6 +55,14 @@ class AxisPlan(Record, frozen=True):
         """Range of the axis."""
         return self.upper - self.lower
 
+    def is_near(self, position: float, reference: float) -> bool:
+        """Whether a point there does for a reference: at an end almost there, between them within a third of a gap."""
+        at = self.references.index(reference)
+        if at in (0, len(self.references) - 1):
+            return abs(position - reference) < 0.02 * self.span
+        gap = min(reference - self.references[at - 1], self.references[at + 1] - reference)
+        return abs(position - reference) <= gap / 3.0
+
     def say(self, position: float) -> str:
         """A position in words."""
         return f"{position:z.1f} {self.unit}"

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from hil.errors import ConfigError
+from hil.errors import ConfigError, InterlockError
 from hil.model._calibration_file import (
     AxisCalibration,
     Calibration,
@@ -33,6 +33,7 @@ class Draft(Record, frozen=True):
         only: the one axis that was to be redone, or None.
         saved: day and time, ISO 8601.
         controller: what the board said of itself; None in a draft of before that was kept.
+        rig_digest: of the rig as it was measured by; empty in a draft of before that was kept.
     """
 
     rig: str
@@ -41,6 +42,7 @@ class Draft(Record, frozen=True):
     saved: str
     progress: Progress
     controller: ControllerIdentity | None = None
+    rig_digest: str = ""
 
 
 def draft_file(rig_id: str, *, fake: bool) -> Path:
@@ -48,16 +50,72 @@ def draft_file(rig_id: str, *, fake: bool) -> Path:
     return state_dir() / "drafts" / f"{rig_id}{'.fake' if fake else ''}.json"
 
 
-def read_draft(rig_id: str, plan: Plan, adapter: AdapterIdentity | None, only: str | None) -> Draft | None:
-    """What is left of an interrupted calibration of the same arm; None if there is nothing that fits."""
+def read_draft(
+    rig: Rig,
+    plan: Plan,
+    adapter: AdapterIdentity | None,
+    only: str | None,
+    controller: ControllerIdentity | None = None,
+) -> Draft | None:
+    """What is left of an interrupted calibration; None if there is none.
+
+    Args:
+        rig: as it is to be measured by now.
+        plan: what is to be done.
+        adapter: of the arm; None for a fake.
+        only: the one axis that is to be redone, or None.
+        controller: what the board says of itself; None for unknown.
+
+    Raises:
+        InterlockError: there is one, and it is of another arm, board or rig, or cannot be read.
+    """
+    file = draft_file(rig.id, fake=adapter is None)
     try:
-        draft = msgspec.json.decode(draft_file(rig_id, fake=adapter is None).read_bytes(), type=Draft)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        draft = msgspec.json.decode(file.read_bytes(), type=Draft)
+    except FileNotFoundError:
         return None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        words = f"{file}: a calibration was begun here, and cannot be read any more: {error}"
+        raise InterlockError(words, [_NEEDED]) from None
+    words = _misfit(draft, rig, plan, adapter, only, controller)
+    if words:
+        raise InterlockError(
+            f"a calibration of {rig.id} was begun here, last touched {draft.saved}, but {words}", [_NEEDED]
+        )
+    return draft
+
+
+_NEEDED = "a draft of the same arm"
+
+
+def _misfit(
+    draft: Draft,
+    rig: Rig,
+    plan: Plan,
+    adapter: AdapterIdentity | None,
+    only: str | None,
+    controller: ControllerIdentity | None,
+) -> str:
+    """Why what was measured then does not count now; empty if it does."""
+    if draft.adapter != adapter:
+        return f"at another adapter: then {_at(draft.adapter)}, now {_at(adapter)}"
+    if draft.only != only:
+        begun, asked = (f"joint {name} alone" if name else "all joints" for name in (draft.only, only))
+        return f"of {begun}, not of {asked}"
+    if not draft.rig_digest:
+        return "by an older version, which did not note by what rig it measured"
     names = {axis.name for axis in plan.axes}
     used = {*draft.progress.channels, *draft.progress.directions, *draft.progress.points, *draft.progress.done}
-    fits = used <= names and set(draft.progress.channels.values()) <= set(plan.channels)
-    return draft if fits and (draft.adapter, draft.only) == (adapter, only) else None
+    if draft.rig_digest != rig.digest or not used <= names:
+        return "by a rig that is another one now: its file, its robot or its calibration was changed since"
+    if others := set(draft.progress.channels.values()) - set(plan.channels):
+        return f"with channels that are not named now: {', '.join(map(str, sorted(others)))} (--channels)"
+    changes = draft.controller.changes(controller) if draft.controller and controller else ()
+    return f"the board is another one, or its settings have changed: {', '.join(changes)}" if changes else ""
+
+
+def _at(adapter: AdapterIdentity | None) -> str:
+    return "a fake" if adapter is None else adapter.text
 
 
 def write_draft(draft: Draft) -> None:

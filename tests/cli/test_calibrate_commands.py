@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -11,11 +12,15 @@ import pytest
 from calibrations import calibrate_as_it_is
 
 import hil.cli.main as command_line
+from hil.cli._keyboard import somebody_typed
 from hil.runtime import port_wiring, wiring
 from hil.testing.fakes import RunningFake
 
 SEEN = re.compile(r"(\w+) went from (\S+) to (\S+) (?:deg|mm)")
-STANDS = re.compile(r"^(\w+) (?:stands )?at \d+ us.*?(?:near (\S+) (?:deg|mm))?(?: \(\d+ measured\))$", re.MULTILINE)
+STANDS = re.compile(
+    r"^(?:joint \d of \d, )?(\w+): (?:it stands )?at \d+ us.*?(?:near (\S+) (?:deg|mm).*)?\(\d+ measured\)$"
+)
+AWAY = re.compile(r", (\d+) steps? away \(")
 
 
 class Typist:
@@ -33,9 +38,12 @@ class Typist:
         self._where: dict[str, float] = {}
         self._last: tuple[str, float] | None = None
         self.stop_at: str | None = None
+        self.anew = self.continues = "yes"
+        self.asked: list[str] = []
 
     def __call__(self, prompt: str = "") -> str:
         new = self._read()
+        self.asked.append(prompt)
         self.printed += new
         answer = self._answer(new, prompt)
         self.answers.append(answer)
@@ -46,7 +54,9 @@ class Typist:
             self.stop_at = None
             return "stop"
         if "Continue it?" in prompt:
-            return "yes"
+            return self.continues
+        if "Begin anew?" in prompt:
+            return self.anew
         moves = SEEN.findall(new)
         self._where.update({name: float(to) for name, _, to in moves})
         question = [line for line in new.splitlines() if not line.startswith((" ", "("))][-1]
@@ -62,10 +72,11 @@ class Typist:
         assert found is not None, question
         name, wanted = found.groups()
         here = self._where[name]
-        if wanted is None or abs(here - float(wanted)) <= 0.5 or self._last == (wanted, here):
-            return f"= {here}"
+        away = AWAY.search(question)
+        if wanted is None or away is None or self._last == (wanted, here):
+            return f"= {here} go 5"
         self._last = (wanted, here)
-        return ""
+        return f"go {away[1]}"
 
 
 @pytest.fixture
@@ -97,6 +108,8 @@ def test_a_typist_calibrates_a_fake_by_what_is_printed_and_the_rig_then_says_so(
     assert out.startswith("FAKE ssc32: Lynx6 on an SSC-32 (lynx6); no real port is touched\n")
     assert re.search(r"base: channel \d, (rising|falling), \d+\.\d+ us per deg", out)
     assert "from a straight line" in out
+    assert "joint 3 of 6, wrist: it has moved a little." in out
+    assert len(hil.typist.answers) <= 60
     assert "written: " in out and "counts for fakes" in out
     _, said, _ = hil("check", "lynx6")
     assert re.search(r"calibration lynx6-\d{4}-\d\d-\d\d, by Zoë on a fake controller, so for fakes only", said)
@@ -115,7 +128,17 @@ def test_a_stop_keeps_a_draft_that_the_same_command_goes_on_with(hil, tmp_path: 
     assert code == 0 and "What moved?" not in out
 
 
-def test_a_draft_that_goes_on_says_how_the_board_has_changed_since(hil, tmp_path: Path) -> None:
+def test_going_on_is_offered_with_how_far_it_was_and_declining_begins_anew(hil) -> None:
+    hil.typist.stop_at = "joint 3 of 6, wrist: it stands"
+    hil("calibrate", "lynx6", "--by", "Zoë")
+    hil.typist.asked.clear()
+    hil.typist.continues = "no"
+    code, out, _ = hil("calibrate", "lynx6", "--by", "Zoë")
+    assert code == 0 and "What moved?" in out
+    assert any("2 of 6 joints finished. Continue it?" in prompt for prompt in hil.typist.asked)
+
+
+def test_a_board_that_has_changed_since_the_draft_is_begun_anew_or_not_at_all(hil, tmp_path: Path) -> None:
     hil.typist.stop_at = "near -85.0 deg"
     hil("calibrate", "lynx6", "--by", "Zoë")
     (draft,) = (tmp_path / "state/hil/drafts").iterdir()
@@ -123,9 +146,15 @@ def test_a_draft_that_goes_on_says_how_the_board_has_changed_since(hil, tmp_path
     was = '["pulse offset of channel 0 in us (R32)","0"]'
     assert was in text
     draft.write_text(text.replace(was, was.replace('"0"', '"40"')))
+    why = "pulse offset of channel 0 in us (R32) was '40', is '0'. It cannot be gone on with"
+    hil.typist.anew = "no"
+    code, out, err = hil("calibrate", "lynx6", "--by", "Zoë")
+    assert code == 1 and why in out and "What moved?" not in out and "was begun here" in err
+    assert draft.exists()
+    hil.typist.anew = "yes"
     code, out, _ = hil("calibrate", "lynx6", "--by", "Zoë")
-    assert code == 0
-    assert "changed since the draft: pulse offset of channel 0 in us (R32) was '40', is '0'; what was measured" in out
+    assert code == 0 and why in out and "What moved?" in out
+    assert not draft.exists()
 
 
 def test_no_more_input_means_stop(hil, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,3 +225,16 @@ def test_a_person_moves_a_rig_to_another_port_by_looking_at_its_gripper_once(hil
         assert fake.judged().findings == ()
     finally:
         fake.stop()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="select takes no pipes there")
+def test_enter_at_a_terminal_is_noticed_once_and_a_pipe_never_halts_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of a pipe are answers that wait for their questions."""
+    read, write = os.pipe()
+    with os.fdopen(read) as terminal, os.fdopen(write, "wb", buffering=0) as fingers:
+        for at_a_terminal in (True, False):
+            monkeypatch.setattr(terminal, "isatty", lambda at=at_a_terminal: at, raising=False)
+            monkeypatch.setattr(sys, "stdin", terminal)
+            assert not somebody_typed()
+            fingers.write(b"\n")
+            assert [somebody_typed(), somebody_typed()] == [at_a_terminal, False]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from command_line import Terminal
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hil.cli._token_words import length_text
 from hil.service.join import read_join
+from hil.service.lab_setup import arms_of, open_lab
 from hil.service.settings import load_lab
 
 
@@ -75,7 +80,10 @@ def test_a_whole_class_is_let_in_at_once(terminal: Terminal, lab: Path) -> None:
         (("Ana", "--arm", "up", "--for", "3h"), "left, right, or * for all"),
         (("Ana", "--arm", "left", "--for", "soon"), "90m, 3h, 2d"),
         (("Ana", "--arm", "left", "--until", "soon"), "a time as 14:30"),
-        (("Ana", "--arm", "left", "--until", "2020-01-01"), "days of a token"),
+        (("Ana", "--arm", "left", "--until", "2020-01-01"), "--until of Ana: '2020-01-02 00:00"),
+        (("Ana", "--arm", "left", "--from", "2020-01-01", "--until", "2020-01-02"), "a moment to come; this was "),
+        (("Ana", "--arm", "left", "--from", "2020-01-01", "--for", "3h"), "a moment to come; this was "),
+        (("Ana", "--arm", "left", "--from", "2999-01-02", "--until", "2999-01-01"), "a moment after it begins, 2999-"),
         (("Ana", "--arm", "left", "--for", "3h", "--role", "owner"), "watch, drive, teach, maintain"),
         (("Ana", "--arm", "left", "--for", "3h", "--box", "0 0 0 1 1"), "six numbers in mm"),
         (("Ana", "--arm", "left", "--for", "3h", "--box", "0 0 0 1 1 0"), "each lower one less"),
@@ -139,16 +147,99 @@ def test_a_key_that_others_can_read_makes_no_tokens(terminal: Terminal, lab: Pat
     assert not (terminal.folder / "Ana.hil-join").exists()
 
 
-def test_a_student_logs_in_with_the_file_alone(terminal: Terminal, lab: Path) -> None:
+def test_a_student_logs_in_with_the_file_alone(terminal: Terminal, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = float(int(time.time()))
+    monkeypatch.setattr(time, "time", lambda: now_s)
     assert "no login yet" in terminal.run("login").out
     terminal.run("token", "new", "Ana", "--arm", "left", "--for", "3h", "--lab", "lab")
     outcome = terminal.run("login", "Ana.hil-join")
     assert outcome.code == 0
-    assert outcome.out.startswith("arms: Ana may drive left until ")
+    assert outcome.out.startswith("arms: Ana may drive left at 50 % of the speeds, ")
+    assert ": valid now, ends in 3 h\n" in outcome.out
     assert outcome.out.endswith("hil drive https://lab.example.org:8742/left\n")
-    assert terminal.run("login").out.startswith("https://lab.example.org:8742  arms, until ")
+    listed = terminal.run("login").out
+    assert listed.startswith("https://lab.example.org:8742  arms: drive left at 50 % of the speeds, ")
+    assert listed.endswith(": valid now, ends in 3 h\n")
     (terminal.folder / "other").write_text("hello")
     assert terminal.run("login", "other").code == 1
+
+
+def test_a_login_says_what_the_token_is_worth_at_that_moment(
+    terminal: Terminal, lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = float(int(time.time()))
+    monkeypatch.setattr(time, "time", lambda: now_s)
+    terminal.run("token", "new", "Ana", "--arm", "left", "--role", "watch", "--for", "3h", "--lab", "lab")
+    monkeypatch.setattr(time, "time", lambda: now_s - 7200.0)
+    early = terminal.run("login", "Ana.hil-join")
+    assert early.code == 0 and ": not yet valid, begins in 2 h" in early.out
+    assert early.out.endswith("hil watch https://lab.example.org:8742/left\n")
+    monkeypatch.setattr(time, "time", lambda: now_s + 3 * 86_400.0)
+    late = terminal.run("login", "Ana.hil-join")
+    assert late.code == 0 and ": ended 2 days 21 h ago\nNobody gets in with it any more" in late.out
+    assert "hil watch" not in late.out
+    assert terminal.run("login").out.endswith(": ended 2 days 21 h ago\n")
+
+
+@given(st.integers(0, 10 * 86_400))
+def test_a_length_of_time_is_told_to_the_smaller_of_its_two_units(seconds: int) -> None:
+    units = {"day": 86_400, "days": 86_400, "h": 3600, "min": 60, "s": 1}
+    words = length_text(seconds).split()
+    told = sum(int(count) * units[unit] for count, unit in zip(words[::2], words[1::2], strict=True))
+    assert 0 <= seconds - told < {"day": 3600, "days": 3600, "h": 60, "min": 60, "s": 1}[words[1]]
+
+
+def test_two_arms_of_one_kind_are_a_lab_that_can_be_served(
+    terminal: Terminal, lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From any folder: what the settings name lies beside them."""
+    assert 'inherit = "lynx6"' in (lab / "rigs/left.toml").read_text()
+    elsewhere = terminal.folder / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    found = load_lab(lab)
+    plans = arms_of(found.settings, found.folder)
+    assert [(plan.arm, plan.rig.id) for plan in plans] == [("left", "left"), ("right", "right")]
+    assert [plan.rig.title for plan in plans] == ["Lynx6 on an SSC-32, left", "Lynx6 on an SSC-32, right"]
+    running = open_lab(found, plans, command="hil serve", say=print)
+    assert list(running.desks) == ["left", "right"]
+
+
+def test_a_rig_that_one_arm_has_alone_is_named_as_it_was_given(terminal: Terminal) -> None:
+    """By its name, or by its file as seen from the lab's folder: no heir, so its calibration counts."""
+    (terminal.folder / "mine.toml").write_text('inherit = "lynx6"\n')
+    given = ("--arm", "lynx6-4axis", "--arm", "a=mine.toml", "--arm", "b=lynx6", "--arm", "c=lynx6")
+    assert terminal.run("serve", "init", "labs/one", *given).code == 0
+    found = load_lab(terminal.folder / "labs/one")
+    assert {name: arm.rig for name, arm in found.settings.arms.items()} == {
+        "lynx6-4axis": "lynx6-4axis", "a": "../../mine.toml", "b": "rigs/b.toml", "c": "rigs/c.toml",
+    }  # fmt: skip
+    assert [plan.rig.id for plan in arms_of(found.settings, found.folder)] == ["lynx6-4axis", "mine", "b", "c"]
+    twice = ("--arm", "a=mine.toml", "--arm", "b=mine.toml")
+    assert terminal.run("serve", "init", "two", *twice).code == 0
+    found = load_lab(terminal.folder / "two")
+    assert [plan.rig.id for plan in arms_of(found.settings, found.folder)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "listens"),
+    [
+        ((), "127.0.0.1"),
+        (("192.168.7.2",), "192.168.7.2"),
+        (("127.0.0.1",), "127.0.0.1"),
+        (("fd00::7",), "fd00::7"),
+        (("lab.example.org",), "0.0.0.0"),
+        (("lab.example.org", "192.168.7.2"), "0.0.0.0"),
+    ],
+)
+def test_the_address_that_was_given_is_the_one_that_is_listened_on(
+    terminal: Terminal, hosts: tuple[str, ...], listens: str
+) -> None:
+    """A name, or several, does not say which network is meant: then it is all, and that is said."""
+    outcome = terminal.run("serve", "init", "lab", *(word for host in hosts for word in ("--host", host)))
+    assert outcome.code == 0
+    assert load_lab(terminal.folder / "lab").settings.listen.host == listens
+    assert ("listens on every network" in outcome.out) == (listens == "0.0.0.0")
 
 
 def test_outside_a_lab_the_way_to_one_is_told(terminal: Terminal) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from dynamic_arms import planar_2r
@@ -15,6 +16,7 @@ from hil.errors import CommandError
 from hil.kernels.emit_numpy import BLOCK
 from hil.model.files import list_names
 from hil.model.reader import load_robot
+from hil.robot import Robot
 
 MODELS = {name: model for name in list_names("robots") if (model := load_robot(name)).inertia is not None}
 DYNAMICS = {name: Dynamics(model, point_masses=True) for name, model in MODELS.items()}
@@ -82,7 +84,7 @@ def test_a_batch_equals_its_single_calls_and_fills_out(name: str) -> None:
     }
     for call, arguments in calls.items():
         if (name, call) == (MASSLESS_TIP, "forward_dynamics"):
-            continue
+            qdd[:, -1] = 0.0
         batch = getattr(arm, call)(*arguments)
         singles = np.array([getattr(arm, call)(*row) for row in zip(*arguments, strict=True)])
         assert batch == pytest.approx(singles, rel=1e-7, abs=1e-9), call
@@ -137,13 +139,36 @@ def test_without_tensors_only_the_weight_is_known() -> None:
             refused()
 
 
-def test_a_joint_that_moves_no_inertia_is_refused_and_out_stays_as_it_was() -> None:
+@settings(max_examples=15, deadline=None)
+@given(SEEDS, st.floats(1e-6, 10.0))
+def test_a_joint_that_moves_nothing_is_left_out_and_the_others_feel_nothing_of_it(seed: int, anything: float) -> None:
+    """Its acceleration is 0; theirs are those of the arm whose tip has some inertia, whatever that is."""
+    arm, model = DYNAMICS[MASSLESS_TIP], MODELS[MASSLESS_TIP]
+    q, qd, tau = state_of(MASSLESS_TIP, seed)
+    assert arm.held_axes == ("wrist_rotate",)
+    tau[4] = 0.0
+    found = arm.forward_dynamics(q, qd, tau)
+    assert found[4] == 0.0
+    again = arm.inverse_dynamics(q, qd, found)
+    assert again == pytest.approx(tau, abs=1e-9 * max(1.0, float(np.abs(found).max())))
+    inertia = list(model.inertia or ())
+    inertia[4] = msgspec.structs.replace(inertia[4], motor_inertia_kg_m2=anything, gear_ratio=1.0)
+    geared = Dynamics(msgspec.structs.replace(model, inertia=tuple(inertia)))
+    assert geared.held_axes == ()
+    assert geared.forward_dynamics(q, qd, tau)[:4] == pytest.approx(found[:4], rel=1e-9, abs=1e-9)
+    both = Robot(model).forward_dynamics(*(np.array([v, v]) for v in (q, qd, tau)))
+    assert both == pytest.approx(np.array([found, found]), rel=1e-9, abs=1e-9)
+
+
+def test_a_torque_on_a_joint_that_moves_nothing_is_refused_and_out_stays_as_it_was() -> None:
     arm, out = DYNAMICS[MASSLESS_TIP], np.full(5, 7.0)
-    with pytest.raises(CommandError, match=r"moves no inertia at q = .*singular.*smallest pivot is 0"):
-        arm.forward_dynamics(np.zeros(5), np.zeros(5), np.ones(5), out=out)
+    with pytest.raises(CommandError, match=r"a torque of 0\.5 on wrist_rotate, which moves no inertia") as caught:
+        arm.forward_dynamics(np.zeros(5), np.zeros(5), np.full(5, 0.5), out=out)
+    assert (caught.value.axis, caught.value.value) == ("wrist_rotate", 0.5)
     assert out.tolist() == [7.0] * 5
-    with pytest.raises(CommandError, match=r"row 0"):
+    with pytest.raises(CommandError, match="wrist_rotate"):
         arm.forward_dynamics(np.zeros((2, 5)), np.zeros((2, 5)), np.ones((2, 5)))
+    assert all(not DYNAMICS[name].held_axes for name in MOVABLE)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

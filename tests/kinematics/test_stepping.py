@@ -183,3 +183,26 @@ def test_a_start_that_is_no_configuration_and_an_arm_with_five_axes_are_refused(
         step_line(CHAIN, [0.0] * 5, CHANGE, 10)
     with pytest.raises(CommandError, match="this arm has 5"):
         step_line(chain_of(hil.load_robot("lynx6").model), [0.0] * 5, CHANGE, 10)
+
+
+@given(st.lists(st.integers(-20, 20), min_size=6, max_size=6), st.lists(st.integers(-20, 20), min_size=6, max_size=6))
+def test_a_list_a_tuple_and_an_array_are_the_same_start_and_the_same_change(away: list[int], by: list[int]) -> None:
+    start = [v + n * DEG for v, n in zip(START, away, strict=True)]
+    lines = [
+        ROBOT.step_line(kind(start), kind(by), 1)  # type: ignore[operator]
+        for kind in (list, tuple, np.array)
+    ]
+    assert lines[0] == lines[1] == lines[2] == step_line(CHAIN, start, by, 1)
+    assert step_line_to(CHAIN, np.array(start), lines[0].goal, 1).q[0] == tuple(start)
+
+
+@pytest.mark.parametrize("wrong", [None, "abcdef", 3.0, [[0.0] * 6], [0.0] * 5, [*[0.0] * 5, math.inf], [1, [2], 3]])
+def test_what_are_no_numbers_is_refused_as_everywhere(wrong: object) -> None:
+    with pytest.raises(CommandError, match=r"joint coordinates|is not a finite number"):
+        ROBOT.step_line(wrong, CHANGE, 10)  # type: ignore[arg-type]
+    with pytest.raises(CommandError, match="6 finite joint coordinates"):
+        step_line(CHAIN, wrong, CHANGE, 10)  # type: ignore[arg-type]
+    with pytest.raises(CommandError, match="six finite numbers"):
+        ROBOT.step_line(START, wrong, 10)  # type: ignore[arg-type]
+    with pytest.raises(CommandError, match="whole number of steps"):
+        ROBOT.step_line(START, CHANGE, True)

@@ -10,6 +10,7 @@ import msgspec
 from drivers._ssc32_channels import Ssc32Channels
 from drivers.ssc32 import Ssc32Axis, Ssc32Settings
 from hil.clock import VirtualClock
+from hil.model._calibration_file import AxisCalibration
 from hil.model.rig import AxisKind, Rig
 from hil.piecewise import PiecewiseLinear
 from hil.units import DEG, MM
@@ -20,6 +21,8 @@ from sim.ports import MemoryPort
 from sim.ssc32 import BoardSettings, Ssc32Board
 
 START_S = 0.2
+STEPS = 9
+"""More steps than there are from one reference to the next: it halts there by itself."""
 
 
 def true_arm(
@@ -45,6 +48,19 @@ def true_arm(
     return msgspec.structs.replace(
         rig, controller=msgspec.structs.replace(settings, axes=tuple(really(axis) for axis in settings.axes))
     )
+
+
+def worst_error(rig: Rig, true: Rig, name: str, found: AxisCalibration) -> float:
+    """How far the axis really is from where the calibration has it, at worst, within the limits."""
+    axis = rig.axes[rig.index(name)]
+    unit = DEG if axis.kind.value == "revolute" else MM
+    assert isinstance(true.controller, Ssc32Settings)
+    truth = true.controller.maps[rig.index(name)]
+    pulses = PiecewiseLinear(*zip(*found.points, strict=True))
+    low = axis.lower / unit if found.lower is None else found.lower
+    high = axis.upper / unit if found.upper is None else found.upper
+    wanted = [low + (high - low) * share / 200 for share in range(201)]
+    return max(abs(truth.inverse(pulses(position)) / unit - position) for position in wanted)
 
 
 class Table:
@@ -155,17 +171,24 @@ class Table:
 class Operator:
     """Answers as somebody would who looks at the arm before and after each move.
 
+    Args:
+        table: what is looked at.
+        before: called with each question; an answer that it gives goes first.
+        brief: says in one answer what it measured and how many steps to go on by, and trusts the program to be near
+            enough; else it goes step by step, and to the half degree.
+
     Attributes:
         asked: every question so far, with its answer.
-        before: called with each question; an answer that it gives goes first.
     """
 
-    def __init__(self, table: Table, before: Callable[[Question], str | None] = lambda question: None) -> None:
-        self._table, self._before = table, before
+    def __init__(
+        self, table: Table, before: Callable[[Question], str | None] = lambda question: None, *, brief: bool = False
+    ) -> None:
+        self._table, self._before, self._brief = table, before, brief
         self.asked: list[tuple[Question, str]] = []
         self.told: list[str] = []
         self._watched: dict[str, list[float]] = {}
-        self._tried: tuple[Any, ...] | None = None
+        self._tried: Any = None
         self._nudged: set[tuple[Any, ...]] = set()
 
     def __call__(self, question: Question) -> str:
@@ -195,13 +218,23 @@ class Operator:
         most = max(moved, key=lambda name: moved[name])
         return most if moved[most] > 0.25 else "none"
 
+    def _in_brief(self, question: Question, here: float) -> str:
+        if question.steps == 0:
+            return f"= {here} go {STEPS}"
+        if question.text == self._tried:
+            return f"= {here}"
+        self._tried = question.text
+        return f"go {STEPS}"
+
     def _direction(self, question: Question) -> str:
         seen = self._watched[question.axis]
         self._watched.clear()
-        return "+" if seen[-1] > seen[0] else "-"
+        return "+" if seen[-1] > seen[-2] else "-"
 
     def _measure(self, question: Question) -> str:
         here = self._table.seen()[question.axis]
+        if self._brief:
+            return self._in_brief(question, here)
         if question.reference is None or abs(here - question.reference) <= 0.5:
             return f"= {here}"
         state = (question.axis, question.reference, here)

@@ -204,6 +204,30 @@ def test_a_test_that_lets_an_unsafe_byte_out_fails_even_if_it_asserts_nothing(py
     result.stdout.fnmatch_lines(["*unsafe: byte 0 (at 0.000 s): '#0P2400': base: 2400 us is outside its pulse limits*"])
 
 
+def test_a_fake_board_judges_what_reaches_it_without_being_asked(pytester: pytest.Pytester) -> None:
+    """Whoever wants to send such bytes says so."""
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def wild(board):
+            board.port.write(b"#0P2400\\r", 0.1)
+
+        def test_forgetful(fake_ssc32):
+            wild(fake_ssc32.in_memory())
+
+        def test_on_purpose(fake_ssc32):
+            wild(fake_ssc32.in_memory(judge=False))
+
+        def test_well_behaved(fake_ssc32):
+            fake_ssc32.in_memory().port.write(b"#0P1460\\r", 0.1)
+        """
+    )
+    result = pytester.runpytest_inprocess("-q")
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["*unsafe: byte 0 (at 0.100 s): '#0P2400': base: 2400 us is outside its pulse limits*"])
+
+
 def test_the_last_bytes_of_an_arm_that_still_moves_are_judged_too(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

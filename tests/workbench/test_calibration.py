@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from calibration_bench import Operator, Table, go_through, true_arm
+from calibration_bench import Operator, Table, go_through, true_arm, worst_error
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,11 +21,11 @@ from hil.errors import ConfigError, ControllerError, InterlockError, LinkTimeout
 from hil.model._calibration_file import AxisCalibration
 from hil.model.files import bundled_dir
 from hil.model.rig import AdapterIdentity, Rig
-from hil.piecewise import PiecewiseLinear
 from hil.runtime import channel_wiring, wiring
-from hil.units import DEG, MM
+from hil.types import ControllerIdentity
+from hil.units import DEG
+from hil.workbench._calibration_servos import WINDOW_US
 from hil.workbench.calibration import (
-    WINDOW_US,
     CalibrationStoppedError,
     Plan,
     Progress,
@@ -79,19 +79,6 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def worst_error(rig: Rig, true: Rig, name: str, found: AxisCalibration) -> float:
-    """How far the axis really is from where the calibration has it, at worst, within the limits."""
-    axis = rig.axes[rig.index(name)]
-    unit = DEG if axis.kind.value == "revolute" else MM
-    assert isinstance(true.controller, Ssc32Settings)
-    truth = true.controller.maps[rig.index(name)]
-    pulses = PiecewiseLinear(*zip(*found.points, strict=True))
-    low = axis.lower / unit if found.lower is None else found.lower
-    high = axis.upper / unit if found.upper is None else found.upper
-    wanted = [low + (high - low) * share / 200 for share in range(201)]
-    return max(abs(truth.inverse(pulses(position)) / unit - position) for position in wanted)
 
 
 def assert_good(rig: Rig, true: Rig, found: dict[str, AxisCalibration]) -> None:
@@ -278,17 +265,70 @@ def test_whoever_was_waited_for_may_take_an_hour(lynx6: Rig, crooked: Rig) -> No
     assert table.line.report()[channel] == 1540
 
 
-def test_a_draft_is_read_back_for_the_same_arm_only(home: Path, plan: Plan) -> None:
+def test_a_draft_is_read_back_as_it_was_written(home: Path, lynx6: Rig, plan: Plan) -> None:
     progress = Progress(
         held={1: 1512}, channels={"base": 3}, directions={"base": "rising"}, points={"base": ((1.5, 3),)}
     )
-    write_draft(Draft(rig="lynx6", adapter=DESK_3, only=None, saved="2026-11-28", progress=progress))
-    draft = read_draft("lynx6", plan, DESK_3, None)
-    assert draft is not None and draft.progress == progress
-    assert read_draft("lynx6", plan, AdapterIdentity(serial_number="B2"), None) is None
-    assert read_draft("lynx6", plan, None, None) is None
-    assert read_draft("lynx6", plan, DESK_3, "base") is None
-    assert read_draft("lynx6-3", plan, DESK_3, None) is None
+    written = Draft(
+        rig="lynx6", adapter=DESK_3, only=None, saved="2026-11-28", progress=progress, rig_digest=lynx6.digest
+    )
+    write_draft(written)
+    assert read_draft(lynx6, plan, DESK_3, None) == written
+    assert read_draft(lynx6, plan, None, None) is None
+
+
+HERE = ControllerIdentity(facts=(("R32", "0"), ("version", "2.03")))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"adapter": AdapterIdentity(serial_number="B2")},
+            r"at another adapter: then adapter B2, now adapter A50285BI",
+        ),
+        ({"only": "base"}, r"of joint base alone, not of all joints"),
+        ({"rig_digest": ""}, r"by an older version"),
+        ({"rig_digest": "0" * 64}, r"by a rig that is another one now"),
+        ({"progress": Progress(done=("knee",))}, r"by a rig that is another one now"),
+        ({"progress": Progress(channels={"base": 31})}, r"with channels that are not named now: 31"),
+        ({"controller": ControllerIdentity(facts=(("R32", "40"),))}, r"the board is another one.*R32 was '40', is '0'"),
+    ],
+)
+def test_a_draft_of_something_else_is_refused_in_words(
+    home: Path, lynx6: Rig, plan: Plan, change: dict[str, Any], words: str
+) -> None:
+    """Another adapter, board or rig, or an older version: nothing that was measured then is taken over."""
+    mine = Draft(
+        rig="lynx6", adapter=DESK_3, only=None, saved="2026-11-28", progress=Progress(), rig_digest=lynx6.digest
+    )
+    write_draft(msgspec.structs.replace(mine, **change))
+    with pytest.raises(InterlockError, match=f"begun here, last touched 2026-11-28, but .*{words}"):
+        read_draft(lynx6, plan, DESK_3, None, HERE)
+
+
+def test_what_a_board_did_not_say_is_no_reason_to_refuse_a_draft(home: Path, lynx6: Rig, plan: Plan) -> None:
+    said = ControllerIdentity(facts=(("version", "2.03"), ("R33", "9")))
+    mine = Draft(
+        rig="lynx6",
+        adapter=DESK_3,
+        only=None,
+        saved="d",
+        progress=Progress(),
+        rig_digest=lynx6.digest,
+        controller=said,
+    )
+    write_draft(mine)
+    assert read_draft(lynx6, plan, DESK_3, None, HERE) == mine
+    assert read_draft(lynx6, plan, DESK_3, None, None) == mine
+
+
+def test_a_draft_that_cannot_be_read_is_not_taken_for_none(home: Path, lynx6: Rig, plan: Plan) -> None:
+    file = home / "state/hil/drafts/lynx6.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("{")
+    with pytest.raises(InterlockError, match=r"lynx6\.json: a calibration was begun here, and cannot be read"):
+        read_draft(lynx6, plan, DESK_3, None)
 
 
 # -- slips of the operator -------------------------------------------------------------------------------
@@ -331,7 +371,7 @@ def test_a_sign_that_was_forgotten_is_refused_with_the_direction_in_words(plan: 
         table,
         lambda question: (
             next(wrong, None)
-            if question.kind == "measure" and question.axis == "wrist" and question.reference == 45.0
+            if question.axis == "wrist" and question.reference == 45.0 and "it is there" in question.text
             else None
         ),
     )
@@ -339,7 +379,7 @@ def test_a_sign_that_was_forgotten_is_refused_with_the_direction_in_words(plan: 
     said = "\n".join(operator.told)
     assert "against the direction you saw" in said
     assert "goes from -88.0 deg to 88.0 deg" in said
-    assert "'what?': allowed: Enter or go" in said
+    assert "'what?': allowed: = 44.5 (so many deg were measured), Enter or go" in said
 
 
 def test_a_misread_scale_is_refused_by_the_usual_slope(plan: Plan, lynx6: Rig, crooked: Rig) -> None:
@@ -347,7 +387,9 @@ def test_a_misread_scale_is_refused_by_the_usual_slope(plan: Plan, lynx6: Rig, c
     wrong = iter(["= 170"])
     operator = Operator(
         table,
-        lambda question: next(wrong, None) if question.axis == "wrist" and question.reference == 45.0 else None,
+        lambda question: (
+            next(wrong, None) if question.axis == "wrist" and "near 45.0 deg, it is there" in question.text else None
+        ),
     )
     go_through(calibrate(plan, Progress()), table, operator)
     assert any("us per deg, where about" in text for text in operator.told)
