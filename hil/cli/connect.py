@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_UNITS: dict[str, Literal["mm", "m"] | None] = {"": None, "mm": "mm", "m": "m"}
+_UNITS: dict[str, Literal["mm", "cm", "in", "m"] | None] = {"": None, "mm": "mm", "cm": "cm", "in": "in", "m": "m"}
 Millimetres = Annotated[float | None, typer.Option(help="In millimetres; asked for on a terminal if not given.")]
 
 
@@ -183,7 +183,7 @@ def new_rig(
             metavar="DIR", help="With --robot: bodies from meshes, files ...link-N.stl in their links' frames."
         ),
     ] = None,
-    units: Annotated[str, typer.Option(help="Of these meshes: mm or m.")] = "",
+    stl_unit: Annotated[str, typer.Option(help="Of these meshes: mm, cm, in or m.")] = "",
     port: Annotated[str | None, typer.Option(help="Device or URL of its line, see `hil ports`.")] = None,
     adapter_serial: Annotated[str | None, typer.Option(help="Serial number of its USB adapter.")] = None,
     title: Annotated[str | None, typer.Option(help="Shown to people.")] = None,
@@ -194,11 +194,11 @@ def new_rig(
     from hil.workbench import new_files
     from hil.workbench.robot_rig import Wish, mistaken_parent
 
-    if units not in _UNITS:
-        raise typer.BadParameter(f"{units!r}; allowed: mm, m", param_hint="--units")
+    if stl_unit not in _UNITS:
+        raise typer.BadParameter(f"{stl_unit!r}; allowed: mm, cm, in, m", param_hint="--stl-unit")
     if parent is None:
         _new_rig_of_robot(
-            Wish(name, controller, port, gripper_mm, _numbers(park), stl, _UNITS[units]), robot, tool_axis
+            Wish(name, controller, port, gripper_mm, _numbers(park), stl, _UNITS[stl_unit]), robot, tool_axis
         )
         return
     for option, given in (("--tool-axis", tool_axis), ("--gripper-mm", gripper_mm), ("--park", park), ("--stl", stl)):

@@ -52,7 +52,7 @@ class Wish(NamedTuple):
         gripper_mm: opening of a gripper on the channel behind the joints; None for none.
         park: where the limp arm lies, in degrees or millimetres per joint; None for home.
         meshes: folder of STL files ``...link-N...stl``, each in the frame of its link; None for bodies along the links.
-        units: of these files, ``mm`` or ``m``; None where they are beyond doubt.
+        units: of these files; None for files that say it themselves, as those that are written here do.
     """
 
     name: str

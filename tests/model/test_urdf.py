@@ -299,7 +299,8 @@ def test_a_fault_in_a_urdf_is_named(tmp_path: Path, old: str, new: str, key: str
         read_text(tmp_path, ARM.replace(old, new, 1))
     assert error.value.file == str(tmp_path / "arm.urdf")
     assert key in error.value.key
-    assert text in str(error.value)
+    # With the package that expands it, Xacro is refused for what it lacks.
+    assert text in str(error.value) or (text == "expand it first" and "Xacro that can" in str(error.value))
 
 
 @pytest.mark.parametrize(

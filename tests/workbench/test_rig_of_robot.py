@@ -151,11 +151,13 @@ def test_all_kinds_are_offered() -> None:
     assert KINDS == ("simulated", "ssc32", "cr1")
 
 
-def meshes_of(robot: str, folder: Path, scale: float = 1.0) -> Path:
-    """The links' own pictures as STL files, as `hil robots NAME --stl DIR` writes them."""
+def meshes_of(robot: str, folder: Path, scale: float | None = None) -> Path:
+    """The links' own pictures as `hil robots NAME --stl DIR` writes them; scaled, as another program would."""
     folder.mkdir()
     for mesh in link_meshes(load_robot(robot)):
-        (folder / f"{robot}-link-{mesh.link}.stl").write_bytes(write_stl(mesh.vertices * scale, mesh.faces))
+        data = write_stl(mesh.vertices * (scale or 1.0), mesh.faces)
+        file = folder / f"{robot}-link-{mesh.link}.stl"
+        file.write_bytes(data if scale is None else b"another program".ljust(80) + data[80:])
     return folder
 
 
@@ -170,7 +172,7 @@ def test_bodies_can_be_meshes(tmp_path: Path) -> None:
 def test_a_meshs_unit_is_asked_for_where_it_is_in_doubt(tmp_path: Path) -> None:
     pytest.importorskip("trimesh")
     folder = meshes_of("puma560", tmp_path / "stl", 1000.0)
-    with pytest.raises(ConfigError, match="--units mm, or --units m"):
+    with pytest.raises(ConfigError, match="--stl-unit"):
         written("puma560", "simulated", meshes=folder)
     rig, _ = written("puma560", "simulated", meshes=folder, units="mm")
     assert max(shape.radius_m for shape in rig.shapes) < 0.5
