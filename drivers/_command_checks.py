@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from hil.errors import CommandError
+from hil.link import FloatArray
 from hil.types import Command
 
 
@@ -32,6 +35,20 @@ def check_axis(axis: int, count: int) -> None:
     """Raises CommandError unless an arm of so many axes has this one."""
     if not 0 <= axis < count:
         raise CommandError(f"there is no axis {axis}; allowed: 0..{count - 1}", value=axis, allowed=f"0..{count - 1}")
+
+
+def rows_of(positions: FloatArray, count: int) -> FloatArray:
+    """Positions as an array of shape (n,) or (N, n), n = `count`.
+
+    Raises:
+        CommandError: a position is not finite, or the last dimension is not the number of axes.
+    """
+    wanted = np.asarray(positions, dtype=np.float64)
+    if wanted.shape[-1:] != (count,) or not np.isfinite(wanted).all():
+        raise CommandError(
+            f"positions of shape {wanted.shape} given; allowed: finite numbers, {count} per row", value=wanted.shape
+        )
+    return wanted
 
 
 def check_count(positions: Sequence[float], count: int) -> None:

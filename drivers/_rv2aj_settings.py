@@ -10,9 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from msgspec import Meta
 
+from drivers._command_checks import rows_of
 from drivers._rv2aj_codec import JOINTS, encode, joint_constant
 from drivers._rv2aj_table import wire_table
-from hil.errors import CommandError, ConfigError
+from hil.errors import ConfigError
 from hil.link import FloatArray, Pace
 from hil.tables import convert
 from hil.types import Record
@@ -134,12 +135,7 @@ class Rv2ajSettings(Record, frozen=True, dict=True):
         Raises:
             CommandError: a position is not finite, or the last dimension is not five.
         """
-        wanted = np.asarray(positions, dtype=np.float64)
-        if wanted.shape[-1:] != (len(JOINTS),) or not np.isfinite(wanted).all():
-            raise CommandError(
-                f"positions of shape {wanted.shape} given; allowed: finite numbers, {len(JOINTS)} per row",
-                value=wanted.shape,
-            )
+        wanted = rows_of(positions, len(JOINTS))
         rounded: FloatArray = np.rint(wanted / DEG * STEPS_A_DEGREE) / STEPS_A_DEGREE * DEG
         return rounded
 

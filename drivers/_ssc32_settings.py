@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 import numpy as np
 
+from drivers._command_checks import rows_of
 from drivers._ssc32_codec import PULSE_US, encode_move, query_pulses
 from drivers._ssc32_table import wire_table
 from hil.errors import CommandError, ConfigError
@@ -159,12 +160,7 @@ class Ssc32Settings(Record, frozen=True, dict=True):
         Raises:
             CommandError: a position is not finite, or the last dimension is not the number of axes.
         """
-        wanted = np.asarray(positions, dtype=np.float64)
-        if wanted.shape[-1:] != (len(self.axes),) or not np.isfinite(wanted).all():
-            raise CommandError(
-                f"positions of shape {wanted.shape} given; allowed: finite numbers, {len(self.axes)} per row",
-                value=wanted.shape,
-            )
+        wanted = rows_of(positions, len(self.axes))
         if wanted.ndim == 1:
             return np.array(self.quantise_pose(wanted.tolist()))
         columns = [pulse.inverse_array(np.rint(pulse.array(wanted[..., i]))) for i, pulse in enumerate(self.maps)]

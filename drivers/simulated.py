@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from drivers._command_checks import CommandOrder, check_axis, check_count
+from drivers._command_checks import CommandOrder, check_axis, check_count, rows_of
 from drivers._simulated_codec import MILLIONTH, MOST, Greeting, Report, framed, millionths
 from drivers._simulated_line import BAUD, REPORT_PERIOD_S, SimulatedLine, wire_s
 from hil.errors import CommandError, ControllerError, LineCause, LinkClosed, LinkError, LinkOverrun, LinkTimeout
@@ -83,12 +83,7 @@ class SimulatedSettings(Record, frozen=True):
         Raises:
             CommandError: a position is not finite, or the last dimension is not the number of axes.
         """
-        wanted = np.asarray(positions, dtype=np.float64)
-        if wanted.shape[-1:] != (len(self.axes),) or not np.isfinite(wanted).all():
-            raise CommandError(
-                f"positions of shape {wanted.shape} given; allowed: finite numbers, {len(self.axes)} per row",
-                value=wanted.shape,
-            )
+        wanted = rows_of(positions, len(self.axes))
         rounded: FloatArray = np.rint(wanted / MILLIONTH) * MILLIONTH
         return rounded
 
