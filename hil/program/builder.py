@@ -269,8 +269,10 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         return nodes.Word(word=word, arguments=given, at=column)
 
     @_rule
-    def switch(self, meta: Meta, word: Token, state: Token) -> nodes.Switch:
+    def switch(self, meta: Meta, word: Token, state: Token, *rest: object) -> nodes.Switch:
         """On or off."""
+        if word == "COLCHK":
+            self._object(4220, column_of(meta), "COLCHK is V")
         return nodes.Switch(word=str(word), on=state == "ON", at=column_of(meta))
 
     @_rule

@@ -64,7 +64,7 @@ def parse_points(text: str, file: str = "") -> dict[PointName, Value]:
     """A whole list; blank lines and comments are skipped.
 
     Raises:
-        ProgramError: a line is neither; it is named.
+        ProgramError: a line is neither, or gives a point for the second time; it is named.
     """
     points: dict[PointName, Value] = {}
     for row, line in enumerate(text.splitlines(), start=1):
@@ -80,6 +80,8 @@ def parse_points(text: str, file: str = "") -> dict[PointName, Value]:
             raise ProgramError(
                 3860, f"{bare[:40]!r}", allowed="DEF POS P1=(X,Y,Z,A,B,C)(FL1,FL2)", place=place, file=file
             )
+        if point.name in points:
+            raise ProgramError(4350, f"point {point.name[0]}", place=place, file=file)
         points[point.name] = point.value
     return points
 

@@ -457,6 +457,8 @@ def _switch(machine: Machine, statement: nodes.Switch) -> None:
         machine.servo(statement.on)
     elif statement.word == "OADL":
         machine.modal.load_dependent = statement.on
+    elif statement.word == "COLCHK":
+        machine.note("COLCHK: collisions are not watched for by the arm itself")
 
 
 def _input(machine: Machine, statement: nodes.Input) -> None:

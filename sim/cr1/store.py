@@ -94,12 +94,14 @@ def program_from_text(text: str) -> Program:
     """Numbered lines, then ``P1=(..)(..)`` lines, as an export has them.
 
     Raises:
-        RefusedRequest: a line is neither.
+        RefusedRequest: a line is neither, or gives a variable for the second time; a request that edits one may.
     """
-    program = Program()
-    for line in text.splitlines():
-        if line.strip():
-            add_line(program, line)
+    program, rows = Program(), 0
+    for line in filter(str.strip, text.splitlines()):
+        add_line(program, line)
+        if len(program.lines) + len(program.variables) == rows and not _LINE.fullmatch(line):
+            raise RefusedRequest(4350, "1", cause=Cause.EDIT, detail=f"given twice: {line.strip()}")
+        rows = len(program.lines) + len(program.variables)
     return program
 
 
