@@ -45,6 +45,14 @@ def test_a_pulse_out_of_range_is_refused_and_never_clamped(pulse):
     assert caught.value.value == pulse
 
 
+@pytest.mark.parametrize("yes", [True, np.int64(1), 1.0])
+def test_a_yes_is_no_number_of_a_channel_and_no_time(yes):
+    with pytest.raises(CommandError, match=r"whole number 0\.\.31"):
+        codec.encode_move({yes: 1500})
+    with pytest.raises(CommandError, match=r"whole number 1\.\.65535"):
+        codec.encode_move({1: 1500}, yes)
+
+
 @pytest.mark.parametrize("time_ms", [0, 65536, -1, 20.0, False])
 def test_a_time_that_the_board_might_misread_is_refused(time_ms):
     with pytest.raises(CommandError, match="time in ms"):
