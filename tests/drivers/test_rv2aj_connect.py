@@ -196,6 +196,22 @@ def test_a_refused_servo_on_is_told_in_words_and_shows_as_off(command: str, numb
         bench.move(*START)
 
 
+def test_another_override_than_the_one_asked_for_is_refused() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.port.answers["OVRD=10"] = "QoK30"
+    with pytest.raises(ControllerError, match="override 10 was asked for, the controller has '30'"):
+        bench.energise()
+    assert not any(command.startswith("EXEC") for command in bench.port.commands())
+
+
+def test_a_target_is_held_against_the_range_as_it_leaves_in_hundredths_of_a_degree() -> None:
+    bench = Bench(upper_deg=[150.0, 120.0, 119.996, 90.0, 200.0]).ready()
+    with pytest.raises(CommandError, match=r"J3: 120\.00 deg given; allowed: -110 to 119\.996 deg"):
+        bench.move(0.0, 0.0, 119.996, 90.0, 0.0)
+    bench.move(0.0, 0.0, 119.99, 90.0, 0.0)
+
+
 def test_servos_that_do_not_come_on_are_given_up_after_a_while() -> None:
     bench = Bench()
     bench.connect()
