@@ -172,6 +172,16 @@ def test_a_controller_that_stays_busy_is_a_fault_in_the_end() -> None:
         bench.tick(500)
 
 
+def test_a_controller_is_busy_for_five_seconds_at_most_however_slow_its_pace() -> None:
+    bench = Bench(way="segments", send_period_ms=8000).ready()
+    bench.port.refusals["EXECMOV"] = 5640
+    began_s = bench.now_s
+    bench.move(2.0, *START[1:])
+    with pytest.raises(ControllerError, match=r"EXECMOV.*L5640 not possible while something runs"):
+        bench.tick(700)
+    assert 5.0 <= bench.now_s - began_s < 6.0
+
+
 def test_a_refused_target_is_a_fault_with_the_alarms_words(bench: Bench) -> None:
     bench.port.refusals[TARGET[bench.settings.way.value][:4]] = 2602
     bench.move(2.0, *START[1:])

@@ -14,6 +14,7 @@ from virtual_session import EPOCH_S, Session, certified, forged, load, lynx6, sw
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.motion.planner import plan_joint_move
+from hil.runtime.adoption import CONFIRM_S
 from hil.safety.guard import Guard, GuardVerdict
 from hil.types import (
     WRITING,
@@ -821,6 +822,18 @@ def test_what_was_reported_before_the_pulses_last_changed_is_not_adopted(session
     assert s.mode is Mode.UNKNOWN_POSE
     s.until(Mode.ENERGISING, within_s=0.5)
     assert s.last.reported is not None and s.last.reported.t_s >= frozen_s + FRAME_S
+
+
+def test_a_report_that_is_old_by_itself_is_not_adopted(session: Make) -> None:
+    """Nothing has moved since; but who says that the controller is still there?"""
+    s = session().to(Mode.UNKNOWN_POSE)
+    s.run(0.2)
+    s.line.deaf = True
+    s.run(0.3)
+    s.tick(s.confirm())
+    s.run(CONFIRM_S + 0.1)
+    assert s.mode is Mode.UNKNOWN_POSE
+    assert any("has not said twice alike" in event for event in s.events)
 
 
 def test_a_dead_line_in_mid_stop_is_a_fault(session: Make) -> None:
