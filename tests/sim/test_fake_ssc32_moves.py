@@ -357,6 +357,15 @@ def test_only_old_firmware_answers_the_width_with_its_offset(terminal, firmware,
     assert board.ask("QP0\r") == bytes((answer,))
 
 
+@pytest.mark.parametrize(("pulse", "offset", "answer"), [(500, -100, 50), (2500, 100, 250), (560, -100, 50)])
+def test_the_answered_width_stays_within_what_a_pin_makes(terminal, pulse, offset, answer):
+    board = moving(terminal(Firmware.V1), 0)
+    board.ask(f"#0P{pulse}\r", 0.2)
+    board.ask(f"#0PO{offset}\r", 0.2)
+    assert board.ask("QP0\r") == bytes((answer,))
+    assert board.pulse(0) == 10 * answer
+
+
 # Levels.
 
 
