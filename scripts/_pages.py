@@ -36,7 +36,12 @@ LASTING = (
     "new robot",
 )
 """Commands that go on until somebody ends them, or ask: they have to begin, and to end by Ctrl-C."""
-PAGES_OF_THEIR_OWN = ("first-hour-lab-owner.md", "first-hour-transcript.md", "twenty-mistakes.md")
+PAGES_OF_THEIR_OWN = (
+    "first-hour-lab-owner.md",
+    "first-hour-own-arm.md",
+    "first-hour-transcript.md",
+    "twenty-mistakes.md",
+)
 """Pages that other checks type, word by word: scripts/first-hour, tests/workbench."""
 
 
