@@ -67,11 +67,12 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule(r"--hardware|/dev/ttyUSB|COM3|desk-3", (1,), "no arm is plugged in"),
+    Rule(r"--udev +\|", (), "writes to the system"),
+    Rule(r"^new rig lynx6-3", (0, 1), "the page shows it twice, and a name is taken once"),
+    Rule(r"^new rig |^ports ", (0,), "opens nothing"),
+    Rule(r"--hardware|/dev/ttyUSB|desk-3", (1,), "no arm is plugged in"),
     Rule(r"lab\.example", (1,), "that lab does not exist"),
-    Rule(r"socket://127\.0\.0\.1:5000", (0, 1), "that fake runs only if it was started"),
     Rule(r"^doctor", (0, 1), "what is missing on this computer"),
-    Rule(r"--udev \|", (), "writes to the system"),
     Rule(r"^accept --from|--profile mine.toml", (1,), "needs an archive of an hour at an arm"),
     Rule(r"audit verify .*--head 9f86|left/rigs|arm-\.\.\.|arm-\*|ada.csv", (1,), "stands for a reader's own files"),
     Rule(r"^token revoke (300773|--file)|^token show Ana.hil-join|^token forget \"Ana\"", (0, 1), "needs that token"),
