@@ -8,15 +8,16 @@ stand-in in it leaves the reader: `Findings.stop` comes first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from hil.errors import ConfigError, ConfigErrors
+from hil.errors import ConfigError, ConfigErrors, UnknownKeyError
 from hil.tables import as_far_as_it_goes, faults_in, not_finite_in
 
 T = TypeVar("T")
 
-_STEPS = re.compile(r"[. ]")
+_STEP = re.compile(r"[. ]")
+_Steps = tuple[str, ...]
 
 
 class Findings:
@@ -64,12 +65,12 @@ class Findings:
 
     def sound(self, *keys: str) -> bool:
         """True if nothing is wrong with these keys, with a table that they are in, or with what is inside."""
-        wrong = [fault.key for fault in self._found if fault.file == self.file]
-        return not any(_within(one, key) or _within(key, one) for key in keys for one in wrong)
+        asked, wrong = map(self._steps, keys), self._wrong()
+        return not any(_within(one, key) or _within(key, one) for key in asked for one in wrong)
 
     def right(self, key: str) -> bool:
         """True if nothing is wrong with this key itself; inside there may be faults."""
-        return all(fault.key != key or fault.file != self.file for fault in self._found)
+        return self._steps(key) not in self._wrong()
 
     def stop(self) -> None:
         """Leave the reader, if anything is wrong.
@@ -83,32 +84,45 @@ class Findings:
             raise ConfigErrors(self._in_order())
 
     def _known(self, key: str) -> bool:
-        return any(_within(fault.key, key) for fault in self._found if fault.file == self.file)
+        steps = self._steps(key)
+        return any(_within(wrong, steps) for wrong in self._wrong())
+
+    def _wrong(self) -> list[_Steps]:
+        """Keys that nothing can be said of any more: wrong ones, and those that an unknown key was meant for."""
+        own = [fault for fault in self._found if fault.file == self.file]
+        lacking = [fault.meant for fault in own if isinstance(fault, UnknownKeyError) and fault.meant]
+        return [self._steps(key) for key in (*(fault.key for fault in own), *lacking)]
 
     def _in_order(self) -> list[ConfigError]:
-        table = self._table
-        return self._found if table is None else sorted(self._found, key=lambda fault: self._place(table, fault))
+        return self._found if self._table is None else sorted(self._found, key=self._order)
 
-    def _place(self, table: Mapping[str, Any], fault: ConfigError) -> tuple[int, ...]:
+    def _order(self, fault: ConfigError) -> tuple[int, ...]:
         """Where a fault stands; a missing key at the end of its table, a fault of another file before all others."""
-        return () if fault.file != self.file else tuple(_places(table, _STEPS.split(fault.key)))
+        return tuple(number for number, _ in self._way(fault.key)) if fault.file == self.file else ()
+
+    def _steps(self, key: str) -> _Steps:
+        """A key with the numbers of rows instead of their names: messages call a row by either."""
+        return tuple(step for _, step in self._way(key))
+
+    def _way(self, key: str) -> Iterator[tuple[int, str]]:
+        """The place of each step of a key among its neighbours, and its name or, in a list, its number."""
+        node: Any = self._table
+        for step in _STEP.split(key):
+            names = _names(node)
+            number = names.index(step) if step in names else int(step) if step.isdecimal() else len(names)
+            yield number, str(number) if isinstance(node, list) and number < len(node) else step
+            if isinstance(node, list):
+                node = node[number] if number < len(node) else None
+            else:
+                node = node.get(step) if isinstance(node, Mapping) else None
 
 
-def _within(key: str, table: str) -> bool:
-    return key == table or key.startswith(f"{table}.")
+def _within(steps: _Steps, table: _Steps) -> bool:
+    return steps[: len(table)] == table
 
 
-def _places(node: Any, steps: Iterable[str]) -> Iterable[int]:
-    """The place of each step of a key among its neighbours; rows of a list go by name or by number."""
-    for step in steps:
-        if isinstance(node, Mapping):
-            names = list(node)
-            yield names.index(step) if step in node else len(names)
-            node = node.get(step)
-        elif isinstance(node, list):
-            names = [row.get("name") if isinstance(row, Mapping) else None for row in node]
-            index = names.index(step) if step in names else int(step) if step.isdigit() else len(node)
-            yield index
-            node = node[index] if index < len(node) else None
-        else:
-            return
+def _names(node: Any) -> list[Any]:
+    """Keys of a table, or names of the rows of a list."""
+    if isinstance(node, list):
+        return [row.get("name") if isinstance(row, Mapping) else None for row in node]
+    return list(node) if isinstance(node, Mapping) else []

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 import msgspec.inspect as inspect
 
-from hil.errors import ConfigError
+from hil.errors import ConfigError, UnknownKeyError
 
 T = TypeVar("T")
 
@@ -90,8 +90,8 @@ def not_finite_in(table: Mapping[str, Any], *, file: str, prefix: str = "") -> I
 def faults_in(table: Mapping[str, Any], record: type[Any], *, file: str, prefix: str = "") -> Iterator[ConfigError]:
     """Why a table is no `record`: each key that is unknown, missing, of the wrong type or out of bounds.
 
-    Keys come in the order of the table, missing ones at its end. Numbers that are not finite are left to
-    `not_finite_in`.
+    Keys come in the order of the table, missing ones at its end; a missing one that an unknown key was meant for is not
+    told twice. Numbers that are not finite are left to `not_finite_in`.
     """
     return _Reading(file, prefix).faults(table, record, [])
 
@@ -153,15 +153,27 @@ class _Reading:
                 yield from self.faults(item, kind, [*keys, key])
             return
         fields = {field.encode_name: field for field in msgspec.structs.fields(wanted)}
+        meant = set()
         for key, item in value.items():
             if key in fields:
                 yield from self.faults(item, fields[key].type, [*keys, key])
             elif _first(_not_finite(item)) is None:
-                yield _unknown_key(self._file, self._key([*keys, key]), key, item, list(fields))
+                fault = self._unknown(keys, key, item, list(fields), value)
+                meant.add(fault.meant)
+                yield fault
         for key, field in fields.items():
-            if field.required and key not in value:
-                wanted_words = f"this key is required{_in_words(key)}"
-                yield ConfigError(self._file, self._key([*keys, key]), None, wanted_words)
+            path = self._key([*keys, key])
+            if field.required and key not in value and path not in meant:
+                yield ConfigError(self._file, path, None, f"this key is required{_in_words(key)}")
+
+    def _unknown(
+        self, keys: list[str], name: str, value: object, names: list[str], table: Mapping[str, Any]
+    ) -> UnknownKeyError:
+        meant = closest(name, names)
+        hint = f"Did you mean `{meant}`{_in_words(meant)}? " if meant else ""
+        known = f"Known keys: {', '.join(names)}" if names else ""
+        lacking = self._key([*keys, meant]) if meant and meant not in table else ""
+        return UnknownKeyError(self._file, self._key([*keys, name]), value, hint + known, lacking)
 
     def _key(self, keys: list[str]) -> str:
         return _dotted(self._prefix, keys)
@@ -238,13 +250,6 @@ def _parts(value: Any, wanted: Any) -> Iterator[tuple[str, Any, Any]]:
 
 def _is_record(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-
-
-def _unknown_key(file: str, key: str, name: str, value: object, names: list[str]) -> ConfigError:
-    meant = closest(name, names)
-    hint = f"Did you mean `{meant}`{_in_words(meant)}? " if meant else ""
-    known = f"Known keys: {', '.join(names)}" if names else ""
-    return ConfigError(file, key, value, "no such key here", hint + known)
 
 
 def _mend(value: object, allowed: str) -> str:

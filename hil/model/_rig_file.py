@@ -194,6 +194,8 @@ def _axes(rows: tuple[dict[str, Any], ...], robot: RobotModel, findings: Finding
     if not findings.sound("joints"):
         return
     fit = _check_joint_names(rows, robot, findings)
+    if not fit and {named(index, row) for index, row in enumerate(rows)} < {joint.name for joint in robot.joints}:
+        return  # Who gives a few rows of the parent's list takes them for changes: what they lack is no other fault.
     joints = {joint.name: joint for joint in robot.joints}
     for index, row in enumerate(rows):
         joint = joints.pop(named(index, row), None)
@@ -236,7 +238,9 @@ def _specs(
     given: RigTable, robot: RobotModel | None, pairs: Sequence[_Placed], findings: Findings
 ) -> tuple[AxisSpec, ...] | None:
     """The axes as all other keys have to name them; None where that cannot be told."""
-    count = 0 if robot is None else robot.dof + (given.gripper is not None)
+    if robot is None:
+        return None
+    count = robot.dof + (given.gripper is not None)
     told = findings.right("joints") and findings.sound("gripper.name")
     return tuple((axis.name, axis.kind.value) for axis, _ in pairs) if told and count == len(pairs) else None
 
@@ -325,9 +329,7 @@ def _check_against_robot(axis: Axis, joint: Joint, place: _Place, robot: RobotMo
         findings.say(f"{place.key}.speed_{unit}_s", axis.speed / place.factor, allowed)
 
 
-def _energise_order(
-    names: tuple[str, ...], specs: tuple[AxisSpec, ...] | None, findings: Findings
-) -> tuple[int, ...]:
+def _energise_order(names: tuple[str, ...], specs: tuple[AxisSpec, ...] | None, findings: Findings) -> tuple[int, ...]:
     if specs is None or not findings.sound("energise_order"):
         return ()
     known = [name for name, _ in specs]
@@ -382,7 +384,9 @@ def _fences(given: FencesTable, shapes: tuple[Capsule, ...], findings: Findings)
     return Fences(
         table_height_m=given.table_height_mm * MM,
         stands_on_table=given.stands_on_table,
-        keep_out=tuple(_box(box, f"fences.keep_out.{box.name}", findings) for box in given.keep_out),
+        keep_out=tuple(
+            _box(box, f"fences.keep_out.{box.name or index}", findings) for index, box in enumerate(given.keep_out)
+        ),
         keep_in=None if given.keep_in is None else _box(given.keep_in, "fences.keep_in", findings),
         clearance_m=given.clearance_mm * MM,
         neighbours=given.neighbours,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from hil.errors import ConfigError
@@ -119,7 +119,12 @@ def _wrong(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, bool | int | float):
         return [("missing key", GONE), ("wrong type", "x"), ("out of bounds", -1e9), ("not a number", math.nan)]
     if isinstance(value, list):
-        return [("missing key", GONE), ("wrong type", 7), ("an entry wrong", [*value[:-1], {}]), ("too many", value * 2)]
+        return [
+            ("missing key", GONE),
+            ("wrong type", 7),
+            ("an entry wrong", [*value[:-1], {}]),
+            ("too many", value * 2),
+        ]
     return [("missing key", GONE), ("wrong type", 7), ("no such value", "x"), ("empty", "")]
 
 
@@ -130,14 +135,11 @@ def _specials(table: dict[str, Any]) -> Iterator[Slip]:
             low, high = (row.get(f"{name}_{unit}") for name in ("lower", "upper"))
             if low is None or high is None:
                 continue
-            exchanged: Callable[[str], Place] = lambda name, place=place, unit=unit: (*place, f"{name}_{unit}")
-            at = exchanged("lower")
-            yield Slip(
-                "limits exchanged", at, ((at, high), (exchanged("upper"), low)), _touched(at)
-            )
+            at, other = (*place, f"lower_{unit}"), (*place, f"upper_{unit}")
+            yield Slip("limits exchanged", at, ((at, high), (other, low)), _touched(at))
             for name in ("home", "park"):
                 if f"{name}_{unit}" in row:
-                    yield _slip(f"{name} outside", exchanged(name), high + 1)
+                    yield _slip(f"{name} outside", (*place, f"{name}_{unit}"), high + 1)
     for place in (("energise_order", 0), ("fences", "stands_on_table", 0), ("fences", "neighbours", 0, 0)):
         if place[0] in table:
             yield _slip("unknown name", place, "nobody")
