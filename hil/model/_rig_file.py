@@ -148,7 +148,7 @@ def rig_from_table(
     specs = _specs(given, robot, pairs, findings)
     order = _energise_order(given.energise_order, specs, findings)
     shapes = _shapes(given.shapes, robot, findings)
-    fences = _fences(given.fences, shapes, findings)
+    fences = _fences(given.fences, shapes, len(given.shapes), findings)
     controller = _controller(given.controller, specs, controllers, findings)
     if controller is not None and specs is not None:
         _check_reach_of_controller(pairs, controller, findings)
@@ -191,7 +191,7 @@ def _check_timing(timing: TimingTable, findings: Findings) -> None:
 
 def _axes(rows: tuple[dict[str, Any], ...], robot: RobotModel, findings: Findings) -> Iterator[_Placed]:
     """An axis for each joint that has a row."""
-    if not findings.sound("joints"):
+    if not findings.right("joints"):
         return
     fit = _check_joint_names(rows, robot, findings)
     if not fit and {named(index, row) for index, row in enumerate(rows)} < {joint.name for joint in robot.joints}:
@@ -199,7 +199,7 @@ def _axes(rows: tuple[dict[str, Any], ...], robot: RobotModel, findings: Finding
     joints = {joint.name: joint for joint in robot.joints}
     for index, row in enumerate(rows):
         joint = joints.pop(named(index, row), None)
-        if joint is None:
+        if joint is None or not findings.right(f"joints.{index}"):
             continue
         key = f"joints.{joint.name}"
         axis, place = _revolute(row, key, findings) if joint.type is JointType.REVOLUTE else _linear(row, key, findings)
@@ -210,7 +210,7 @@ def _axes(rows: tuple[dict[str, Any], ...], robot: RobotModel, findings: Finding
 
 
 def _gripper(row: Mapping[str, Any] | None, robot: RobotModel | None, findings: Findings) -> Iterator[_Placed]:
-    if row is None or not findings.sound("gripper"):
+    if row is None or not findings.right("gripper"):
         return
     axis, place = _linear(row, "gripper", findings, AxisKind.GRIPPER)
     if robot is not None and any(axis.name == joint.name for joint in robot.joints):
@@ -354,7 +354,9 @@ def _check_known(names: Iterable[str], known: list[str], key: str, findings: Fin
 
 def _shapes(rows: tuple[dict[str, Any], ...], robot: RobotModel | None, findings: Findings) -> tuple[Capsule, ...]:
     shapes: list[Capsule] = []
-    for index, row in enumerate(rows if findings.sound("shapes") else ()):
+    for index, row in enumerate(rows):
+        if not findings.right(f"shapes.{index}"):
+            continue
         key = f"shapes.{named(index, row)}"
         table = findings.read(row, ShapeTable, key)
         if robot is not None and table.link > robot.dof:
@@ -374,9 +376,10 @@ def _shapes(rows: tuple[dict[str, Any], ...], robot: RobotModel | None, findings
     return tuple(shapes)
 
 
-def _fences(given: FencesTable, shapes: tuple[Capsule, ...], findings: Findings) -> Fences:
+def _fences(given: FencesTable, shapes: tuple[Capsule, ...], count: int, findings: Findings) -> Fences:
+    """Checked against the names of the shapes, if all `count` of them could be read."""
     known = [shape.name for shape in shapes]
-    if shapes and all(known) and len(set(known)) == len(known):
+    if len(shapes) == count > 0 and all(known) and len(set(known)) == len(known):
         if findings.sound("fences.stands_on_table"):
             _check_known(given.stands_on_table, known, "fences.stands_on_table", findings)
         if findings.sound("fences.neighbours"):

@@ -148,7 +148,9 @@ def _joint_tables(rows: tuple[dict[str, Any], ...], findings: Findings) -> dict[
     """By key, the rows whose type is known."""
     kinds: dict[object, type[JointTable]] = {"revolute": RevoluteTable, "prismatic": PrismaticTable}
     tables = {}
-    for index, row in enumerate(rows if findings.sound("joints") else ()):
+    for index, row in enumerate(rows):
+        if not findings.right(f"joints.{index}"):
+            continue
         key = f"joints.{named(index, row)}"
         kind = row.get("type")
         if isinstance(kind, str) and kind in kinds:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from hil.motion.tasks import LineStep, Move, Task
 from hil.units import DEG, MM
@@ -44,6 +45,51 @@ def task_hints(task: Task) -> Iterator[str]:
         found = [metres_hint(place) for place in lengths if place is not None]
         found += [radians_hint(tuple(turns.values())) for turns in angles if turns is not None]
         yield from (f"step {number}: {words}" for words in found if words)
+
+
+def rig_hints(table: Mapping[str, Any]) -> Iterator[str]:
+    """Words for all numbers of a rig's file that belong together and look like another unit.
+
+    Args:
+        table: what tomllib gave; a rig that inherits is judged by what it says itself, and may be wrong.
+    """
+    joints, shapes = _rows(table.get("joints")), _rows(table.get("shapes"))
+    gripper, fences = _rows([table.get("gripper")]), _table(table.get("fences"))
+    axes = _rows(_table(table.get("controller")).get("axis"))
+    boxes = [*_rows(fences.get("keep_out")), *_rows([fences.get("keep_in")])]
+    for where, rows, keys in (
+        ("joints", joints, ("lower_deg", "upper_deg")),
+        ("joints", joints, ("home_deg", "park_deg")),
+        ("joints", joints, ("speed_deg_s",)),
+        ("controller.axis", axes, ("points_deg_us",)),
+        ("joints", joints, ("lower_mm", "upper_mm")),
+        ("gripper", gripper, ("lower_mm", "upper_mm")),
+        ("shapes", shapes, ("start_mm", "end_mm", "radius_mm")),
+        ("fences", boxes, ("lower_mm", "upper_mm")),
+    ):
+        values = [value for row in rows for key in keys for value in _numbers(row.get(key), pairs=key.endswith("_us"))]
+        words = metres_hint(values) if keys[0].endswith("_mm") else radians_hint(values)
+        if words:
+            yield f"{where}, {' and '.join(keys)}: {words}"
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _rows(value: object) -> list[Mapping[str, Any]]:
+    """The tables of a list, or of a table that has them by name."""
+    rows = value if isinstance(value, list) else list(_table(value).values())
+    return [row for row in rows if isinstance(row, Mapping)]
+
+
+def _numbers(value: object, *, pairs: bool) -> Iterator[float]:
+    """The finite numbers of a value or list; of pairs the first ones."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _numbers(each[:1] if pairs and isinstance(each, list) else each, pairs=False)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        yield float(value)
 
 
 def _apart(value: float) -> float:
