@@ -198,6 +198,8 @@ def _readable(value: Any, wanted: Any) -> Any:
     if _first(_not_finite(value)) is None and not _refusal(value, wanted):
         return msgspec.convert(value, type=wanted, strict=True)
     kind = _fitting(wanted, value)
+    if kind is Any:
+        return value
     if isinstance(value, Mapping) and _is_record(kind):
         fields = msgspec.structs.fields(kind)
         given = {f.name: _readable(value[f.encode_name], f.type) for f in fields if f.encode_name in value}

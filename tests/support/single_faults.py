@@ -161,7 +161,7 @@ def _touched(place: Place) -> frozenset[str]:
     if names[0] == "timing":
         return frozenset({"timing"})
     if names[0] in ("joints", "gripper") and (names[-1].startswith(LIMITS) or "inertia" in names):
-        return frozenset({".".join(names[:2])})
+        return frozenset({".".join(names[: 1 if names[0] == "gripper" else 2])})
     if names[0] == "step":
         return frozenset({".".join(names[:2])})
     if names[:2] == ["controller", "axis"] and len(names) > 3:
