@@ -15,6 +15,8 @@ FULL_TURN = 2.0 * math.pi
 ROUND_RAD = math.pi / 12.0
 CLOSE_RAD = 0.006
 """A number this near to a multiple of 15 deg, in radians, was hardly meant as degrees."""
+MANY_JOINTS = 3
+"""One joint or two may be held in a narrow room; an arm is not."""
 
 
 def metres_hint(values: Sequence[float]) -> str:
@@ -32,7 +34,7 @@ def radians_hint(values: Sequence[float]) -> str:
         return ""
     plain = [value for value in values if abs(value) > 0.1 and not float(value).is_integer()]
     found = next((value for value in plain if _apart(value) < CLOSE_RAD), None)
-    return "" if found is None else f"these look like radians: {found:g} rad is {round(found / DEG):g} deg"
+    return "" if found is None else _radian_words(found)
 
 
 def task_hints(task: Task) -> Iterator[str]:
@@ -69,8 +71,21 @@ def rig_hints(table: Mapping[str, Any]) -> Iterator[str]:
     ):
         values = [value for row in rows for key in keys for value in _numbers(row.get(key), pairs=key.endswith("_us"))]
         words = metres_hint(values) if keys[0].endswith("_mm") else radians_hint(values)
+        if not words and keys[0] == "lower_deg" and len(rows) >= MANY_JOINTS:
+            words = _limits_hint(values)
         if words:
             yield f"{where}, {' and '.join(keys)}: {words}"
+
+
+def _limits_hint(values: Sequence[float]) -> str:
+    """Words, if all these limits are within 6.3: no arm has so little room in all its joints, in degrees."""
+    widest = max(values, key=abs, default=0.0)
+    plain = all(value.is_integer() for value in values)
+    return "" if plain or abs(widest) > FULL_TURN else _radian_words(widest)
+
+
+def _radian_words(value: float) -> str:
+    return f"these look like radians: {value:g} rad is {round(value / DEG):g} deg"
 
 
 def _table(value: object) -> Mapping[str, Any]:

@@ -61,27 +61,37 @@ def test_one_fault_is_answered_as_it_has_always_been(kind: str, name: str) -> No
 
 @pytest.mark.parametrize("kind", ["rig", "robot", "task"])
 @given(data=st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_several_faults_are_told_as_each_is_told_alone(kind: str, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([name for each, name in FILES if each == kind]))
     alone = [(slip, text) for slip, text in faults_alone(kind, name) if slip.touches != {"all"}]
     chosen: list[tuple[Slip, str]] = []
     for slip, text in data.draw(st.lists(st.sampled_from(alone), min_size=2, max_size=9)):
-        if all(_apart(slip, other) for other, _ in chosen):
+        if all(_apart((slip, text), other) for other in chosen):
             chosen.append((slip, text))
     told = faults(kind, broken(document(kind, name), *(slip for slip, _ in chosen)))
     assert sorted(map(str, told)) == sorted(text for _, text in chosen)
     assert len({fault.key for fault in told}) == len(chosen)
 
 
-def _apart(one: Slip, other: Slip) -> bool:
+def _apart(one: tuple[Slip, str], other: tuple[Slip, str]) -> bool:
     """Neither answer depends on the other."""
-    return one.touches.isdisjoint(other.touches) and not _inside(one, other)
+    return (
+        one[0].touches.isdisjoint(other[0].touches)
+        and not _inside(one[0], other[0])
+        and not _judged_by_controller(one, other)
+        and not _judged_by_controller(other, one)
+    )
+
+
+def _judged_by_controller(one: tuple[Slip, str], other: tuple[Slip, str]) -> bool:
+    """What a controller lets through is known once its table can be read."""
+    return other[0].place[0] == "controller" and "controller" in one[1] and one[0].place[0] != "controller"
 
 
 @pytest.mark.parametrize("kind", ["rig", "robot", "task"])
 @given(data=st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_whatever_stands_in_a_file_is_answered_in_words_and_in_its_order(kind: str, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([name for each, name in FILES if each == kind][:4]))
     drawn = data.draw(st.lists(st.sampled_from([slip for slip, _ in faults_alone(kind, name)]), max_size=12))
