@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,15 @@ def test_all_faults_are_told_a_line_each_and_counted(terminal: Terminal) -> None
     *lines, count = outcome.err.splitlines()
     assert [line.split(": ")[1] for line in lines] == ["timing.look_ahead_ms", "tool.speed_mm_s", "titel"]
     assert (count, outcome.code, outcome.out) == ("3 faults", 1, "")
+
+
+def test_the_page_of_rigs_shows_what_is_said(terminal: Terminal) -> None:
+    page = (Path(__file__).parents[2] / "docs/rigs.md").read_text("utf-8")
+    shown = re.search(
+        r"```toml\n(# desk.toml\n.*?)```\n\n```console\n\$ hil check desk.toml\n(.*?)```", page, re.DOTALL
+    )
+    assert shown is not None
+    assert checked(terminal, shown[1]).err == shown[2]
 
 
 def test_one_fault_is_not_counted(terminal: Terminal) -> None:
