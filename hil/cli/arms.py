@@ -268,7 +268,8 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            autocompletion=names("robots", "rigs", "tasks"), help="A robot, rig or task: a file, or a name."
+            autocompletion=names("robots", "rigs", "tasks"),
+            help="A robot, rig, task or fault script: a file, or a name.",
         ),
     ],
     rig: Annotated[str, typer.Option(help="The rig that a task is planned for.")] = "lynx6",
@@ -279,7 +280,7 @@ def check(
     seed: Annotated[int, typer.Option(help="With --prove: of all chance; the same seed tries the same.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="With --prove: print JSON instead of a table.")] = False,
 ) -> None:
-    """Read a robot, rig or task file strictly and say what is wrong with it; --prove goes further with a rig."""
+    """Read a robot, rig, task or fault file and say all that is wrong with it; --prove goes further with a rig."""
     from hil.errors import ConfigErrors
 
     try:
@@ -296,7 +297,7 @@ def _check(file: str, rig: str, prove_s: float | None, seed: int, *, as_json: bo
     from hil.motion.planner import plan
     from hil.motion.tasks import load_task
     from hil.motion.unit_hints import rig_hints, task_hints
-    from hil.runtime.wiring import load_rig
+    from hil.runtime.wiring import load_faults, load_rig
 
     path = _file_of(file)
     table = read_toml(path)
@@ -320,6 +321,8 @@ def _check(file: str, rig: str, prove_s: float | None, seed: int, *, as_json: bo
         loaded = load_rig(rig)
         motion = plan(loaded, path)
         words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
+    elif "fault" in keys:
+        words = f"a fault script of {len(load_faults(path).fault)} faults"
     else:
         model = load_robot(path)
         words = f"a robot with {model.dof} joints"
@@ -361,11 +364,11 @@ def _in_force(rig: Rig) -> str:
 
 
 def _file_of(name: str) -> Path:
-    """The path itself, else a rig, task or robot of that name, in this order."""
+    """The path itself, else a rig, task, robot or fault script of that name, in this order."""
     from hil.model.files import find, list_names
 
     stem = Path(name).stem
-    kind = next((kind for kind in ("rigs", "tasks", "robots") if stem in list_names(kind)), "rigs")
+    kind = next((kind for kind in ("rigs", "tasks", "robots", "faults") if stem in list_names(kind)), "rigs")
     return Path(name) if Path(name).is_file() else find(kind, name)
 
 

@@ -82,6 +82,30 @@ def test_faults_of_a_task_are_told_step_by_step(terminal: Terminal) -> None:
     assert count == "4 faults"
 
 
+def test_faults_of_a_fault_script_are_told_all(terminal: Terminal) -> None:
+    text = (
+        'title = "t"\n[[fault]]\nkind = "late"\nchannel = 3\n[[fault]]\nkind = "gone"\ndelay_ms = 1\n'
+        '[[fault]]\nkind = "stall"\nat_s = -1\nchannle = 2\nevery = 2\n'
+    )
+    *lines, count = checked(terminal, text).err.splitlines()
+    keys = [line.split(": ")[1] for line in lines]
+    assert sorted(keys) == [
+        "fault.0.channel",
+        "fault.0.delay_ms",
+        "fault.1.kind",
+        "fault.2.at_s",
+        "fault.2.channle",
+        "fault.2.every",
+    ]
+    assert count == "6 faults"
+
+
+def test_a_shipped_fault_script_is_checked_by_name(terminal: Terminal) -> None:
+    outcome = terminal.run("check", "stall")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "a fault script of" in outcome.out
+
+
 def test_a_task_in_other_units_is_warned_of(terminal: Terminal) -> None:
     outcome = checked(terminal, 'title = "t"\n[[step]]\ndo = "move"\njoints_deg = { base = 1.5708 }\n')
     assert outcome.out.startswith("warning: desk.toml: step 1: these look like radians: 1.5708 rad is 90 deg\n")
