@@ -65,7 +65,8 @@ class Findings:
 
     def sound(self, *keys: str) -> bool:
         """True if nothing is wrong with these keys, with a table that they are in, or with what is inside."""
-        asked, wrong = map(self._steps, keys), self._wrong()
+        wrong = self._wrong()
+        asked = [self._steps(key) for key in keys] if wrong else []
         return not any(_within(one, key) or _within(key, one) for key in asked for one in wrong)
 
     def right(self, key: str) -> bool:
