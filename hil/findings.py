@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from hil.errors import ConfigError, ConfigErrors, UnknownKeyError
-from hil.tables import as_far_as_it_goes, faults_in, not_finite_in
+from hil.tables import as_far_as_it_goes, convert, faults_in, not_finite_in
 
 T = TypeVar("T")
 
@@ -55,9 +55,11 @@ class Findings:
 
         Numbers that are not finite are taken for told: `not_finite` tells them once for the whole file.
         """
-        found = list(faults_in(table, record, file=self.file, prefix=prefix))
-        self.add(*found)
-        return as_far_as_it_goes(table, record)
+        try:
+            return convert(table, record, file=self.file, prefix=prefix)
+        except ConfigError:
+            self.add(*faults_in(table, record, file=self.file, prefix=prefix))
+            return as_far_as_it_goes(table, record)
 
     def not_finite(self, table: Mapping[str, Any], prefix: str = "") -> None:
         """Tell every number of a table that is not finite."""
