@@ -14,8 +14,8 @@ from drivers._command_checks import rows_of
 from drivers._rv2aj_codec import JOINTS, encode, joint_constant
 from drivers._rv2aj_table import wire_table
 from hil.errors import ConfigError
+from hil.findings import Findings
 from hil.link import FloatArray, Pace
-from hil.tables import convert
 from hil.types import Record
 from hil.units import DEG
 from hil.wire_table import WireTable
@@ -232,24 +232,11 @@ def settings_from_table(table: Mapping[str, Any], axes: tuple[tuple[str, str], .
     Raises:
         ConfigError: a key is unknown, missing, or its value cannot be; or the axes are not the arm's five.
     """
-    raw = convert(table, Rv2ajTable, file=file, prefix="controller")
-    if axes != tuple((name, "revolute") for name in JOINTS):
-        names = [f"{name} ({kind})" for name, kind in axes]
-        allowed = f"{', '.join(JOINTS)}, all of them turning"
-        raise ConfigError(file, "joints", names, allowed, "An RV-2AJ has no J4 and its hand is no axis")
-    if raw.override_percent > FIRST_OVERRIDE and raw.override_watched_by is None:
-        raise ConfigError(
-            file,
-            "controller.override_percent",
-            raw.override_percent,
-            f"at most {FIRST_OVERRIDE} until the first motion of this arm was watched",
-            f"Run a motion at {FIRST_OVERRIDE}; then say who watched it, and when, as controller.override_watched_by",
-        )
-    for index, (low, high, speed) in enumerate(zip(raw.lower_deg, raw.upper_deg, raw.max_speed_deg_s, strict=True)):
-        if not low < high:
-            raise ConfigError(file, f"controller.lower_deg.{index}", low, f"less than upper_deg = {high:g}")
-        if speed <= 0.0:
-            raise ConfigError(file, f"controller.max_speed_deg_s.{index}", speed, "more than 0")
+    findings = Findings(file, {"controller": table})
+    findings.not_finite(table, "controller")
+    raw = findings.read(table, Rv2ajTable, "controller")
+    _check(raw, axes, findings)
+    findings.stop()
     settings = Rv2ajSettings(
         port_url=raw.port,
         baud=raw.baud,
@@ -275,3 +262,23 @@ def settings_from_table(table: Mapping[str, Any], axes: tuple[tuple[str, str], .
             "That much of it goes by in requests and ramps; what is left is time to move in",
         )
     return settings
+
+
+def _check(raw: Rv2ajTable, axes: tuple[tuple[str, str], ...], findings: Findings) -> None:
+    """What the bounds of single keys do not say."""
+    if axes != tuple((name, "revolute") for name in JOINTS):
+        names = [f"{name} ({kind})" for name, kind in axes]
+        allowed = f"{', '.join(JOINTS)}, all of them turning"
+        findings.say("joints", names, allowed, "An RV-2AJ has no J4 and its hand is no axis")
+    if raw.override_percent > FIRST_OVERRIDE and raw.override_watched_by is None:
+        findings.say(
+            "controller.override_percent",
+            raw.override_percent,
+            f"at most {FIRST_OVERRIDE} until the first motion of this arm was watched",
+            f"Run a motion at {FIRST_OVERRIDE}; then say who watched it, and when, as controller.override_watched_by",
+        )
+    for index, (low, high, speed) in enumerate(zip(raw.lower_deg, raw.upper_deg, raw.max_speed_deg_s, strict=True)):
+        if low >= high:
+            findings.say(f"controller.lower_deg.{index}", low, f"less than upper_deg = {high:g}")
+        if speed <= 0.0:
+            findings.say(f"controller.max_speed_deg_s.{index}", speed, "more than 0")

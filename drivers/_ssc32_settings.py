@@ -12,10 +12,10 @@ import numpy as np
 from drivers._command_checks import rows_of
 from drivers._ssc32_codec import PULSE_US, encode_move, query_pulses
 from drivers._ssc32_table import wire_table
-from hil.errors import CommandError, ConfigError
+from hil.errors import CommandError
+from hil.findings import Findings
 from hil.link import FloatArray
 from hil.piecewise import PiecewiseLinear
-from hil.tables import convert
 from hil.types import Record
 from hil.units import DEG, MM
 from hil.wire_table import WireTable
@@ -252,67 +252,61 @@ def settings_from_table(table: Mapping[str, Any], axes: tuple[tuple[str, str], .
     Raises:
         ConfigError: a key is unknown, missing, or its value cannot be.
     """
-    raw = convert(table, ControllerTable, file=file, prefix="controller")
-    names = [name for name, _ in axes]
-    for name in raw.axis:
-        if name not in names:
-            raise ConfigError(file, f"controller.axis.{name}", name, f"an axis of the rig: {', '.join(names)}")
-    users: dict[int, str] = {}
-    built = []
-    for name, kind in axes:
-        key = f"controller.axis.{name}"
-        if name not in raw.axis:
-            raise ConfigError(file, key, None, "this table is required: every axis needs a channel and its points")
-        axis = _axis(raw.axis[name], name, kind == "revolute", file, key)
-        if axis.channel in users:
-            taken = f"a channel that no other axis uses; {users[axis.channel]} has this one"
-            raise ConfigError(file, f"{key}.channel", axis.channel, taken)
-        users[axis.channel] = name
-        built.append(axis)
+    findings = Findings(file, {"controller": table})
+    findings.not_finite(table, "controller")
+    raw = findings.read(table, ControllerTable, "controller")
+    built = _axes(raw.axis, axes, findings) if findings.right("controller.axis") else {}
+    users = {axis.channel: name for name, axis in reversed(built.items())}
     if raw.canary_channel in users:
         taken = f"a spare channel without a servo; {users[raw.canary_channel]} has this one"
-        raise ConfigError(file, "controller.canary_channel", raw.canary_channel, taken)
+        findings.say("controller.canary_channel", raw.canary_channel, taken)
+    findings.stop()
     return Ssc32Settings(
         port_url=raw.port,
         baud=raw.baud,
-        axes=tuple(built),
+        axes=tuple(built.values()),
         canary_channel=raw.canary_channel,
         reply_timeout_s=raw.reply_timeout_ms / 1000.0,
     )
 
 
-def _axis(raw: AxisTable, name: str, revolute: bool, file: str, key: str) -> Ssc32Axis:
+def _axes(
+    tables: Mapping[str, AxisTable], axes: tuple[tuple[str, str], ...], findings: Findings
+) -> dict[str, Ssc32Axis]:
+    """By name, the axes that have a table."""
+    names = [name for name, _ in axes]
+    for name in tables:
+        if name not in names:
+            findings.say(f"controller.axis.{name}", name, f"an axis of the rig: {', '.join(names)}")
+    users: dict[int, str] = {}
+    built = {}
+    for name, kind in axes:
+        key = f"controller.axis.{name}"
+        if name not in tables:
+            findings.say(key, None, "this table is required: every axis needs a channel and its points")
+            continue
+        axis = _axis(tables[name], name, kind == "revolute", key, findings)
+        if axis.channel in users:
+            taken = f"a channel that no other axis uses; {users[axis.channel]} has this one"
+            findings.say(f"{key}.channel", axis.channel, taken)
+        users.setdefault(axis.channel, name)
+        built[name] = axis
+    return built
+
+
+def _axis(raw: AxisTable, name: str, revolute: bool, key: str, findings: Findings) -> Ssc32Axis:
     right, wrong = ("points_deg_us", "points_mm_us") if revolute else ("points_mm_us", "points_deg_us")
     points, other = getattr(raw, right), getattr(raw, wrong)
     if other is not None:
-        raise ConfigError(file, f"{key}.{wrong}", other, f"{right}: this axis is calibrated in that unit")
-    if points is None:
-        raise ConfigError(file, f"{key}.{right}", None, "this key is required: two or more [position, pulse] points")
+        findings.say(f"{key}.{wrong}", other, f"{right}: this axis is calibrated in that unit")
+    elif points is None:
+        findings.say(f"{key}.{right}", None, "this key is required: two or more [position, pulse] points")
     if raw.lower_us >= raw.upper_us:
-        raise ConfigError(file, f"{key}.upper_us", raw.upper_us, f"more than lower_us = {raw.lower_us}")
-    for index, (_, pulse_us) in enumerate(points):
-        if not PULSE_US[0] <= pulse_us <= PULSE_US[1]:
-            allowed = f"a pulse of {PULSE_US[0]}..{PULSE_US[1]} us"
-            raise ConfigError(file, f"{key}.{right}.{index}", list(points[index]), allowed)
+        findings.say(f"{key}.upper_us", raw.upper_us, f"more than lower_us = {raw.lower_us}")
     unit = DEG if revolute else MM
-    scaled = tuple((position * unit, pulse_us) for position, pulse_us in points)
-    try:
-        PiecewiseLinear([x for x, _ in scaled], [y for _, y in scaled])
-    except ValueError as error:
-        given = [list(point) for point in points]
-        raise ConfigError(
-            file, f"{key}.{right}", given, f"positions rising, pulses strictly monotone: {error}"
-        ) from None
-    runs: Direction = "rising" if points[-1][1] > points[0][1] else "falling"
-    if raw.direction not in (None, runs):
-        raise ConfigError(
-            file,
-            f"{key}.direction",
-            raw.direction,
-            f'"{runs}", as the pulses of {right} run',
-            "One of the two is wrong, and a joint that runs backwards drives into its stop: see with one small move "
-            "which way this one turns",
-        )
+    scaled = tuple((position * unit, pulse_us) for position, pulse_us in points or ())
+    if points is not None and findings.sound(f"{key}.{right}"):
+        _check_points(raw, right, points, scaled, key, findings)
     return Ssc32Axis(
         name=name,
         channel=raw.channel,
@@ -322,3 +316,35 @@ def _axis(raw: AxisTable, name: str, revolute: bool, file: str, key: str) -> Ssc
         upper_us=raw.upper_us,
         direction=raw.direction,
     )
+
+
+def _check_points(
+    raw: AxisTable,
+    right: str,
+    points: tuple[tuple[float, float], ...],
+    scaled: tuple[tuple[float, float], ...],
+    key: str,
+    findings: Findings,
+) -> None:
+    """Pulses that a board knows, and a line that runs one way: the way that somebody saw."""
+    for index, (_, pulse_us) in enumerate(points):
+        if not PULSE_US[0] <= pulse_us <= PULSE_US[1]:
+            allowed = f"a pulse of {PULSE_US[0]}..{PULSE_US[1]} us"
+            findings.say(f"{key}.{right}.{index}", list(points[index]), allowed)
+    if not findings.sound(f"{key}.{right}"):
+        return
+    try:
+        PiecewiseLinear([x for x, _ in scaled], [y for _, y in scaled])
+    except ValueError as error:
+        given = [list(point) for point in points]
+        findings.say(f"{key}.{right}", given, f"positions rising, pulses strictly monotone: {error}")
+        return
+    runs: Direction = "rising" if points[-1][1] > points[0][1] else "falling"
+    if findings.sound(f"{key}.direction") and raw.direction not in (None, runs):
+        findings.say(
+            f"{key}.direction",
+            raw.direction,
+            f'"{runs}", as the pulses of {right} run',
+            "One of the two is wrong, and a joint that runs backwards drives into its stop: see with one small move "
+            "which way this one turns",
+        )

@@ -15,8 +15,8 @@ from drivers._command_checks import CommandOrder, check_axis, check_count, rows_
 from drivers._simulated_codec import MILLIONTH, MOST, Greeting, Report, framed, millionths
 from drivers._simulated_line import BAUD, REPORT_PERIOD_S, SimulatedLine, wire_s
 from hil.errors import CommandError, ControllerError, LineCause, LinkClosed, LinkError, LinkOverrun, LinkTimeout
+from hil.findings import Findings
 from hil.link import ArmLink, BytePort, FloatArray
-from hil.tables import convert
 from hil.types import (
     Command,
     ControllerIdentity,
@@ -116,7 +116,10 @@ def settings_from_table(table: Mapping[str, Any], axes: tuple[tuple[str, str], .
     Raises:
         ConfigError: a key is unknown: there is nothing to set.
     """
-    convert(table, SimulatedTable, file=file, prefix="controller")
+    findings = Findings(file, {"controller": table})
+    findings.not_finite(table, "controller")
+    findings.read(table, SimulatedTable, "controller")
+    findings.stop()
     return SimulatedSettings(axes=tuple(name for name, _ in axes))
 
 

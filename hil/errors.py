@@ -29,6 +29,31 @@ class ConfigError(HilError):
         super().__init__(f"{text}. {advice}" if advice else text)
 
 
+class UnknownKeyError(ConfigError):
+    """A key that nobody knows.
+
+    Attributes:
+        meant: the key that was probably meant and is not there, with its path; empty if none.
+    """
+
+    def __init__(self, file: str, key: str, value: object, advice: str, meant: str) -> None:
+        self.meant = meant
+        super().__init__(file, key, value, "no such key here", advice)
+
+
+class ConfigErrors(ConfigError):  # noqa: N818 - several of the one above
+    """Several things are wrong with a file; the attributes are those of the first, the text has a line for each.
+
+    Attributes:
+        faults: all of them, in the order of the file.
+    """
+
+    def __init__(self, faults: Sequence[ConfigError]) -> None:
+        first, self.faults = faults[0], tuple(faults)
+        super().__init__(first.file, first.key, first.value, first.allowed, first.advice)
+        self.args = ("\n".join(map(str, faults)),)
+
+
 class CommandError(HilError):
     """Our side asked for something that may not be asked: non-finite, wrong length, outside a limit."""
 

@@ -10,19 +10,19 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 import msgspec.inspect as inspect
 
-from hil.errors import ConfigError
+from hil.errors import ConfigError, UnknownKeyError
 
 T = TypeVar("T")
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>.*)`)?$", re.DOTALL)
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`")
-_MISSING = re.compile(r"Object missing required field `(?P<key>.*)`")
 
 _UNITS = {
     "deg": "degrees",
@@ -73,12 +73,33 @@ def convert(table: Mapping[str, Any], record: type[T], *, file: str, prefix: str
     Raises:
         ConfigError: a key is unknown, missing, of the wrong type or out of bounds, or a number is not finite.
     """
-    for keys, value in _not_finite(table):
-        raise ConfigError(file, _dotted(prefix, keys), value, "a finite number")
+    for fault in not_finite_in(table, file=file, prefix=prefix):
+        raise fault
     try:
         return msgspec.convert(table, type=record, strict=True)
-    except msgspec.ValidationError as error:
-        raise _config_error(str(error), table, record, file, prefix) from None
+    except msgspec.ValidationError:
+        raise next(iter(faults_in(table, record, file=file, prefix=prefix))) from None
+
+
+def not_finite_in(table: Mapping[str, Any], *, file: str, prefix: str = "") -> Iterator[ConfigError]:
+    """A fault for every number of a table that is not finite."""
+    for keys, value in _not_finite(table):
+        yield ConfigError(file, _dotted(prefix, keys), value, "a finite number")
+
+
+def faults_in(table: Mapping[str, Any], record: type[Any], *, file: str, prefix: str = "") -> Iterator[ConfigError]:
+    """Why a table is no `record`: each key that is unknown, missing, of the wrong type or out of bounds.
+
+    Keys come in the order of the table, missing ones at its end; a missing one that an unknown key was meant for is not
+    told twice. Numbers that are not finite are left to `not_finite_in`.
+    """
+    return _Reading(file, prefix).faults(table, record, [])
+
+
+def as_far_as_it_goes(table: Mapping[str, Any], record: type[T]) -> T:
+    """A record of what can be read in a table; stand-ins, whose numbers are NaN, for what is missing or wrong."""
+    read: T = _readable(table, record)
+    return read
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
@@ -106,26 +127,131 @@ def _not_finite(tree: Any) -> Iterable[tuple[list[str], float]]:
                 yield [str(key), *keys], number
 
 
-def _config_error(message: str, table: Mapping[str, Any], record: type[Any], file: str, prefix: str) -> ConfigError:
-    match = _AT.match(message)
-    what, path = (match["what"], match["path"] or "$") if match else (message, "$")
-    steps = [name or index for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]", path)]
-    keys, node = _walk(table, inspect.type_info(record), steps)
-    if unknown := _UNKNOWN.search(what):
-        names = [field.encode_name for field in node.fields] if isinstance(node, inspect.StructType) else []
-        return _unknown_key(file, _dotted(prefix, [*keys, unknown["key"]]), table, [*keys, unknown["key"]], names)
-    if missing := _MISSING.search(what):
-        keys.append(missing["key"])
-        return ConfigError(file, _dotted(prefix, keys), None, f"this key is required{_in_words(keys[-1])}")
-    value, allowed = _lookup(table, keys), _allowed(what, node)
-    return ConfigError(file, _dotted(prefix, keys), value, allowed, _mend(value, allowed))
+class _Reading:
+    """Finds the faults of one file, value by value where the whole cannot be read."""
+
+    def __init__(self, file: str, prefix: str) -> None:
+        self._file, self._prefix = file, prefix
+
+    def faults(self, value: Any, wanted: Any, keys: list[str]) -> Iterator[ConfigError]:
+        """Those of a value and of what is inside, none if it can be had as `wanted`."""
+        told = _first(_not_finite(value)) is not None
+        message = "" if told else _refusal(value, wanted)
+        if not told and not message:
+            return
+        inside = False
+        for fault in self._inside(value, _fitting(wanted, value), keys):
+            inside = True
+            yield fault
+        if message and not inside:
+            allowed = _allowed(message, _plain(inspect.type_info(wanted), value))
+            yield ConfigError(self._file, self._key(keys), value, allowed, _mend(value, allowed))
+
+    def _inside(self, value: Any, wanted: Any, keys: list[str]) -> Iterator[ConfigError]:
+        if not isinstance(value, Mapping) or not _is_record(wanted):
+            for key, item, kind in _parts(value, wanted):
+                yield from self.faults(item, kind, [*keys, key])
+            return
+        fields = {field.encode_name: field for field in msgspec.structs.fields(wanted)}
+        meant = set()
+        for key, item in value.items():
+            if key in fields:
+                yield from self.faults(item, fields[key].type, [*keys, key])
+            elif _first(_not_finite(item)) is None:
+                fault = self._unknown(keys, key, item, list(fields), value)
+                meant.add(fault.meant)
+                yield fault
+        for key, field in fields.items():
+            path = self._key([*keys, key])
+            if field.required and key not in value and path not in meant:
+                yield ConfigError(self._file, path, None, f"this key is required{_in_words(key)}")
+
+    def _unknown(
+        self, keys: list[str], name: str, value: object, names: list[str], table: Mapping[str, Any]
+    ) -> UnknownKeyError:
+        meant = closest(name, names)
+        hint = f"Did you mean `{meant}`{_in_words(meant)}? " if meant else ""
+        known = f"Known keys: {', '.join(names)}" if names else ""
+        lacking = self._key([*keys, meant]) if meant and meant not in table else ""
+        return UnknownKeyError(self._file, self._key([*keys, name]), value, hint + known, lacking)
+
+    def _key(self, keys: list[str]) -> str:
+        return _dotted(self._prefix, keys)
 
 
-def _unknown_key(file: str, key: str, table: Any, keys: list[str], names: list[str]) -> ConfigError:
-    meant = closest(keys[-1], names)
-    hint = f"Did you mean `{meant}`{_in_words(meant)}? " if meant else ""
-    known = f"Known keys: {', '.join(names)}" if names else ""
-    return ConfigError(file, key, _lookup(table, keys), "no such key here", hint + known)
+def _first(found: Iterable[T]) -> T | None:
+    return next(iter(found), None)
+
+
+def _refusal(value: Any, wanted: Any) -> str:
+    """What msgspec says of a value; empty if it takes it."""
+    try:
+        msgspec.convert(value, type=wanted, strict=True)
+    except msgspec.ValidationError as error:
+        match = _AT.match(str(error))
+        return match["what"] if match else str(error)
+    return ""
+
+
+def _readable(value: Any, wanted: Any) -> Any:
+    """What can be had of a value."""
+    if _first(_not_finite(value)) is None and not _refusal(value, wanted):
+        return msgspec.convert(value, type=wanted, strict=True)
+    kind = _fitting(wanted, value)
+    if kind is Any:
+        return value
+    if isinstance(value, Mapping) and _is_record(kind):
+        fields = msgspec.structs.fields(kind)
+        given = {f.name: _readable(value[f.encode_name], f.type) for f in fields if f.encode_name in value}
+        missing = {f.name: _stand_in(f.type) for f in fields if f.required and f.encode_name not in value}
+        return kind(**given, **missing)
+    parts = [(key, _readable(item, part)) for key, item, part in _parts(value, kind)]
+    if not parts:
+        return _stand_in(wanted)
+    return dict(parts) if isinstance(value, Mapping) else tuple(item for _, item in parts)
+
+
+def _stand_in(wanted: Any) -> Any:
+    """Takes the place of a value that cannot be had: of its type, and as good as nothing."""
+    kind = _fitting(wanted, None)
+    if _is_record(kind):
+        return kind(**{field.name: _stand_in(field.type) for field in msgspec.structs.fields(kind) if field.required})
+    if get_origin(kind) is Literal:
+        return get_args(kind)[0]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind))
+    if get_origin(kind) is tuple and get_args(kind)[-1] is not Ellipsis:
+        return tuple(map(_stand_in, get_args(kind)))
+    empty: dict[Any, Any] = {str: "", bool: False, int: math.nan, float: math.nan, tuple: (), list: [], dict: {}}
+    return empty.get(get_origin(kind) or kind)
+
+
+def _fitting(wanted: Any, value: Any) -> Any:
+    """The type without bounds; of a union, the member that fits what stands there."""
+    if get_origin(wanted) is Annotated:
+        return _fitting(get_args(wanted)[0], value)
+    if get_origin(wanted) not in (Union, UnionType):
+        return wanted
+    members = [_fitting(member, value) for member in get_args(wanted) if member is not NoneType]
+    records = [member for member in members if _is_record(member)]
+    others = [member for member in members if not _is_record(member)]
+    return next(iter(records if isinstance(value, Mapping) else others), members[0])
+
+
+def _parts(value: Any, wanted: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Key, value and type of everything in a mapping or list that is taken one by one; nothing for other values."""
+    origin, types = get_origin(wanted), get_args(wanted)
+    if isinstance(value, Mapping):
+        if origin is dict:
+            yield from ((key, item, types[1]) for key, item in value.items())
+    elif isinstance(value, list) and origin in (tuple, list):
+        each = [types[0]] * len(value) if origin is list or types[-1] is Ellipsis else types
+        if len(each) == len(value):
+            yield from ((str(index), item, kind) for index, (item, kind) in enumerate(zip(value, each, strict=True)))
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _mend(value: object, allowed: str) -> str:
@@ -155,44 +281,6 @@ def _allowed(what: str, node: inspect.Type | None) -> str:
     return text
 
 
-def _walk(table: Any, node: inspect.Type, steps: list[str]) -> tuple[list[str], inspect.Type | None]:
-    """Follow a path through table and types at once; gives the real keys and the type found there.
-
-    msgspec writes ``[...]`` for a value of a mapping: the first value that fails on its own is the one meant.
-    """
-    keys: list[str] = []
-    known: inspect.Type | None = node
-    for step in steps:
-        known, key = _step(table, known, step)
-        keys.append(key)
-        table = _lookup(table, [key])
-    return keys, _plain(known, table)
-
-
-def _step(table: Any, node: inspect.Type | None, step: str) -> tuple[inspect.Type | None, str]:
-    node = _plain(node, table)
-    if isinstance(node, inspect.StructType):
-        return next((field.type for field in node.fields if field.encode_name == step), None), step
-    if isinstance(node, inspect.DictType) and isinstance(table, Mapping):
-        value = _plain(node.value_type, None)
-        failing = step if step != "..." else _failing(table, value)
-        return value, failing
-    if isinstance(node, inspect.TupleType) and step.isdigit() and int(step) < len(node.item_types):
-        return node.item_types[int(step)], step
-    if isinstance(node, inspect.ListType | inspect.VarTupleType):
-        return node.item_type, step
-    return None, step
-
-
-def _failing(table: Mapping[str, Any], value: inspect.Type | None) -> str:
-    for key, item in table.items():
-        try:
-            msgspec.convert(item, type=value.cls if isinstance(value, inspect.StructType) else Any, strict=True)
-        except msgspec.ValidationError:
-            return key
-    return "..."
-
-
 def _plain(node: inspect.Type | None, table: Any) -> inspect.Type | None:
     """The type without metadata; of a union, the member that fits what stands there."""
     if isinstance(node, inspect.Metadata):
@@ -207,12 +295,3 @@ def _plain(node: inspect.Type | None, table: Any) -> inspect.Type | None:
 
 def _dotted(prefix: str, keys: list[str]) -> str:
     return ".".join([*([prefix] if prefix else []), *keys])
-
-
-def _lookup(table: Any, keys: list[str]) -> object:
-    for key in keys:
-        try:
-            table = table[int(key)] if isinstance(table, list) else table[key]
-        except (KeyError, IndexError, ValueError, TypeError):
-            return None
-    return table

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from hil.errors import ConfigError
-from hil.tables import convert
+from hil.findings import Findings
 from hil.types import Record
 from sim.uart import FRAMINGS
 
@@ -139,35 +139,39 @@ def faults_from_table(table: Mapping[str, Any], file: str) -> FaultFile:
     Raises:
         ConfigError: as `load_faults`.
     """
-    faults = convert(table, FaultFile, file=file)
+    findings = Findings(file, table)
+    findings.not_finite(table)
+    faults = findings.read(table, FaultFile)
     for number, fault in enumerate(faults.fault):
-        _check(fault, f"fault.{number}", file)
+        if findings.sound(f"fault.{number}.kind"):
+            _check(fault, f"fault.{number}", findings)
+    findings.stop()
     return faults
 
 
-def _check(fault: Fault, key: str, file: str) -> None:
+def _check(fault: Fault, key: str, findings: Findings) -> None:
     kind = fault.kind
     if kind in BYTE_KINDS:
         if fault.every is not None and fault.probability is not None:
             allowed = "either every or probability"
-            raise ConfigError(file, f"{key}.probability", fault.probability, allowed)
+            findings.say(f"{key}.probability", fault.probability, allowed)
     else:
         for name in ("every", "probability", "direction"):
             if getattr(fault, name) is not None:
                 allowed = f"no {name} with kind {kind.value}: it happens at at_s"
-                raise ConfigError(file, f"{key}.{name}", getattr(fault, name), allowed)
+                findings.say(f"{key}.{name}", getattr(fault, name), allowed)
     for name in dict.fromkeys(_EXTRA.values()):
         owners = [owner for owner, extra in _EXTRA.items() if extra == name]
         given = getattr(fault, name)
         if kind in owners and given is None:
-            raise ConfigError(file, f"{key}.{name}", None, f"kind {kind.value} needs {name}")
+            findings.say(f"{key}.{name}", None, f"kind {kind.value} needs {name}")
         if kind not in owners and given is not None:
             kinds = " or ".join(owner.value for owner in owners)
-            raise ConfigError(file, f"{key}.{name}", given, f"{name} goes only with kind {kinds}")
+            findings.say(f"{key}.{name}", given, f"{name} goes only with kind {kinds}")
     if fault.framing is not None and fault.framing not in FRAMINGS:
-        raise ConfigError(file, f"{key}.framing", fault.framing, ", ".join(FRAMINGS))
+        findings.say(f"{key}.framing", fault.framing, ", ".join(FRAMINGS))
     if fault.text is not None and any(not " " <= letter <= "~" for letter in fault.text):
-        raise ConfigError(file, f"{key}.text", fault.text, "printable ASCII, no CR")
+        findings.say(f"{key}.text", fault.text, "printable ASCII, no CR")
 
 
 class Event(Record, frozen=True):

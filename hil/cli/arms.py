@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -267,7 +268,8 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            autocompletion=names("robots", "rigs", "tasks"), help="A robot, rig or task: a file, or a name."
+            autocompletion=names("robots", "rigs", "tasks"),
+            help="A robot, rig, task or fault script: a file, or a name.",
         ),
     ],
     rig: Annotated[str, typer.Option(help="The rig that a task is planned for.")] = "lynx6",
@@ -278,28 +280,49 @@ def check(
     seed: Annotated[int, typer.Option(help="With --prove: of all chance; the same seed tries the same.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="With --prove: print JSON instead of a table.")] = False,
 ) -> None:
-    """Read a robot, rig or task file strictly and say what is wrong with it; --prove goes further with a rig."""
+    """Read a robot, rig, task or fault file and say all that is wrong with it; --prove goes further with a rig."""
+    from hil.errors import ConfigErrors
+
+    try:
+        _check(file, rig, seconds if prove else None, seed, as_json=as_json)
+    except ConfigErrors as errors:
+        complain(f"{errors}\n{len(errors.faults)} faults")
+        raise typer.Exit(1) from None
+
+
+def _check(file: str, rig: str, prove_s: float | None, seed: int, *, as_json: bool) -> None:
     from hil.dynamics.plausibility import arm_warnings, unit_warnings
     from hil.model.files import read_toml
     from hil.model.reader import load_robot
     from hil.motion.planner import plan
-    from hil.runtime.wiring import load_rig
+    from hil.motion.tasks import load_task
+    from hil.motion.unit_hints import rig_hints, task_hints
+    from hil.runtime.wiring import load_faults, load_rig
 
     path = _file_of(file)
-    keys = read_toml(path).keys()
+    table = read_toml(path)
+    keys = table.keys()
     is_rig = "step" not in keys and bool(keys & {"robot", "controller", "inherit"})
-    if prove and not is_rig:
+    if prove_s is not None and not is_rig:
         raise typer.BadParameter(f"{file} is no rig; only a rig can be proved", param_hint="--prove")
     if is_rig:
+        if not as_json:
+            _warn(file, rig_hints(table))
         loaded = load_rig(path)
-        if prove:
-            _prove(loaded, seconds, seed, as_json=as_json)
+        if prove_s is not None:
+            _prove(loaded, prove_s, seed, as_json=as_json)
             return
         words = f"a rig: {loaded.robot.id} on {loaded.controller.kind}, {len(loaded.axes)} axes; {_in_force(loaded)}"
+        _warn(loaded.robot.id, unit_warnings(loaded.robot))
+        _show_loads(loaded)
     elif "step" in keys:
+        task = load_task(path)
+        _warn(file, task_hints(task))
         loaded = load_rig(rig)
         motion = plan(loaded, path)
         words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
+    elif "fault" in keys:
+        words = f"a fault script of {len(load_faults(path).fault)} faults"
     else:
         model = load_robot(path)
         words = f"a robot with {model.dof} joints"
@@ -307,11 +330,12 @@ def check(
             print(f"warning: {warning}")
         for taken in load_rig(path).defaults:
             print(f"without a rig: {taken}")
-    if is_rig:
-        for warning in unit_warnings(loaded.robot):
-            print(f"warning: {loaded.robot.id}: {warning}")
-        _show_loads(loaded)
     print(f"{file}: {words}. Nothing wrong found")
+
+
+def _warn(of: str, warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print(f"warning: {of}: {warning}")
 
 
 def _show_loads(rig: Rig) -> None:
@@ -340,11 +364,11 @@ def _in_force(rig: Rig) -> str:
 
 
 def _file_of(name: str) -> Path:
-    """The path itself, else a rig, task or robot of that name, in this order."""
+    """The path itself, else a rig, task, robot or fault script of that name, in this order."""
     from hil.model.files import find, list_names
 
     stem = Path(name).stem
-    kind = next((kind for kind in ("rigs", "tasks", "robots") if stem in list_names(kind)), "rigs")
+    kind = next((kind for kind in ("rigs", "tasks", "robots", "faults") if stem in list_names(kind)), "rigs")
     return Path(name) if Path(name).is_file() else find(kind, name)
 
 

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta
 
-from hil.errors import ConfigError
+from hil.findings import Findings
 from hil.model.robot import ControllerMap, Joint, JointType, LinkInertia, RobotModel, Transform
-from hil.tables import convert
 from hil.types import Record
 from hil.units import DEG, MM
 
@@ -102,14 +101,19 @@ def robot_from_table(table: Mapping[str, Any], robot_id: str, file: str) -> Robo
     """Check one robot's table and turn it into metres, radians and standard DH rows.
 
     Raises:
-        ConfigError: names file, key, value and what is allowed.
+        ConfigError: names file, key, value and what is allowed; `ConfigErrors` if there are several faults.
     """
-    given = convert(table, RobotTable, file=file)
-    rows = tuple(_joint_table(row, index, file) for index, row in enumerate(given.joints))
-    _check_names(rows, file)
-    base = _transform(given.base, "base", file)
-    joints = tuple(_joint(row, file) for row in rows)
-    inertia = _inertia(given, rows, file)
+    findings = Findings(file, table)
+    findings.not_finite(table)
+    given = findings.read(table, RobotTable)
+    rows = _joint_tables(given.joints, findings)
+    _check_names(rows, findings)
+    base, tool = _transform(given.base, "base", findings), _transform(given.tool, "tool", findings)
+    joints = tuple(_joint(row, key, findings) for key, row in rows.items())
+    _check_inertia(given, rows, findings)
+    home = _home(rows, joints, findings)
+    controller_map = _controller_map(given.controller_map, len(given.joints), findings)
+    findings.stop()
     if given.convention == "modified":
         base, joints = _standard_rows(base, joints)
     return RobotModel(
@@ -118,8 +122,8 @@ def robot_from_table(table: Mapping[str, Any], robot_id: str, file: str) -> Robo
         manufacturer=given.manufacturer,
         joints=joints,
         base=_rows(base),
-        tool=_rows(_transform(given.tool, "tool", file)),
-        home=_home(rows, joints, file),
+        tool=_rows(tool),
+        home=home,
         source=given.source,
         status=given.status,
         licence_note=given.licence_note,
@@ -127,9 +131,9 @@ def robot_from_table(table: Mapping[str, Any], robot_id: str, file: str) -> Robo
         notes=given.notes,
         payload_kg=given.payload_kg,
         mass_kg=given.mass_kg,
-        inertia=inertia,
+        inertia=_inertia(given, tuple(rows.values())),
         inertia_status=given.inertia_status.strip(),
-        controller_map=_controller_map(given.controller_map, len(joints), file),
+        controller_map=controller_map,
         file=file,
     )
 
@@ -140,26 +144,32 @@ def named(index: int, row: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and name else str(index)
 
 
-def _joint_table(row: dict[str, Any], index: int, file: str) -> JointTable:
-    prefix = f"joints.{named(index, row)}"
-    kind = row.get("type")
-    if kind == "prismatic":
-        return convert(row, PrismaticTable, file=file, prefix=prefix)
-    if kind == "revolute":
-        return convert(row, RevoluteTable, file=file, prefix=prefix)
-    raise ConfigError(file, f"{prefix}.type", kind, "'revolute' or 'prismatic'")
-
-
-def _check_names(rows: tuple[JointTable, ...], file: str) -> None:
-    seen: set[str] = set()
+def _joint_tables(rows: tuple[dict[str, Any], ...], findings: Findings) -> dict[str, JointTable]:
+    """By key, the rows whose type is known."""
+    kinds: dict[object, type[JointTable]] = {"revolute": RevoluteTable, "prismatic": PrismaticTable}
+    tables = {}
     for index, row in enumerate(rows):
+        if not findings.right(f"joints.{index}"):
+            continue
+        key = f"joints.{named(index, row)}"
+        kind = row.get("type")
+        if isinstance(kind, str) and kind in kinds:
+            # A name that stands there twice is told by `_check_names`, so each row needs a key of its own.
+            tables[key if key not in tables else f"joints.{index}"] = findings.read(row, kinds[kind], key)
+        else:
+            findings.say(f"{key}.type", kind, "'revolute' or 'prismatic'")
+    return tables
+
+
+def _check_names(rows: Mapping[str, JointTable], findings: Findings) -> None:
+    seen: set[str] = set()
+    for key, row in rows.items():
         if row.name in seen:
-            raise ConfigError(file, f"joints.{index}.name", row.name, "a name that no other joint has")
+            findings.say(f"{key}.name", row.name, "a name that no other joint has")
         seen.add(row.name)
 
 
-def _joint(row: JointTable, file: str) -> Joint:
-    key = f"joints.{row.name}"
+def _joint(row: JointTable, key: str, findings: Findings) -> Joint:
     if isinstance(row, RevoluteTable):
         kind, factor, unit = JointType.REVOLUTE, DEG, "deg"
         lower, upper, speed = row.lower_deg, row.upper_deg, row.max_speed_deg_s
@@ -168,9 +178,9 @@ def _joint(row: JointTable, file: str) -> Joint:
         lower, upper, speed = row.lower_mm, row.upper_mm, row.max_speed_mm_s
     if (lower is None) != (upper is None):
         missing = "lower" if lower is None else "upper"
-        raise ConfigError(file, f"{key}.{missing}_{unit}", None, "both limits, or neither where no source gives them")
+        findings.say(f"{key}.{missing}_{unit}", None, "both limits, or neither where no source gives them")
     if lower is not None and upper is not None and lower >= upper:
-        raise ConfigError(file, f"{key}.lower_{unit}", lower, f"less than upper_{unit} = {upper:g}")
+        findings.say(f"{key}.lower_{unit}", lower, f"less than upper_{unit} = {upper:g}")
     return Joint(
         name=row.name,
         type=kind,
@@ -185,34 +195,37 @@ def _joint(row: JointTable, file: str) -> Joint:
     )
 
 
-def _home(rows: tuple[JointTable, ...], joints: tuple[Joint, ...], file: str) -> tuple[float, ...] | None:
-    given = [row.home_deg if isinstance(row, RevoluteTable) else row.home_mm for row in rows]
+def _home(rows: Mapping[str, JointTable], joints: tuple[Joint, ...], findings: Findings) -> tuple[float, ...] | None:
+    given = [row.home_deg if isinstance(row, RevoluteTable) else row.home_mm for row in rows.values()]
     if all(value is None for value in given):
         return None
     home = []
-    for row, joint, value in zip(rows, joints, given, strict=True):
+    for row_key, joint, value in zip(rows, joints, given, strict=True):
         unit, factor = ("deg", DEG) if joint.type is JointType.REVOLUTE else ("mm", MM)
-        key = f"joints.{row.name}.home_{unit}"
+        key = f"{row_key}.home_{unit}"
         if value is None:
-            raise ConfigError(file, key, None, "a home for every joint, or for none")
-        if joint.lower is not None and joint.upper is not None:
+            findings.say(key, None, "a home for every joint, or for none")
+            continue
+        limits = findings.sound(f"{row_key}.lower_{unit}", f"{row_key}.upper_{unit}")
+        if limits and joint.lower is not None and joint.upper is not None:
             low, high = joint.lower - TOUCHING_RAD, joint.upper + TOUCHING_RAD
-            if not low <= value * factor <= high:
+            if value * factor < low or value * factor > high:
                 allowed = f"{joint.lower / factor:g} to {joint.upper / factor:g} {unit}, the joint's limits"
-                raise ConfigError(file, key, value, allowed)
+                findings.say(key, value, allowed)
         home.append(value * factor)
     return tuple(home)
 
 
-def _transform(table: TransformTable | None, key: str, file: str) -> Matrix:
+def _transform(table: TransformTable | None, key: str, findings: Findings) -> Matrix:
     matrix: Matrix = np.eye(4)
     if table is None:
+        return matrix
+    if not findings.sound(f"{key}.rotation"):
         return matrix
     rotation = np.array(table.rotation)
     off = float(np.max(np.abs(rotation @ rotation.T - np.eye(3))))
     if off > ORTHONORMAL_TOLERANCE or np.linalg.det(rotation) < 0:
-        raise ConfigError(
-            file,
+        findings.say(
             f"{key}.rotation",
             [list(row) for row in table.rotation],
             f"three orthogonal rows of length 1, to {ORTHONORMAL_TOLERANCE:g}, forming a right-handed system",
@@ -261,26 +274,36 @@ def _rotation_x(angle_rad: float) -> Matrix:
     return matrix
 
 
-def _inertia(given: RobotTable, rows: tuple[JointTable, ...], file: str) -> tuple[LinkInertia, ...] | None:
-    tables = [row.inertia for row in rows]
-    if all(table is None for table in tables):
-        return None
+def _check_inertia(given: RobotTable, rows: Mapping[str, JointTable], findings: Findings) -> None:
+    if all(row.inertia is None for row in rows.values()):
+        return
     if given.inertia_frame is None:
-        raise ConfigError(
-            file,
+        findings.say(
             "inertia_frame",
             None,
             "'distal' or 'proximal'",
             "Say whether centres of mass are in the standard DH frame at the far end of each link (distal) "
             "or in the frame at the joint that carries it (proximal)",
         )
+    for row_key, row in rows.items():
+        key = f"{row_key}.inertia"
+        if row.inertia is None:
+            findings.say(key, None, "an inertia for every joint, or for none")
+        elif row.inertia.inertia_kg_m2 is not None and findings.sound(f"{key}.inertia_kg_m2"):
+            _check_moments(row.inertia.inertia_kg_m2, f"{key}.inertia_kg_m2", findings)
+
+
+def _check_moments(moments: Matrix3, key: str, findings: Findings) -> None:
+    about_com = np.array(moments)
+    if not np.array_equal(about_com, about_com.T) or np.any(np.diag(about_com) < 0):
+        findings.say(key, [list(row) for row in moments], "a symmetric matrix without negative moments")
+
+
+def _inertia(given: RobotTable, rows: tuple[JointTable, ...]) -> tuple[LinkInertia, ...] | None:
+    """Of every link, or of none."""
+    tables = [row.inertia for row in rows if row.inertia is not None]
     shifts = _to_distal(given, rows)
-    links = []
-    for row, table, (a_m, alpha_rad) in zip(rows, tables, shifts, strict=True):
-        if table is None:
-            raise ConfigError(file, f"joints.{row.name}.inertia", None, "an inertia for every joint, or for none")
-        links.append(_link_inertia(table, a_m, alpha_rad, f"joints.{row.name}.inertia", file))
-    return tuple(links)
+    return tuple(_link_inertia(table, *shift) for table, shift in zip(tables, shifts, strict=True)) if tables else None
 
 
 def _to_distal(given: RobotTable, rows: tuple[JointTable, ...]) -> list[tuple[float, float]]:
@@ -291,15 +314,12 @@ def _to_distal(given: RobotTable, rows: tuple[JointTable, ...]) -> list[tuple[fl
     return own if given.convention == "standard" else [*own[1:], (0.0, 0.0)]
 
 
-def _link_inertia(table: InertiaTable, a_m: float, alpha_rad: float, key: str, file: str) -> LinkInertia:
+def _link_inertia(table: InertiaTable, a_m: float, alpha_rad: float) -> LinkInertia:
     rotation = _rotation_x(alpha_rad)[:3, :3].T
     com = rotation @ (np.array(table.com_mm) * MM - np.array([a_m, 0.0, 0.0]))
     tensor = None
     if table.inertia_kg_m2 is not None:
         about_com = np.array(table.inertia_kg_m2)
-        if not np.array_equal(about_com, about_com.T) or np.any(np.diag(about_com) < 0):
-            value = [list(row) for row in table.inertia_kg_m2]
-            raise ConfigError(file, f"{key}.inertia_kg_m2", value, "a symmetric matrix without negative moments")
         turned = rotation @ about_com @ rotation.T
         tensor = tuple((float(x), float(y), float(z)) for x, y, z in turned)
     return LinkInertia(
@@ -313,15 +333,15 @@ def _link_inertia(table: InertiaTable, a_m: float, alpha_rad: float, key: str, f
     )
 
 
-def _controller_map(table: ControllerMapTable | None, dof: int, file: str) -> ControllerMap | None:
+def _controller_map(table: ControllerMapTable | None, dof: int, findings: Findings) -> ControllerMap | None:
     if table is None:
         return None
     for key, values in (("theta_offset_deg", table.theta_offset_deg), ("sign", table.sign)):
-        if len(values) != dof:
-            raise ConfigError(file, f"controller_map.{key}", list(values), f"{dof} entries, one per joint")
+        if findings.right("joints") and len(values) != dof:
+            findings.say(f"controller_map.{key}", list(values), f"{dof} entries, one per joint")
     return ControllerMap(
         theta_offset_rad=tuple(value * DEG for value in table.theta_offset_deg),
         sign=table.sign,
-        tool_to_tool0=_rows(_transform(table.tool_to_tool0, "controller_map.tool_to_tool0", file)),
+        tool_to_tool0=_rows(_transform(table.tool_to_tool0, "controller_map.tool_to_tool0", findings)),
         note=table.note,
     )

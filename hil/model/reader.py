@@ -108,8 +108,10 @@ def _load_rig(
 
 def _foreign(table: Mapping[str, Any], inherited: Mapping[str, Any], before: frozenset[str]) -> frozenset[str]:
     """Bodies that stand here as in the rig above, which has them for another robot."""
-    above = inherited.get("shapes", ())
-    kept = frozenset(row["name"] for row in table.get("shapes", ()) if row in above)
+    above, shapes = inherited["shapes"], table["shapes"]
+    if not isinstance(shapes, list):
+        return frozenset()
+    kept = frozenset(row["name"] for row in above if row in shapes)
     return kept if table.get("robot") != inherited.get("robot") else kept & before
 
 

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from hil.errors import ConfigError
+from hil.findings import Findings
 from hil.kinematics.poses import Convention
 from hil.model.files import parse_toml
-from hil.tables import convert
+from hil.tables import closest
 from hil.types import Record
 
 MAX_STEPS = 1000
@@ -146,35 +147,53 @@ def task_from_table(table: Mapping[str, Any], file: str) -> Task:
     Raises:
         ConfigError: a key or value is wrong; steps are counted from 1.
     """
-    top = convert({**table, "step": []}, TaskTable, file=file)
-    raw = table.get("step")
+    findings = Findings(file)
+    head = {**table, "step": []}
+    findings.not_finite(head)
+    top = findings.read(head, TaskTable)
+    steps = () if _meant_steps(table) else _steps(table.get("step"), findings)
+    findings.stop()
+    return Task(title=top.title, steps=steps, start=top.start, rig=top.rig, file=file)
+
+
+def _meant_steps(table: Mapping[str, Any]) -> bool:
+    """Whether the steps stand under a name that is told to be a slip of the pen."""
+    names = TaskTable.__struct_fields__
+    return "step" not in table and any(closest(key, names) == "step" for key in table if key not in names)
+
+
+def _steps(raw: object, findings: Findings) -> tuple[Step, ...]:
     if not isinstance(raw, list) or not all(isinstance(step, dict) for step in raw):
         advice = (
             "A step begins with [[step]], in two brackets" if raw is not None else "Write [[step]] before each step"
         )
-        raise ConfigError(file, "step", raw, "one or more [[step]] tables", advice)
+        findings.say("step", raw, "one or more [[step]] tables", advice)
+        return ()
     if not 1 <= len(raw) <= MAX_STEPS:
-        raise ConfigError(file, "step", len(raw), f"1 to {MAX_STEPS} [[step]] tables")
-    steps = tuple(_step(step, number, file) for number, step in enumerate(raw, start=1))
-    return Task(title=top.title, steps=steps, start=top.start, rig=top.rig, file=file)
+        findings.say("step", len(raw), f"1 to {MAX_STEPS} [[step]] tables")
+        return ()
+    steps = [_step(step, f"step {number}", findings) for number, step in enumerate(raw, start=1)]
+    return tuple(step for step in steps if step is not None)
 
 
-def _step(raw: Mapping[str, Any], number: int, file: str) -> Step:
-    prefix = f"step {number}"
+def _step(raw: Mapping[str, Any], prefix: str, findings: Findings) -> Step | None:
     do = raw.get("do")
+    findings.not_finite(raw, prefix)
     if not isinstance(do, str) or do not in STEP_KINDS:
-        raise ConfigError(file, f"{prefix}.do", do, " or ".join(f'"{kind}"' for kind in STEP_KINDS))
-    step = convert(raw, STEP_KINDS[do], file=file, prefix=prefix)
+        findings.say(f"{prefix}.do", do, " or ".join(f'"{kind}"' for kind in STEP_KINDS))
+        return None
+    step = findings.read(raw, STEP_KINDS[do], prefix)
     if isinstance(step, Move):
-        _check_goal(step, _move_goals(step), file, prefix)
-        _only_with(step, ("pitch_deg", "roll_deg", "elbow", "abc_deg", "convention"), "to_mm", file, prefix)
+        _check_goal(step, _move_goals(step), prefix, findings)
+        if findings.sound(f"{prefix}.to_mm"):
+            _only_with(step, ("pitch_deg", "roll_deg", "elbow", "abc_deg", "convention"), "to_mm", prefix, findings)
     if isinstance(step, LineStep):
         goals = [name for name in ("to_mm", "by_mm") if getattr(step, name) is not None]
-        _check_goal(step, goals, file, prefix)
+        _check_goal(step, goals, prefix, findings)
         if step.turn is not None and step.roll_deg is None and step.abc_deg is None:
-            raise ConfigError(file, f"{prefix}.turn", step.turn, "only together with roll_deg or abc_deg")
+            findings.say(f"{prefix}.turn", step.turn, "only together with roll_deg or abc_deg")
     if isinstance(step, Move | LineStep):
-        _check_orientation(step, file, prefix)
+        _check_orientation(step, prefix, findings)
     return step
 
 
@@ -185,32 +204,27 @@ def _move_goals(step: Move) -> list[str]:
     return [names[0] for names in found if names]
 
 
-def _check_goal(step: Move | LineStep, goals: list[str], file: str, prefix: str) -> None:
+def _check_goal(step: Move | LineStep, goals: list[str], prefix: str, findings: Findings) -> None:
     names = "to, joints_deg, by_deg, to_mm" if isinstance(step, Move) else "to_mm, by_mm"
-    if not goals:
-        raise ConfigError(file, f"{prefix}.{names.split(', ')[-1]}", None, f"one of {names}")
+    if not goals and findings.sound(*(f"{prefix}.{name}" for name in names.split(", "))):
+        findings.say(f"{prefix}.{names.split(', ')[-1]}", None, f"one of {names}")
     if len(goals) > 1:
         value, advice = getattr(step, goals[1]), f"Leave out {goals[0]} or {goals[1]}, or make two steps of it"
-        raise ConfigError(file, f"{prefix}.{goals[1]}", value, f"one of {names}; {goals[0]} is given too", advice)
+        findings.say(f"{prefix}.{goals[1]}", value, f"one of {names}; {goals[0]} is given too", advice)
 
 
-def _only_with(step: Move, names: tuple[str, ...], other: str, file: str, prefix: str) -> None:
+def _only_with(step: Move, names: tuple[str, ...], other: str, prefix: str, findings: Findings) -> None:
     for name in names:
         if getattr(step, name) is not None and getattr(step, other) is None:
-            raise ConfigError(file, f"{prefix}.{name}", getattr(step, name), f"only together with {other}")
+            findings.say(f"{prefix}.{name}", getattr(step, name), f"only together with {other}")
 
 
-def _check_orientation(step: Move | LineStep, file: str, prefix: str) -> None:
+def _check_orientation(step: Move | LineStep, prefix: str, findings: Findings) -> None:
     if (step.abc_deg is None) != (step.convention is None):
         key = "convention" if step.convention is None else "abc_deg"
         allowed = "one of " + ", ".join(c.value for c in Convention) if key == "convention" else "three angles"
-        raise ConfigError(file, f"{prefix}.{key}", None, f"{allowed}; abc_deg and convention go together")
+        findings.say(f"{prefix}.{key}", None, f"{allowed}; abc_deg and convention go together")
     if step.abc_deg is not None:
         for name in ("pitch_deg", "roll_deg"):
             if getattr(step, name) is not None:
-                raise ConfigError(
-                    file,
-                    f"{prefix}.{name}",
-                    getattr(step, name),
-                    "no such key beside abc_deg, which says it all",
-                )
+                findings.say(f"{prefix}.{name}", getattr(step, name), "no such key beside abc_deg, which says it all")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.errors import ConfigError
+from hil.findings import Findings
 from hil.model.link_shapes import Stick, arm_length_m, link_sticks
 from hil.model.rig import Capsule, Rig
 from hil.robot import Robot
@@ -47,28 +48,34 @@ def require_bodies(rig: Rig, foreign: frozenset[str]) -> None:
         foreign: names of bodies that it has unchanged from a rig of another robot.
 
     Raises:
-        ConfigError: a link lies outside all bodies, or a body of another robot's rig reaches beyond the link.
+        ConfigError: a link lies outside all bodies, or a body of another robot's rig reaches beyond the link;
+            `ConfigErrors` if there are several of one sort.
     """
-    margin_m = margin_of(rig)
-    for link in uncovered(rig):
-        where = ", ".join(f"{value / MM:z.0f}" for value in link.at_m)
-        raise ConfigError(
-            rig.file or rig.id,
-            "shapes",
-            f"nothing around the link behind {link.joint} at ({where}) mm of frame {link.link}, "
-            f"{link.by_m / MM:.0f} mm from the next body",
-            f"bodies around every link, to {margin_m / MM:.0f} mm",
-            f"Checks would let that part of the arm through everything: give it a [[shapes]] with link = {link.link}",
-        )
+    margin_m, findings = margin_of(rig), Findings(rig.file or rig.id)
+    findings.add(*(_uncovered_fault(link, margin_m, findings.file) for link in uncovered(rig)))
+    # Bodies that are not this arm's leave links uncovered, too: those are told first, and alone.
+    findings.stop()
     for shape in rig.shapes:
         if shape.name in foreign and (beyond_m := _beyond_m(rig, shape)) > margin_m:
-            raise ConfigError(
-                rig.file or rig.id,
+            findings.say(
                 f"shapes.{shape.name}",
                 f"a body of another robot, {beyond_m / MM:.0f} mm beyond its link of {rig.robot.id!r}",
                 f"a body of this arm, or one that fits it to {margin_m / MM:.0f} mm",
                 f"Write [shapes.{shape.name}] with start_mm and end_mm of this arm, or all [[shapes]] anew",
             )
+    findings.stop()
+
+
+def _uncovered_fault(link: Uncovered, margin_m: float, file: str) -> ConfigError:
+    where = ", ".join(f"{value / MM:z.0f}" for value in link.at_m)
+    return ConfigError(
+        file,
+        "shapes",
+        f"nothing around the link behind {link.joint} at ({where}) mm of frame {link.link}, "
+        f"{link.by_m / MM:.0f} mm from the next body",
+        f"bodies around every link, to {margin_m / MM:.0f} mm",
+        f"Checks would let that part of the arm through everything: give it a [[shapes]] with link = {link.link}",
+    )
 
 
 def margin_of(rig: Rig) -> float:
