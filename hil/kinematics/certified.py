@@ -112,19 +112,20 @@ def judged_solutions(
     tries = form.kept(pose, seed, FLOATS)
     if not tries:
         return judged
+    exact = {s.branch: s for s in judged}
     held = {}
-    for solution in judged:
-        index = form.branches.index(solution.branch)
-        found = _held(form, pose, seed, solution, branches[index], tries)
+    for index, (name, branch) in enumerate(zip(form.branches, branches, strict=True)):
+        solution = exact.get(name)
+        found = None if branch.free < -BESIDE else _held(form, pose, seed, index, branches, solution, tries)
         there = None if found is None else in_limits(found, ranges, seed)
-        if there is not None and (there.within_limits or not solution.within_limits):
-            held[solution.branch] = there
+        if there is not None and (there.within_limits or solution is None or not solution.within_limits):
+            held[name] = there
     if not held:
         return judged
     together = _held_together(form, pose, seed, tries)
     noted = [structs.replace(s, note=_held_note(form, together[s.branch], s, seed)) for s in distinct([*held.values()])]
-    exact = [s for s in judged if s.branch not in held and not any(_same(s.q, other.q) for other in noted)]
-    return [*noted, *exact]
+    others = [s for s in judged if s.branch not in held and not any(_same(s.q, other.q) for other in noted)]
+    return [*noted, *others]
 
 
 def _solutions(form: ClosedForm, pose: Frame, rest: Sequence[float], branches: Sequence[Branch]) -> list[IkSolution]:
@@ -311,11 +312,12 @@ def _held(
     form: KeepingForm,
     pose: Frame,
     seed: Sequence[float],
-    solution: IkSolution,
-    branch: Branch,
+    index: int,
+    branches: Sequence[Branch],
+    solution: IkSolution | None,
     tries: Sequence[Branch],
 ) -> IkSolution | None:
-    """A solution with its all but open joint at the seed, or on the way there; None where it stays as it is.
+    """A branch with its all but open joint at the seed, or on the way there; None where it stays as it is.
 
     What that costs may rise to `HELD_ERROR`. From there to twice as much the joint goes over to its exact value, and
     so it does towards `BESIDE`: for one seed the answer has no step, and whoever creeps along a line finds no gap.
@@ -324,17 +326,27 @@ def _held(
         form: the arm's closed form.
         pose: wanted tool frame in the world.
         seed: n joint coordinates.
-        solution: as the equations give it.
-        branch: the same, before it was certified.
+        index: of the branch.
+        branches: as the equations give them.
+        solution: the branch, certified; None if it is none. An elbow that cannot follow where the pose would have the
+            joint may well do where the seed has it.
         tries: all branches with the joint at the seed.
     """
-    joint, index = form.kept_joint, form.branches.index(solution.branch)
-    allowed = HELD_ERROR * min(2.0 * (1.0 + branch.free / BESIDE), 1.0)
+    joint, name = form.kept_joint, form.branches[index]
+    allowed = HELD_ERROR * min(2.0 * (1.0 + branches[index].free / BESIDE), 1.0)
     q = tries[index].q
     cost = _lacking(form, pose, tries[index])
+    if solution is None:
+        reached = tries[index].exists >= 0.0 and cost <= allowed
+        return IkSolution(_wrapped(form.chain, q), within_limits=True, branch=name, error=cost) if reached else None
     turn = wrap(q[joint] - solution.q[joint])
-    if not cost < 2.0 * allowed or (branch.free >= 0.0 and abs(math.sin(turn)) <= AT_SEED):
-        return None  # the other bend of an open wrist stands half a turn away
+    if not cost < 2.0 * allowed:
+        return None
+    # Where the pose leaves the joint open, some branches have it at the seed and others half a turn away. That stays,
+    # unless rounding has left it open for some and not for others, who would then have it at the same place.
+    opened = all(branch.free >= 0.0 for branch in branches if branch.free >= -BESIDE)
+    if opened and abs(math.sin(turn)) <= AT_SEED:
+        return None
     if cost > allowed:
         # It costs as the sine of the turn.
         turn = math.asin((2.0 * allowed - cost) / cost * math.sin(turn))
@@ -370,7 +382,8 @@ def _held_note(form: ClosedForm, joint: OpenJoint, solution: IkSolution, seed: S
     """What the solution said already, and which joint was held in words."""
     words = _joint_words(form, joint, solution.q, seed)
     held = f"nearly singular pose: {words}"
-    return f"{solution.note}; {held}" if solution.note else held
+    told = f"J{joint.joint + 1} is free" in solution.note
+    return f"{solution.note}; {held}" if solution.note and not told else held
 
 
 def _moved_inside(
