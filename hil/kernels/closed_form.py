@@ -68,6 +68,14 @@ class KeepingForm(ClosedForm, Protocol):
     @property
     def kept_joint(self) -> int: ...  # noqa: D102
 
+    def lever(self, free: float) -> float:
+        """How far from the singular posture a branch is, as a sine (or metres, or a share of the reach); 0 at it.
+
+        Args:
+            free: of that branch.
+        """
+        ...
+
     def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
         """All branches as `ClosedForm.solve` gives them, but with that joint at rest, or half a turn from it.
 

@@ -98,6 +98,10 @@ class ParallelAxesArm(NamedTuple):
         """Left or right, wrist not flipped or flipped, elbow one way or the other; see `ClosedForm`."""
         return self._solve(wanted, rest, self._wrists, functions)
 
+    def lever(self, free: float) -> float:
+        """See `hil.kernels.closed_form.KeepingForm.lever`."""
+        return max(-free, 0.0)
+
     def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
         """The same with joint 6 held; see `hil.kernels.closed_form.KeepingForm.kept`."""
         return self._solve(wanted, rest, self._kept_wrists, functions)

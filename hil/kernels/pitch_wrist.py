@@ -89,6 +89,10 @@ class PitchWristForm(NamedTuple):
         """Joint 1, which moves together with the roll, or the bend, where their axis is the yaw axis."""
         return 0
 
+    def lever(self, free: float) -> float:
+        """See `hil.kernels.closed_form.KeepingForm.lever`."""
+        return max(-free, 0.0)
+
     def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
         """The same with joint 1 held; see `hil.kernels.closed_form.KeepingForm.kept`."""
         first = self.chain.rows[0]

@@ -136,6 +136,10 @@ class SphericalWristArm(NamedTuple):
         """
         return self._solve(wanted, rest, self._wrist, functions)
 
+    def lever(self, free: float) -> float:
+        """See `hil.kernels.closed_form.KeepingForm.lever`."""
+        return max(-free, 0.0)
+
     def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
         """The same with joint 4 held; see `hil.kernels.closed_form.KeepingForm.kept`."""
         return self._solve(wanted, rest, self._kept_wrist, functions)

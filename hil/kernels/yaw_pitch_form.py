@@ -91,6 +91,10 @@ class YawPitchForm(NamedTuple):
         """Joint 1, which moves together with the roll where the tool points along the yaw axis."""
         return 0
 
+    def lever(self, free: float) -> float:
+        """See `hil.kernels.closed_form.KeepingForm.lever`: here `free` is a square."""
+        return math.sqrt(max(-free, 0.0))
+
     def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
         """The same with joint 1 held; see `hil.kernels.closed_form.KeepingForm.kept`. Empty without a roll axis."""
         if self.roll is None:

@@ -30,7 +30,7 @@ EXACT_ERROR = 1e-9
 """What it lacks at most where the target is exact; if one posture is that good, worse ones are no solutions."""
 
 BESIDE = 1e-3
-"""Where `Branch.free` is less than this below 0, a seed's value is tried in the joint that is all but open.
+"""With a lever (see `KeepingForm`) shorter than this a seed's value is tried in the joint that is all but open.
 
 It is the root of `ACCEPTED_ERROR`: farther away the certificate leaves a joint no more than a thousandth of a radian.
 """
@@ -106,7 +106,8 @@ def judged_solutions(
     """
     branches = form.solve(pose, rest, FLOATS)
     judged = [in_limits(s, ranges, seed) for s in _solutions(form, pose, rest, branches)]
-    # Elsewhere, which is all but everywhere, this comparison is all that it costs.
+    # Elsewhere, which is all but everywhere, this comparison is all that it costs. Where `free` is the square of a
+    # lever it lets a little more through.
     if seed is None or max(branch.free for branch in branches) < -BESIDE or not isinstance(form, KeepingForm):
         return judged
     tries = form.kept(pose, seed, FLOATS)
@@ -116,7 +117,7 @@ def judged_solutions(
     held = {}
     for index, (name, branch) in enumerate(zip(form.branches, branches, strict=True)):
         solution = exact.get(name)
-        found = None if branch.free < -BESIDE else _held(form, pose, seed, index, branches, solution, tries)
+        found = None if form.lever(branch.free) > BESIDE else _held(form, pose, seed, index, branches, solution, tries)
         there = None if found is None else in_limits(found, ranges, seed)
         if there is not None and (there.within_limits or solution is None or not solution.within_limits):
             held[name] = there
@@ -333,7 +334,7 @@ def _held(
         tries: all branches with the joint at the seed.
     """
     joint, name = form.kept_joint, form.branches[index]
-    allowed = HELD_ERROR * min(2.0 * (1.0 + branches[index].free / BESIDE), 1.0)
+    allowed = HELD_ERROR * min(2.0 * (1.0 - form.lever(branches[index].free) / BESIDE), 1.0)
     q = tries[index].q
     cost = _lacking(form, pose, tries[index])
     if solution is None:
@@ -344,7 +345,7 @@ def _held(
         return None
     # Where the pose leaves the joint open, some branches have it at the seed and others half a turn away. That stays,
     # unless rounding has left it open for some and not for others, who would then have it at the same place.
-    opened = all(branch.free >= 0.0 for branch in branches if branch.free >= -BESIDE)
+    opened = all(branch.free >= 0.0 for branch in branches if form.lever(branch.free) <= BESIDE)
     if opened and abs(math.sin(turn)) <= AT_SEED:
         return None
     if cost > allowed:
