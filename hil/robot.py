@@ -207,7 +207,8 @@ class Robot:
 
         Args:
             pose: shape (4, 4), metres.
-            seed: shape (n,); solutions near it come first, and free angles stay as they are there.
+            seed: shape (n,); solutions near it come first, and free angles stay as they are there. Beside a singular
+                pose they do so too, as long as that costs less than 1e-6 m and 1e-6 rad; see `IkSolution.note`.
 
         Raises:
             CommandError: not a rigid pose, or a bad seed. An unreachable pose is no error: see

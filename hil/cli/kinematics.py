@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,10 @@ from hil.cli._names import RobotName
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, console, print_json, print_table
 from hil.units import DEG, MM
+
+if TYPE_CHECKING:
+    from hil.kinematics.results import IkSolution
+    from hil.robot import Robot
 
 _NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
 
@@ -68,6 +72,10 @@ def ik(
     pitch: Annotated[float | None, typer.Option(help="Angle of the tool above the ground, degrees.")] = None,
     roll: Annotated[float | None, typer.Option(help="Roll about the tool axis, degrees.")] = None,
     all_branches: Annotated[bool, typer.Option("--all", help="List solutions outside the limits too.")] = False,
+    between: Annotated[
+        tuple[int, int] | None,
+        typer.Option(metavar="N M", help="How far each joint has to go from one listed solution to another."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Inverse kinematics: every way to reach a place, or why there is none."""
@@ -94,6 +102,12 @@ def ik(
             value=target,
         )
     solutions = [s for s in result.solutions if all_branches or s.within_limits]
+    if between is not None and solutions and not all(1 <= number <= len(solutions) for number in between):
+        raise CommandError(
+            f"--between {between[0]} {between[1]}: no such solution; allowed: 1 to {len(solutions)}, as listed",
+            value=between,
+            allowed=f"1 to {len(solutions)}",
+        )
     if as_json:
         print_json(result)
     elif solutions:
@@ -110,6 +124,8 @@ def ik(
                 for s in solutions
             ),
         )
+        if between is not None:
+            _print_way(arm, solutions[between[0] - 1], solutions[between[1] - 1], between)
     if not any(s.within_limits for s in result.solutions):
         complain(f"{arm.name}: {result.reason}")
         for words in (
@@ -119,6 +135,18 @@ def ik(
             if words:
                 complain(words)
         raise typer.Exit(1)
+
+
+def _print_way(arm: Robot, start: IkSolution, end: IkSolution, numbers: tuple[int, int]) -> None:
+    """The joints' differences, turns counted as the solutions have them."""
+    from hil.model.robot import JointType
+
+    rows = []
+    for joint, one, other in zip(arm.model.joints, start.q, end.q, strict=True):
+        unit, name = (DEG, "deg") if joint.type is JointType.REVOLUTE else (MM, "mm")
+        rows.append([joint.name, f"{one / unit:z.2f}", f"{other / unit:z.2f}", f"{(other - one) / unit:+z.2f} {name}"])
+    first, last = numbers
+    print_table(f"from solution {first} to solution {last}", ["joint", str(first), str(last), "difference"], rows)
 
 
 def _numbers(texts: list[str], command: str) -> list[float]:

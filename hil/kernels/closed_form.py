@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from hil.kernels.chain import Chain, Frame
 from hil.kernels.scalar import Functions, Scalar
@@ -50,5 +50,36 @@ class ClosedForm(Protocol):
             wanted: the tool frame.
             rest: n joint coordinates to keep where a singular pose leaves them open.
             functions: of the scalar type.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepingForm(ClosedForm, Protocol):
+    """A closed form that can hold one joint at a given value where a pose leaves it all but open.
+
+    Beside a straight wrist the pose still tells where axis 4 has to stand, and tells it ever less: what it costs to
+    hold the joint somewhere else is the sine of the bend times that of the turn.
+
+    Attributes:
+        kept_joint: index of that joint, the one that takes `rest` at the singular posture itself.
+    """
+
+    @property
+    def kept_joint(self) -> int: ...  # noqa: D102
+
+    def lever(self, free: float) -> float:
+        """How far from the singular posture a branch is, as a sine (or metres, or a share of the reach); 0 at it.
+
+        Args:
+            free: of that branch.
+        """
+        ...
+
+    def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
+        """All branches as `ClosedForm.solve` gives them, but with that joint at rest, or half a turn from it.
+
+        The other joints come as near to the pose as they can. How near that is, forward kinematics has to say:
+        `exists` tells of the reach alone, and `free` nothing. Empty for an arm that has no such joint.
         """
         ...

@@ -9,8 +9,8 @@ K. P. Hawkins, Analytic Inverse Kinematics for the Universal Robots UR-5/UR-10 A
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from hil.kernels.chain import Chain, Frame, Row
 from hil.kernels.closed_form import Branch
@@ -58,6 +58,10 @@ class Wrist(NamedTuple):
     point: tuple[Scalar, Scalar]
 
 
+WristsSolver: TypeAlias = Callable[[Seen, Scalar, Functions], tuple[list[Wrist], Scalar]]
+"""What is seen and the rest value of theta6, to both ways to turn the wrist, and where they are free."""
+
+
 class ParallelAxesArm(NamedTuple):
     """An arm of the family.
 
@@ -85,8 +89,24 @@ class ParallelAxesArm(NamedTuple):
     fore_m: float
     fore_rad: float
 
+    @property
+    def kept_joint(self) -> int:
+        """Joint 6, which moves together with joints 2 to 4 where the last axis is parallel to theirs."""
+        return 5
+
     def solve(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
         """Left or right, wrist not flipped or flipped, elbow one way or the other; see `ClosedForm`."""
+        return self._solve(wanted, rest, self._wrists, functions)
+
+    def lever(self, free: float) -> float:
+        """See `hil.kernels.closed_form.KeepingForm.lever`."""
+        return max(-free, 0.0)
+
+    def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
+        """The same with joint 6 held; see `hil.kernels.closed_form.KeepingForm.kept`."""
+        return self._solve(wanted, rest, self._kept_wrists, functions)
+
+    def _solve(self, wanted: Frame, rest: Sequence[Scalar], wrists: WristsSolver, functions: Functions) -> list[Branch]:
         frame = self.ends.between(wanted)
         thetas = [row.theta + row.sign * v for row, v in zip(self.chain.rows, rest, strict=True)]
         radius = functions.sqrt(frame[9] * frame[9] + frame[10] * frame[10])
@@ -103,14 +123,16 @@ class ParallelAxesArm(NamedTuple):
                 turned = thetas[0] if side > 0.0 else thetas[0] + math.pi
                 theta1 = functions.where(yaw_free, turned, theta1)
             seen = _seen(self.chain.rows[0], frame, theta1, along, functions)
-            for branch in self._arms(seen, theta1, thetas, functions):
+            for branch in self._arms(seen, theta1, thetas, wrists, functions):
                 exists = smaller(branch.exists, yaw_lacking, functions)
                 result.append(Branch(branch.q, exists, functions.maximum(branch.free, yaw_free)))
         return result
 
-    def _arms(self, seen: Seen, theta1: Scalar, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
+    def _arms(
+        self, seen: Seen, theta1: Scalar, rest: Sequence[Scalar], solver: WristsSolver, functions: Functions
+    ) -> list[Branch]:
         """The four branches of one first angle."""
-        wrists, wrist_free = self._wrists(seen, rest[5], functions)
+        wrists, wrist_free = solver(seen, rest[5], functions)
         result = []
         for wrist in wrists:
             reach = two_links(self.upper_m, self.fore_m, *wrist.point, functions)
@@ -158,13 +180,32 @@ class ParallelAxesArm(NamedTuple):
             y5 = (sense5 * self.sense4 * s, -sense5 * self.sense4 * c)
             turned = y5[0] * seen.x[0] + y5[1] * seen.x[1] - _dot(x5, seen.y)
             kept = _dot(x5, seen.x) + y5[0] * seen.y[0] + y5[1] * seen.y[1]
-            tail_x, tail_y = self.tail_m
-            point = (
-                seen.wrist[0] - (c * tail_x - s * tail_y),
-                seen.wrist[1] - (s * tail_x + c * tail_y),
-            )
-            wrists.append(Wrist(flip * bend5, phi, functions.atan2(turned, kept), point))
+            wrists.append(Wrist(flip * bend5, phi, functions.atan2(turned, kept), self._fourth(seen, c, s)))
         return wrists, free
+
+    def _kept_wrists(self, seen: Seen, rest6: Scalar, functions: Functions) -> tuple[list[Wrist], Scalar]:
+        """The same with theta6 at rest, or half a turn from it, whichever bends joint 5 the way that the branch says.
+
+        x5 = cos theta6 x6 - sin theta6 y6 then stands where it shall, and the tool lacks a turn about it.
+        """
+        c6, s6 = functions.cos(rest6), functions.sin(rest6)
+        x5, y5, z5 = (c6 * x - s6 * y for x, y in zip(seen.x, seen.y, strict=True))
+        cosine = -self.chain.rows[4].sin_alpha * self.sense4 * seen.z[2]
+        sign = functions.where(cosine, 1.0, -1.0)
+        wrists = []
+        for flip in (1.0, -1.0):
+            bends = flip * self.sense4 * z5
+            way = functions.where(bends, 1.0, -1.0)
+            phi = functions.atan2(way * sign * y5, way * sign * x5)
+            theta5 = functions.atan2(way * self.sense4 * z5, cosine)
+            point = self._fourth(seen, functions.cos(phi), functions.sin(phi))
+            wrists.append(Wrist(theta5, phi, functions.where(bends, rest6, rest6 + math.pi), point))
+        return wrists, 0.0
+
+    def _fourth(self, seen: Seen, c: Scalar, s: Scalar) -> tuple[Scalar, Scalar]:
+        """Joint 4, from the shoulder, where frame 4 stands at the plane angle with these cosine and sine."""
+        tail_x, tail_y = self.tail_m
+        return seen.wrist[0] - (c * tail_x - s * tail_y), seen.wrist[1] - (s * tail_x + c * tail_y)
 
     def _within_reach(
         self, wrist: tuple[Scalar, Scalar], sine: Scalar, x: Scalar, y: Scalar, functions: Functions

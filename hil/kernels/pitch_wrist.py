@@ -84,6 +84,28 @@ class PitchWristForm(NamedTuple):
             for above in (1.0, -1.0)
         ]
 
+    @property
+    def kept_joint(self) -> int:
+        """Joint 1, which moves together with the roll, or the bend, where their axis is the yaw axis."""
+        return 0
+
+    def lever(self, free: float) -> float:
+        """See `hil.kernels.closed_form.KeepingForm.lever`."""
+        return max(-free, 0.0)
+
+    def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
+        """The same with joint 1 held; see `hil.kernels.closed_form.KeepingForm.kept`."""
+        first = self.chain.rows[0]
+        theta1 = first.theta + first.sign * rest[0]
+        hand = self._hand(wanted)
+        along = hand.wrist[0] * functions.cos(theta1) + hand.wrist[1] * functions.sin(theta1)
+        facing = functions.where(along, theta1, theta1 + math.pi)
+        return [
+            self._posture(hand, side, above, functions.maximum(along, -along), facing, None, functions)
+            for side in (1.0, -1.0)
+            for above in (1.0, -1.0)
+        ]
+
     def _hand(self, wanted: Frame) -> _Hand:
         seen = wanted if self.base_inverse == IDENTITY else compose(self.base_inverse, wanted)
         x0, x1, x2, y0, y1, y2, z0, z1, z2, px, py, pz = compose(seen, self.after_inverse)
@@ -97,16 +119,22 @@ class PitchWristForm(NamedTuple):
         above: float,
         level: Scalar,
         facing: Scalar,
-        rest: Scalar,
+        rest: Scalar | None,
         functions: Functions,
     ) -> Branch:
-        """One branch; `level` is the wrist's distance from the yaw axis, `facing` the yaw towards it."""
+        """One branch; `level` is the wrist's distance from the yaw axis, `facing` the yaw towards it.
+
+        Without a rest value `facing` is the yaw whatever the pose says.
+        """
         arm = self.plane
         bend = -above * side * arm.y_along_yaw * self.up
         x, y = equations.plane_coordinates(arm, side * level, hand.wrist[2])
         to_wrist, inner, outer, _ = equations.elbow_triangle(arm, x, y, functions)
         frame3 = to_wrist + bend * (outer - inner) - self.forearm_rad
-        theta1, free = self._yaw(hand, side, level, facing, frame3, rest, functions)
+        if rest is None:
+            theta1, free = facing if side > 0.0 else facing + math.pi, 0.0
+        else:
+            theta1, free = self._yaw(hand, side, level, facing, frame3, rest, functions)
         cos1, sin1 = functions.cos(theta1), functions.sin(theta1)
         frame3 = self._squared_to_bend_axis(hand, cos1, sin1, frame3, functions.sin(outer), functions)
         # The shoulder is where the elbow then has to be; without a blur it is the triangle's own.

@@ -14,8 +14,8 @@ by the shortfall.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 from hil.kernels.chain import IDENTITY, Chain, Frame, Row, compose, invert
 from hil.kernels.closed_form import Branch
@@ -35,6 +35,11 @@ DIVISOR_M = 1e-12
 """No length is divided by less; those that matter are never as small."""
 
 Vector = tuple[Scalar, Scalar, Scalar]
+
+WristSolver: TypeAlias = Callable[
+    [Sequence[Vector], tuple[Scalar, Scalar], Functions], tuple[Scalar, Scalar, Scalar, Scalar]
+]
+"""The wanted axes in the plane and the direction of axis 4's rest value, to q4, theta5, q6 and the tilt."""
 
 
 class PlanePosture(NamedTuple):
@@ -119,11 +124,27 @@ class SphericalWristArm(NamedTuple):
     base_inverse: Frame
     after_inverse: Frame
 
+    @property
+    def kept_joint(self) -> int:
+        """Joint 4, which moves together with joint 6 where the wrist is straight."""
+        return 3
+
     def solve(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
         """All branches for a tool frame in the world; see `hil.kernels.closed_form.ClosedForm.solve`.
 
         `exists` is the reach tolerance less the shortfall, for all branches of the same side.
         """
+        return self._solve(wanted, rest, self._wrist, functions)
+
+    def lever(self, free: float) -> float:
+        """See `hil.kernels.closed_form.KeepingForm.lever`."""
+        return max(-free, 0.0)
+
+    def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
+        """The same with joint 4 held; see `hil.kernels.closed_form.KeepingForm.kept`."""
+        return self._solve(wanted, rest, self._kept_wrist, functions)
+
+    def _solve(self, wanted: Frame, rest: Sequence[Scalar], wrist: WristSolver, functions: Functions) -> list[Branch]:
         frame = wanted if self.base_inverse == IDENTITY else compose(self.base_inverse, wanted)
         frame = frame if self.after_inverse == IDENTITY else compose(frame, self.after_inverse)
         first = self.chain.rows[0]
@@ -143,7 +164,7 @@ class SphericalWristArm(NamedTuple):
             seen = [_in_plane(axis, yaw, first.sin_alpha) for axis in axes]
             for posture in reach.postures:
                 turned = [_turned_back(vector, posture) for vector in seen]
-                q4, theta5, q6, tilt = self._wrist(turned, rest_direction, functions)
+                q4, theta5, q6, tilt = wrist(turned, rest_direction, functions)
                 wrist_free = _larger(arm_free, NEAR - tilt, functions)
                 before = (yaw.q, *posture.q)
                 for way in (1.0, -1.0):
@@ -216,13 +237,35 @@ class SphericalWristArm(NamedTuple):
         self, axes: Sequence[Vector], rest_direction: tuple[Scalar, Scalar], functions: Functions
     ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
         """q4, theta5 and q6 for the wanted axes in the plane, and the sine of the angle between axes 4 and 6."""
-        axis_x, axis_y, axis_z = axes
-        third_x, third_y, third_z = self.wrist_turn[0:3], self.wrist_turn[3:6], self.wrist_turn[6:9]
-        fourth, fifth, sixth = self.chain.rows[3:6]
-        x, y, z = _dot(third_x, axis_z), _dot(third_y, axis_z), _dot(third_z, axis_z)
+        x, y, z = self._sixth_axis(axes[2])
         tilt = functions.sqrt(x * x + y * y)
         x = functions.where(tilt - NEAR, x, rest_direction[0])
         y = functions.where(tilt - NEAR, y, rest_direction[1])
+        return self._wrist_angles(axes, (x, y, z), tilt, functions)
+
+    def _kept_wrist(
+        self, axes: Sequence[Vector], rest_direction: tuple[Scalar, Scalar], functions: Functions
+    ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+        """The same with axis 4 at rest, or opposite: joint 5 bends by what of axis 6 lies in the plane of its bend."""
+        x, y, z = self._sixth_axis(axes[2])
+        rest_x, rest_y = rest_direction
+        along = x * rest_x + y * rest_y
+        x, y = functions.where(along, rest_x, -rest_x), functions.where(along, rest_y, -rest_y)
+        return self._wrist_angles(axes, (x, y, z), functions.maximum(along, -along), functions)
+
+    def _sixth_axis(self, axis_z: Vector) -> Vector:
+        """Axis 6 in the axes of frame 3."""
+        third_x, third_y, third_z = self.wrist_turn[0:3], self.wrist_turn[3:6], self.wrist_turn[6:9]
+        return _dot(third_x, axis_z), _dot(third_y, axis_z), _dot(third_z, axis_z)
+
+    def _wrist_angles(
+        self, axes: Sequence[Vector], direction: Vector, tilt: Scalar, functions: Functions
+    ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+        """The wrist's angles for a tilt of axis 6 towards (x, y) of `direction`; its z is that of axis 6."""
+        axis_x, axis_y, _ = axes
+        third_x, third_y = self.wrist_turn[0:3], self.wrist_turn[3:6]
+        fourth, fifth, sixth = self.chain.rows[3:6]
+        x, y, z = direction
         sign = fourth.sin_alpha * fifth.sin_alpha
         theta5 = functions.atan2(fifth.sin_alpha * tilt, -sign * z)
         # Axis 5 is at right angles to axis 4 and to (x, y); measured against it, theta6 suits any choice of theta4.

@@ -86,6 +86,36 @@ class YawPitchForm(NamedTuple):
             branches += self._postures(hand, plane, side, kept[1], functions)
         return branches
 
+    @property
+    def kept_joint(self) -> int:
+        """Joint 1, which moves together with the roll where the tool points along the yaw axis."""
+        return 0
+
+    def lever(self, free: float) -> float:
+        """See `hil.kernels.closed_form.KeepingForm.lever`: here `free` is a square."""
+        return math.sqrt(max(-free, 0.0))
+
+    def kept(self, wanted: Frame, rest: Sequence[Scalar], functions: Functions) -> list[Branch]:
+        """The same with joint 1 held; see `hil.kernels.closed_form.KeepingForm.kept`. Empty without a roll axis."""
+        if self.roll is None:
+            return []
+        theta1, shoulder = (row.theta + row.sign * value for row, value in zip(self.chain.rows[:2], rest, strict=False))
+        hand = self.hand(wanted)
+        c, s = functions.cos(theta1), functions.sin(theta1)
+        along = hand[9] * c + hand[10] * s
+        if self.across_m == 0.0:
+            # The arm faces the point, whichever way it stands: who crosses the axis comes from front to back.
+            way = functions.where(along, 1.0, -1.0)
+            facing = functions.where(along, theta1, theta1 + math.pi)
+            front = Plane(facing, way * c, way * s, way * along, 0.0)
+            back = Plane(facing + math.pi, -way * c, -way * s, -way * along, 0.0)
+        else:
+            front = back = Plane(theta1, c, s, along, 0.0)
+        return [
+            *self._postures(hand, front, 1.0, shoulder, functions),
+            *self._postures(hand, back, -1.0, shoulder, functions),
+        ]
+
     def hand(self, wanted: Frame) -> Frame:
         """The hand that goes with a tool frame in the world."""
         seen = wanted if self.base_inverse == IDENTITY else compose(self.base_inverse, wanted)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from msgspec import structs
 
 from hil.kernels.chain import Chain, Frame, forward
-from hil.kernels.closed_form import Branch, ClosedForm
+from hil.kernels.closed_form import Branch, ClosedForm, KeepingForm
 from hil.kernels.emit_numpy import BLOCK
 from hil.kernels.inverse import pose_error
 from hil.kernels.scalar import ARRAYS, FLOATS, FloatArray
@@ -28,6 +28,18 @@ ACCEPTED_ERROR = 1e-6
 
 EXACT_ERROR = 1e-9
 """What it lacks at most where the target is exact; if one posture is that good, worse ones are no solutions."""
+
+BESIDE = 1e-3
+"""With a lever (see `KeepingForm`) shorter than this a seed's value is tried in the joint that is all but open.
+
+It is the root of `ACCEPTED_ERROR`: farther away the certificate leaves a joint no more than a thousandth of a radian.
+"""
+
+HELD_ERROR = 0.9 * ACCEPTED_ERROR
+"""What it may cost to hold a joint at its seed: the certificate, with room for what rounding adds."""
+
+AT_SEED = 1e-12
+"""A joint this near to its seed (radians) is there."""
 
 SAME_RAD = 1e-6
 """Answers this near to each other are one: a straight elbow splits by the root of the rounding error."""
@@ -43,6 +55,9 @@ The far ones are for a joint that stands at the edge of what the reach leaves it
 
 MOVED = 1e-6
 """A joint that moves less than this when a rest value is moved does not take part."""
+
+TAKES_PART = 0.01
+"""The same beside a singular pose, as a share of the move: there all joints follow a little."""
 
 
 PLACES = 49
@@ -78,9 +93,49 @@ def all_solutions(form: ClosedForm, pose: Frame, rest: Sequence[float]) -> list[
         pose: wanted tool frame in the world.
         rest: n joint coordinates to keep where the pose leaves them open.
     """
+    return _solutions(form, pose, rest, form.solve(pose, rest, FLOATS))
+
+
+def judged_solutions(
+    form: ClosedForm, ranges: Sequence[Range], pose: Frame, rest: Sequence[float], seed: Sequence[float] | None
+) -> list[IkSolution]:
+    """Every posture that reaches `pose`, limits judged.
+
+    With a seed a joint that the pose leaves all but open keeps the seed's value, as one that it leaves open: as long
+    as forward kinematics then lacks no more than `ACCEPTED_ERROR`, and no limit breaks that would otherwise hold.
+    """
     branches = form.solve(pose, rest, FLOATS)
+    judged = [in_limits(s, ranges, seed) for s in _solutions(form, pose, rest, branches)]
+    # Elsewhere, which is all but everywhere, this comparison is all that it costs. Where `free` is the square of a
+    # lever it lets a little more through.
+    if seed is None or max(branch.free for branch in branches) < -BESIDE or not isinstance(form, KeepingForm):
+        return judged
+    tries = form.kept(pose, seed, FLOATS)
+    if not tries:
+        return judged
+    exact = {s.branch: s for s in judged}
+    held = {}
+    for index, (name, branch) in enumerate(zip(form.branches, branches, strict=True)):
+        solution = exact.get(name)
+        found = None if form.lever(branch.free) > BESIDE else _held(form, pose, seed, index, branches, solution, tries)
+        there = None if found is None else in_limits(found, ranges, seed)
+        if there is not None and (there.within_limits or solution is None or not solution.within_limits):
+            held[name] = there
+    if not held:
+        return judged
+    together = _held_together(form, pose, seed, tries)
+    noted = [structs.replace(s, note=_held_note(form, together[s.branch], s, seed)) for s in distinct([*held.values()])]
+    others = [s for s in judged if s.branch not in held and not any(_same(s.q, other.q) for other in noted)]
+    return [*noted, *others]
+
+
+def _solutions(form: ClosedForm, pose: Frame, rest: Sequence[float], branches: Sequence[Branch]) -> list[IkSolution]:
+    """Those branches that are solutions, singular ones noted, best error first."""
     confirmed = (_confirmed(form, pose, branches, index) for index in range(len(branches)))
     found = [solution for solution in confirmed if solution is not None]
+    # This asks which postures are real: one that misses an exact target by more, while another meets it, only comes
+    # near. A seed's value is therefore held afterwards, in postures that passed: it asks where such a posture stands
+    # in a freedom that the pose all but leaves, and there the promise is the wider one.
     exact = [solution for solution in found if solution.error <= EXACT_ERROR]
     kept = distinct(exact or found)
     is_open = {name for name, branch in zip(form.branches, branches, strict=True) if branch.free >= 0.0}
@@ -103,10 +158,9 @@ def solve_pose(form: ClosedForm, ranges: Sequence[Range], pose: Frame, seed: Seq
             open joints go to the middle of their range. They leave it where that alone meets the limits.
     """
     rest = [r.middle for r in ranges] if seed is None else list(seed)
-    found = all_solutions(form, pose, rest)
-    if not found:
+    judged = judged_solutions(form, ranges, pose, rest, seed)
+    if not judged:
         return _refusal(form, pose, rest)
-    judged = [in_limits(s, ranges, seed) for s in found]
     if not any(s.within_limits for s in judged) and any(s.note for s in judged):
         judged = _moved_inside(form, ranges, pose, rest, judged)
     return result_of(judged, ranges, seed)
@@ -241,15 +295,96 @@ def _confirmed(form: ClosedForm, pose: Frame, branches: Sequence[Branch], index:
 
 def _note(form: ClosedForm, joints: Sequence[OpenJoint], q: Sequence[float], rest: Sequence[float]) -> str:
     """Which joints are open in words, and where they were put."""
-    parts = []
+    words = "; ".join(_joint_words(form, joint, q, rest) for joint in joints)
+    return f"singular pose: {words}" if words else "singular pose"
+
+
+def _joint_words(form: ClosedForm, joint: OpenJoint, q: Sequence[float], rest: Sequence[float]) -> str:
+    """That a joint is open, which others go with it, and where it was put."""
+    i = joint.joint
     away = _wrapped(form.chain, [a - b for a, b in zip(q, rest, strict=True)])
-    for joint in joints:
-        i = joint.joint
-        names = [f"J{j + 1}" for j, slope in enumerate(joint.slopes) if slope != 0.0]
-        together = f" ({', '.join(names[:-1])} and {names[-1]} can move together)" if len(names) > 1 else ""
-        value = f"{q[i] / DEG:z.2f} deg" if form.chain.rows[i].revolute else f"{q[i] / MM:z.2f} mm"
-        parts.append(f"J{i + 1} is free{together} and was {'kept at' if abs(away[i]) <= MOVED else 'set to'} {value}")
-    return f"singular pose: {'; '.join(parts)}" if parts else "singular pose"
+    names = [f"J{j + 1}" for j, slope in enumerate(joint.slopes) if slope != 0.0]
+    together = f" ({', '.join(names[:-1])} and {names[-1]} can move together)" if len(names) > 1 else ""
+    value = f"{q[i] / DEG:z.2f} deg" if form.chain.rows[i].revolute else f"{q[i] / MM:z.2f} mm"
+    return f"J{i + 1} is free{together} and was {'kept at' if abs(away[i]) <= MOVED else 'set to'} {value}"
+
+
+def _held(
+    form: KeepingForm,
+    pose: Frame,
+    seed: Sequence[float],
+    index: int,
+    branches: Sequence[Branch],
+    solution: IkSolution | None,
+    tries: Sequence[Branch],
+) -> IkSolution | None:
+    """A branch with its all but open joint at the seed, or on the way there; None where it stays as it is.
+
+    What that costs may rise to `HELD_ERROR`. From there to twice as much the joint goes over to its exact value, and
+    so it does towards `BESIDE`: for one seed the answer has no step, and whoever creeps along a line finds no gap.
+
+    Args:
+        form: the arm's closed form.
+        pose: wanted tool frame in the world.
+        seed: n joint coordinates.
+        index: of the branch.
+        branches: as the equations give them.
+        solution: the branch, certified; None if it is none. An elbow that cannot follow where the pose would have the
+            joint may well do where the seed has it.
+        tries: all branches with the joint at the seed.
+    """
+    joint, name = form.kept_joint, form.branches[index]
+    allowed = HELD_ERROR * min(2.0 * (1.0 - form.lever(branches[index].free) / BESIDE), 1.0)
+    q = tries[index].q
+    cost = _lacking(form, pose, tries[index])
+    if solution is None:
+        reached = tries[index].exists >= 0.0 and cost <= allowed
+        return IkSolution(_wrapped(form.chain, q), within_limits=True, branch=name, error=cost) if reached else None
+    turn = wrap(q[joint] - solution.q[joint])
+    if not cost < 2.0 * allowed:
+        return None
+    # Where the pose leaves the joint open, some branches have it at the seed and others half a turn away. That stays,
+    # unless rounding has left it open for some and not for others, who would then have it at the same place.
+    opened = all(branch.free >= 0.0 for branch in branches if form.lever(branch.free) <= BESIDE)
+    if opened and abs(math.sin(turn)) <= AT_SEED:
+        return None
+    if cost > allowed:
+        # It costs as the sine of the turn.
+        turn = math.asin((2.0 * allowed - cost) / cost * math.sin(turn))
+        there = [*seed[:joint], solution.q[joint] + turn, *seed[joint + 1 :]]
+        between = form.kept(pose, there, FLOATS)[index]
+        q, cost = between.q, _lacking(form, pose, between)
+    if not cost <= ACCEPTED_ERROR:
+        return None
+    return structs.replace(solution, q=_wrapped(form.chain, q), error=cost)
+
+
+def _lacking(form: ClosedForm, pose: Frame, branch: Branch) -> float:
+    """What forward kinematics of a branch with a held joint lacks; infinite where it is no such posture."""
+    if not branch.exists >= -ACCEPTED_ERROR or not all(map(math.isfinite, branch.q)):
+        return math.inf
+    return float(pose_error(forward(form.chain, _wrapped(form.chain, branch.q), FLOATS), pose, FLOATS))
+
+
+def _held_together(
+    form: KeepingForm, pose: Frame, seed: Sequence[float], tries: Sequence[Branch]
+) -> dict[str, OpenJoint]:
+    """Which joints move with the one that is held, per branch."""
+    moved = [v + PROBES[0] * (i == form.kept_joint) for i, v in enumerate(seed)]
+    found = {}
+    for name, here, there in zip(form.branches, tries, form.kept(pose, moved, FLOATS), strict=True):
+        change = _wrapped(form.chain, [b - a for a, b in zip(here.q, there.q, strict=True)])
+        slopes = tuple(v / PROBES[0] if abs(v) > TAKES_PART * PROBES[0] else 0.0 for v in change)
+        found[name] = OpenJoint(form.kept_joint, slopes)
+    return found
+
+
+def _held_note(form: ClosedForm, joint: OpenJoint, solution: IkSolution, seed: Sequence[float]) -> str:
+    """What the solution said already, and which joint was held in words."""
+    words = _joint_words(form, joint, solution.q, seed)
+    held = f"nearly singular pose: {words}"
+    told = f"J{joint.joint + 1} is free" in solution.note
+    return f"{solution.note}; {held}" if solution.note and not told else held
 
 
 def _moved_inside(

@@ -14,7 +14,8 @@ class IkSolution(Record, frozen=True):
         branch: which of the arm's postures this is, for example ``front, elbow up``; empty for a numeric
             answer.
         error: what forward kinematics of `q` still lacks: the larger of metres and radians.
-        note: which joints could move without moving the tool, where the pose leaves some open; else empty.
+        note: which joints could move without moving the tool, or all but without, where the pose leaves some open or
+            all but open, and whether they were kept at the seed; else empty.
     """
 
     q: tuple[float, ...]

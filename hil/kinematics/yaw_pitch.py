@@ -15,7 +15,7 @@ from hil.kernels import yaw_pitch_form
 from hil.kernels.chain import Chain, Frame
 from hil.kernels.scalar import FLOATS
 from hil.kernels.yaw_pitch_form import REACH_TOLERANCE_M, Plane, YawPitchForm
-from hil.kinematics.certified import ACCEPTED_ERROR, all_solutions, in_limits
+from hil.kinematics.certified import ACCEPTED_ERROR, judged_solutions
 from hil.kinematics.limits import Range, result_of, wrap
 from hil.kinematics.results import IkResult
 from hil.units import DEG, MM
@@ -62,10 +62,10 @@ def recognise(chain: Chain, ranges: Sequence[Range]) -> YawPitchArm | None:
 def solve_pose(arm: YawPitchArm, pose: Frame, seed: Sequence[float] | None) -> IkResult:
     """All solutions for a full pose within limits first, or the reason why there is none, in the family's own words."""
     rest = coordinates(arm, [0.0] * len(arm.ranges)) if seed is None else list(seed)
-    found = all_solutions(arm.form, pose, rest)
-    if not found:
+    judged = judged_solutions(arm.form, arm.ranges, pose, rest, seed)
+    if not judged:
         return _refusal(arm, arm.form.hand(pose))
-    return result_of([in_limits(s, arm.ranges, seed) for s in found], arm.ranges, seed)
+    return result_of(judged, arm.ranges, seed)
 
 
 def pitch_joints(

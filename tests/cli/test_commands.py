@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -96,6 +97,17 @@ def test_a_point_out_of_reach_is_refused_with_the_distance(hil) -> None:
 def test_every_branch_of_a_reachable_point_is_listed(hil) -> None:
     outcome = hil("ik", "lynx6", "200", "0", "150", "--pitch", "-60", "--all", "--json")
     assert len(json.loads(outcome.out)["solutions"]) == 4
+
+
+def test_the_way_between_two_listed_solutions_is_told_joint_by_joint(hil) -> None:
+    place = ("ik", "lynx6", "200", "0", "150", "--pitch", "-60", "--all")
+    listed = json.loads(hil(*place, "--json").out)["solutions"]
+    way = hil(*place, "--between", "1", "3").out.split("from solution 1 to solution 3")[1]
+    for one, other in zip(listed[0]["q"], listed[2]["q"], strict=True):
+        assert f"{math.degrees(other - one):+z.2f} deg" in way
+    outcome = hil(*place, "--between", "1", "5")
+    assert outcome.code == 1
+    assert "--between 1 5: no such solution; allowed: 1 to 4" in outcome.err
 
 
 def test_a_preview_names_every_check_and_writes_a_certificate(hil, tmp_path: Path) -> None:

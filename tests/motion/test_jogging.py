@@ -569,3 +569,12 @@ def test_what_does_not_fit_the_arm_is_refused_at_the_door() -> None:
             ToolJog(frame=WORLD, linear=(value, 0.0, 0.0))
         with pytest.raises(CommandError, match="finite"):
             bench.jog((value, *bench.rig.home[1:]))
+
+
+def test_a_tool_is_led_out_of_a_straight_wrist_wherever_its_forearm_stands() -> None:
+    bench = puma()
+    start = (0.3, -0.6, 0.4, 0.5, 0.0, 0.2)
+    jog = bench.jog((*start, *[0.0] * (len(bench.rig.axes) - 6)))
+    samples = np.array(held(jog, ToolJog(frame=WORLD, linear=(50 * MM, 0.0, 0.0)), 60))
+    assert abs(samples[-1, 3] - start[3]) > 5 * DEG
+    assert not any("posture" in words and "only in another" in words for words in jog.take_words())
