@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```(?:console|sh|bash)?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED_FILE = re.compile(r"^```toml\n# (?P<name>[\w-]+\.toml)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A file that a page shows, with its name in the first line."""
 COMMAND = re.compile(r"^(?:\$ )?(?P<command>(?:[\w\"', ./-]+ \| )?hil .*)$")
 REFUSED = "# refused: exit code 1"
 LONGEST_S, BEGIN_S, END_S = 300.0, 60.0, 30.0
@@ -124,8 +126,8 @@ class Home:
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         }
 
-    def furnish(self) -> None:
-        """Make what the pages take for granted: a task, a journal, a URDF, a mesh, a program, a lab."""
+    def furnish(self, page: Path) -> None:
+        """Make what all pages take for granted, from a task to a lab, and the files that this page shows."""
         for name, made in FURNITURE.items():
             if isinstance(made, str):
                 (self.folder / name).write_text(made, encoding="utf-8")
@@ -143,6 +145,8 @@ class Home:
         shutil.copy(ROOT / "configs/programs/arcs.mb4", self.folder / "mine.mb4")
         shutil.copy(ROOT / "configs/programs/arcs.pos", self.folder / "mine.pos")
         shutil.copy(self.folder / "meshes/puma560.stl", self.folder / "part.stl")
+        for shown in NAMED_FILE.finditer(page.read_text("utf-8")):
+            (self.folder / shown["name"]).write_text(shown["text"], encoding="utf-8")
 
     def type(self, line: Line) -> str:
         """Type it; what is wrong with what came of it, or empty."""
@@ -237,7 +241,7 @@ def main() -> int:
             continue
         with tempfile.TemporaryDirectory(prefix="hil-page-", ignore_cleanup_errors=True) as folder:
             home = Home(Path(folder))
-            home.furnish()
+            home.furnish(page)
             for line in lines:
                 started_s = time.monotonic()
                 words = check(line, lambda why: print(f"  not typed, {why}:", flush=True), home)

@@ -297,7 +297,7 @@ def _check(file: str, rig: str, prove_s: float | None, seed: int, *, as_json: bo
     from hil.motion.planner import plan
     from hil.motion.tasks import load_task
     from hil.motion.unit_hints import rig_hints, task_hints
-    from hil.runtime.wiring import load_faults, load_rig
+    from hil.runtime.wiring import fault_script, load_rig
 
     path = _file_of(file)
     table = read_toml(path)
@@ -322,7 +322,8 @@ def _check(file: str, rig: str, prove_s: float | None, seed: int, *, as_json: bo
         motion = plan(loaded, path)
         words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
     elif "fault" in keys:
-        words = f"a fault script of {len(load_faults(path).fault)} faults"
+        fault_script(path)
+        words = f"a fault script of {len(table['fault'])} faults"
     else:
         model = load_robot(path)
         words = f"a robot with {model.dof} joints"
