@@ -6,8 +6,9 @@ The names below are loaded when first used, so `import hil` costs nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+# Type checkers take it for True. `typing` would cost more than the rest of this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hil.motion.planner import plan
     from hil.robot import Robot, list_robots, load_robot

@@ -35,6 +35,7 @@ LASTING = (
     "identify",
     "release",
     "accept",
+    "program",
     "new robot",
 )
 """Commands that go on until somebody ends them, or ask: they have to begin, and to end by Ctrl-C."""

@@ -10,12 +10,12 @@ import sys
 import time
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, NoReturn
 
-from hil.clock import monotonic_s
-
+# Type checkers take it for True. Nobody listens for Ctrl-C until this module is loaded, and `typing` is slow to load.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
+    from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code of what was interrupted, if nobody knows by which signal."""
@@ -42,11 +42,16 @@ class Interruption:
 
     What is ignored already when the command begins, as `nohup` does it, stays ignored.
 
+    Args:
+        now_s: seconds since an arbitrary start.
+
     Attributes:
         number: the first signal that came; None while none has.
     """
 
-    def __init__(self) -> None:
+    # `hil.clock` is slow to load, and the steps of 16 ms that this clock has on Windows do no harm here.
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:  # noqa: TID251
+        self._now_s = now_s
         # Not those of `hil.runtime.terminal_signals`: importing anything takes time in which nobody listens.
         names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
         found = [signal.Signals[name] for name in names if hasattr(signal, name)]
@@ -97,7 +102,7 @@ class Interruption:
         if _is_within(frame, Interruption._swallowed.__code__):
             self._again(number)
             return
-        now_s = monotonic_s()
+        now_s = self._now_s()
         if now_s - self._raised_s < TWICE_S:
             return
         self.number, self._raised_s = self.number or number, now_s

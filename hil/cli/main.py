@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import errno
 import sys
-from typing import NoReturn
 
 from hil.cli._interruption import INTERRUPTED, Interruption
+
+# Type checkers take it for True. Nobody listens for Ctrl-C until this module is loaded, and `typing` is slow to load.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _OF_THE_MACHINE = frozenset(
     getattr(errno, name)

@@ -14,6 +14,7 @@ from hil.cli._interruption import TWICE_S, Interruption
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
 
+ROOT = Path(__file__).parents[2]
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
@@ -38,9 +39,10 @@ def test_the_exit_code_is_that_of_a_shell(interruption: Interruption, name: str)
     assert interruption.words
 
 
-def test_an_end_that_is_told_twice_interrupts_once(interruption: Interruption, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_that_is_told_twice_interrupts_once() -> None:
     now_s = 100.0
-    monkeypatch.setattr("hil.cli._interruption.monotonic_s", lambda: now_s)
+    interruption = Interruption(lambda: now_s)
+    interruption.ends_what_runs()
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGHUP)
     now_s += 0.99 * TWICE_S
@@ -137,3 +139,12 @@ def test_what_is_written_to_a_closed_terminal_goes_nowhere(tmp_path: Path) -> No
     child.stdin.write(b"on\n")
     child.stdin.close()
     assert child.wait(20) == 0
+
+
+def test_nothing_slow_is_loaded_before_somebody_listens() -> None:
+    """Until then Ctrl-C would be answered by Python, with a traceback."""
+    asked = "import hil.cli.main, sys; print(*{'typing', 'dataclasses', 're', 'asyncio', 'typer'} & {*sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", asked], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert (done.stdout.strip(), done.stderr) == ("", "")
