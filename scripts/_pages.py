@@ -75,9 +75,17 @@ RULES = (
     Rule(r"^new rig |^ports ", (0,), "opens nothing"),
     Rule(r"--hardware|/dev/ttyUSB|desk-3", (1,), "no arm is plugged in"),
     Rule(r"lab\.example", (1,), "that lab does not exist"),
+    Rule(r"^book http://127", (1,), "the lab of the line above has been ended"),
     Rule(r"^doctor", (0, 1), "what is missing on this computer"),
     Rule(r"^accept --from|--profile mine.toml", (1,), "needs an archive of an hour at an arm"),
-    Rule(r"audit verify .*--head 9f86|left/rigs|arm-\.\.\.|arm-\*|ada.csv", (1,), "stands for a reader's own files"),
+    Rule(
+        r"audit verify .*--head 9f86|left/rigs|arm-\.\.\.|arm-\*|ada.csv|so101|two-arms|arm.urdf.xacro|^fk arm.toml",
+        (1, 2),
+        "stands for a reader's own files",
+    ),
+    Rule(
+        r"^journal export run.mcap( --decimal comma)?$", (0, 1), "another line wrote that file, and none is overwritten"
+    ),
     Rule(r"^token revoke (300773|--file)|^token show Ana.hil-join|^token forget \"Ana\"", (0, 1), "needs that token"),
     Rule(r"rigs/desk.toml|cut.mcap", (0, 1), "stands for a reader's own file"),
     Rule(r"desk.toml", (0, 1), "a template that its reader has not filled in yet"),
