@@ -1,19 +1,18 @@
-"""The line of a simulated arm: text with a check sum, whole numbers of millionths (docs/simulated.md).
+"""The line of a simulated arm: text with a check sum, whole numbers of millionths (docs/any-arm.md).
 
     HELLO                        ARM <axes> <boots>
     ASK <number>                 AT <number> <boots> <held axes, bits in hex> <position> ...
     FIRST <axis> <position>      STOP
     MOVE <microseconds> <position> ...
 
-Every line ends with ``*``, the exclusive or of the bytes before it as two hexadecimal digits, and LF.
+Every line ends with ``*``, the CRC-32 of the bytes before it as eight hexadecimal digits, and LF.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import xor
 from typing import NamedTuple
+from zlib import crc32
 
 MILLIONTH = 1e-6
 """Positions are whole numbers of this many rad or m."""
@@ -41,13 +40,13 @@ class Report(NamedTuple):
 def framed(text: str) -> bytes:
     """A line as it leaves."""
     body = text.encode("ascii")
-    return b"%b*%02X\n" % (body, reduce(xor, body, 0))
+    return b"%b*%08X\n" % (body, crc32(body))
 
 
 def unframed(line: bytes) -> str | None:
     """What stands in a line without its LF; None for one that is damaged."""
     body, star, digits = line.rpartition(b"*")
-    if star and digits == b"%02X" % reduce(xor, body, 0) and body.isascii():
+    if star and digits == b"%08X" % crc32(body) and body.isascii():
         return body.decode("ascii")
     return None
 

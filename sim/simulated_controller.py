@@ -1,4 +1,4 @@
-"""The controller of an arm that exists only here: lines of text with a check sum (docs/simulated.md).
+"""The controller of an arm that exists only here: lines of text with a check sum (docs/any-arm.md).
 
 It takes a target with the time that it has for the way, and tells where the arm is. Lines that are damaged, or that
 mean nothing to it, are passed over in silence. It reads no clock.
@@ -7,6 +7,7 @@ mean nothing to it, are passed over in silence. It reads no clock.
 from __future__ import annotations
 
 import math
+import zlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -146,10 +147,7 @@ class SimulatedController:
     def _line(self, end: bytes, now_s: float) -> None:
         line, self._text = self._text + end, b""
         body, star, digits = line.rpartition(b"*")
-        check = 0
-        for value in body:
-            check ^= value
-        if not (self._powered and not self._hung and star and digits == b"%02X" % check):
+        if not (self._powered and not self._hung and star and digits == b"%08X" % zlib.crc32(body)):
             return
         word, *rest = body.decode("ascii", "replace").split(" ")
         execute = self._words.get(word)
@@ -162,11 +160,8 @@ class SimulatedController:
 
     def _reply(self, text: str, now_s: float) -> None:
         body = text.encode("ascii")
-        check = 0
-        for value in body:
-            check ^= value
         self._free_s = max(self._free_s, now_s)
-        for value in body + b"*%02X\n" % check:
+        for value in body + b"*%08X\n" % zlib.crc32(body):
             self._free_s += self.byte_s
             self._outbox.append((self._free_s, value))
 

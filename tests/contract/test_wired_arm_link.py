@@ -113,6 +113,7 @@ def test_a_garbled_byte_changes_at_most_its_own_axis(make: Make, every: int) -> 
 @settings(max_examples=40, deadline=None, print_blob=True)
 @example("ssc32 1.x", ("doubled", "late"), 0.0234375, 0, 29.0, 0.03125)
 @example("ssc32u", ("lost", "late"), 0.09375, 75932, 249.0, 0.03125)
+@example("simulated", ("lost", "late"), 0.125, 0, 1.0, 0.046875)
 @given(
     kind=st.sampled_from(list(WIRED_STANDS)),
     kinds=st.sampled_from([("lost",), ("doubled",), ("late",), ("lost", "late"), ("doubled", "late")]),

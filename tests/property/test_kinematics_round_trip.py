@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hil
+from hil.kinematics.certified import ACCEPTED_ERROR
 from hil.model.robot import Joint, JointType, RobotModel
 
 ANALYTIC = [name for name in hil.list_robots() if hil.load_robot(name).has_closed_form]
@@ -78,7 +79,9 @@ def check_round_trip(robot: hil.Robot, q: np.ndarray) -> None:
         assert all(apart(solution, other) > 1e-7 for other in solutions[i + 1 :])
     again = robot.inverse_kinematics(pose, seed=q)
     best = min(again.solutions, key=lambda s: apart(np.array(s.q), q))
-    assert robot.forward_kinematics(best.q) == pytest.approx(pose, abs=1e-9)
+    # A free joint that stays where the seed has it may cost as much as an answer may be off, and is told.
+    allowed = ACCEPTED_ERROR if best.note else 1e-9
+    assert robot.forward_kinematics(best.q) == pytest.approx(pose, abs=allowed)
 
 
 @pytest.mark.parametrize("name", ANALYTIC)
