@@ -6,7 +6,6 @@ mean nothing to it, are passed over in silence. It reads no clock.
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import ClassVar
 from hil.types import Command, EnergiseCommand, JointCommand
 from sim.arm import SimulatedArm
 from sim.faults import Event, FaultKind
-from sim.uart import EIGHT_N_ONE, Chunk, Framing, hear
+from sim.uart import EIGHT_N_ONE, Chunk, Framing, Outbox, hear
 
 BAUD = 230_400
 UNIT = 1e-6
@@ -46,7 +45,7 @@ class SimulatedController:
         self._boots, self._orders, self._free_s = 1, 0, start_s
         self._text = b""
         self._inbox: deque[Chunk] = deque()
-        self._outbox: deque[tuple[float, int]] = deque()
+        self._outbox = Outbox()
         self._words: Mapping[str, Callable[[Sequence[int], float], None]] = {
             "HELLO": self._hello,
             "ASK": self._ask,
@@ -96,15 +95,11 @@ class SimulatedController:
     def transmit(self, until_s: float) -> list[tuple[float, bytes]]:
         """Advance, and hand over the reply bytes complete by `until_s`, each with the time of its end."""
         self.advance(until_s)
-        sent: list[tuple[float, bytes]] = []
-        while self._outbox and self._outbox[0][0] <= until_s + 1e-12:
-            end_s, value = self._outbox.popleft()
-            sent.append((end_s, bytes((value,))))
-        return sent
+        return self._outbox.sent_by(until_s)
 
     def next_due_s(self, *, frames: bool = False) -> float:
         """When something happens next by itself; the arm moves without steps, so `frames` adds nothing."""
-        due_s = self._outbox[0][0] if self._outbox else math.inf
+        due_s = self._outbox.due_s
         if self._inbox:
             chunk = self._inbox[0]
             end = chunk.data.find(LF, chunk.taken) + 1
@@ -163,7 +158,7 @@ class SimulatedController:
         self._free_s = max(self._free_s, now_s)
         for value in body + b"*%08X\n" % zlib.crc32(body):
             self._free_s += self.byte_s
-            self._outbox.append((self._free_s, value))
+            self._outbox.put(self._free_s, value)
 
     def _hello(self, numbers: Sequence[int], now_s: float) -> None:
         if not numbers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
@@ -77,6 +79,34 @@ class Chunk:
         if self.end_s(size) <= until_s:
             return size
         return min(size, max(int((until_s - self.start_s) / self.byte_s + 1e-9), 0))
+
+
+class Outbox:
+    """Bytes on their way out, each with the time at which it is complete, in order."""
+
+    def __init__(self) -> None:
+        self._bytes: deque[tuple[float, int]] = deque()
+
+    def put(self, end_s: float, value: int) -> None:
+        """One more byte, complete at `end_s`."""
+        self._bytes.append((end_s, value))
+
+    @property
+    def due_s(self) -> float:
+        """When the next byte is complete; infinity if none is under way."""
+        return self._bytes[0][0] if self._bytes else math.inf
+
+    def sent_by(self, until_s: float) -> list[tuple[float, bytes]]:
+        """Take the bytes complete by then, each with the time of its end."""
+        sent: list[tuple[float, bytes]] = []
+        while self._bytes and self._bytes[0][0] <= until_s + 1e-12:
+            end_s, value = self._bytes.popleft()
+            sent.append((end_s, bytes((value,))))
+        return sent
+
+    def clear(self) -> None:
+        """What has not left never will."""
+        self._bytes.clear()
 
 
 def same_speed(sent_byte_s: float, heard_byte_s: float) -> bool:

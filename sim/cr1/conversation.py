@@ -19,6 +19,7 @@ from sim.cr1.requests import (
     format_answer,
     parse_request,
 )
+from sim.uart import Outbox
 
 WAITING_LIMIT = 64
 """Requests that wait for their turn; what comes on top is lost, as in a full receive buffer."""
@@ -57,7 +58,7 @@ class Conversation:
 
     def __init__(self, machine: Machine, counts: Counts) -> None:
         self._machine, self._counts = machine, counts
-        self._outbox: deque[tuple[float, int]] = deque()
+        self._outbox = Outbox()
         self.forget()
 
     def forget(self) -> None:
@@ -187,18 +188,15 @@ class Conversation:
     def _send(self, data: bytes, time_s: float) -> None:
         start_s = max(time_s, self._line_free_s)
         byte_s = self.byte_s
-        self._outbox.extend((start_s + (place + 1) * byte_s, value) for place, value in enumerate(data))
+        for place, value in enumerate(data, start=1):
+            self._outbox.put(start_s + place * byte_s, value)
         self._line_free_s = start_s + len(data) * byte_s
 
     @property
     def answer_due_s(self) -> float:
         """When the next byte of an answer is complete; infinity if none is under way."""
-        return self._outbox[0][0] if self._outbox else math.inf
+        return self._outbox.due_s
 
     def sent_by(self, until_s: float) -> list[tuple[float, bytes]]:
         """Take the bytes complete by then, each with the time of its end."""
-        sent: list[tuple[float, bytes]] = []
-        while self._outbox and self._outbox[0][0] <= until_s + 1e-12:
-            end_s, value = self._outbox.popleft()
-            sent.append((end_s, bytes((value,))))
-        return sent
+        return self._outbox.sent_by(until_s)

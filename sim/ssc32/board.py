@@ -18,7 +18,7 @@ from sim.ssc32.machine import Machine
 from sim.ssc32.outputs import Level, Servo, Watcher
 from sim.ssc32.settings import BAUDS, LOWEST_US, BoardSettings, Firmware
 from sim.ssc32.words import BadLineError, Kind
-from sim.uart import EIGHT_N_ONE, Chunk, Framing, hear
+from sim.uart import EIGHT_N_ONE, Chunk, Framing, Outbox, hear
 
 LINE_LIMIT = 4096
 """Text kept without a CR; the board has no documented limit, but a fake must not grow without end."""
@@ -69,7 +69,7 @@ class Ssc32Board:
         self.baud = settings.baud or BAUDS[settings.firmware]
         self.framing = EIGHT_N_ONE
         self._inbox: deque[Chunk] = deque()
-        self._outbox: deque[tuple[float, int]] = deque()
+        self._outbox = Outbox()
         self._now_s = self._ready_s = start_s
         self._forget(start_s)
         if powered:
@@ -109,7 +109,7 @@ class Ssc32Board:
         Args:
             frames: count a frame that changes a pulse as something.
         """
-        due_s = self._outbox[0][0] if self._outbox else math.inf
+        due_s = self._outbox.due_s
         if self._inbox:
             chunk = self._inbox[0]
             end = chunk.data.find(b"\r", chunk.taken) + 1
@@ -148,11 +148,7 @@ class Ssc32Board:
     def transmit(self, until_s: float) -> list[tuple[float, bytes]]:
         """Advance, and hand over the reply bytes complete by `until_s`, each with the time of its end."""
         self.advance(until_s)
-        sent: list[tuple[float, bytes]] = []
-        while self._outbox and self._outbox[0][0] <= until_s + 1e-12:
-            end_s, value = self._outbox.popleft()
-            sent.append((end_s, bytes((value,))))
-        return sent
+        return self._outbox.sent_by(until_s)
 
     def cut(self, at_s: float) -> None:
         """The cable is pulled: bytes not complete by `at_s` never arrive, in both directions."""
@@ -337,6 +333,6 @@ class Ssc32Board:
         begin_s = max(max(time_s, self.machine.eeprom.busy_until_s) + self._delay_s, self._line_free_s)
         for value in data:
             end_s = begin_s + self.byte_s
-            self._outbox.append((end_s, value))
+            self._outbox.put(end_s, value)
             begin_s = end_s + self._pacing_s
         self._line_free_s = begin_s

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
+from script_module import SCRIPTS, load_script
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 STARTED = sorted(path.name for path in SCRIPTS.iterdir() if path.is_file() and not path.name.startswith("_"))
 PROGRAMS = {name for name in STARTED if name not in ("check", "test", "coverage", "demo", "screens", "docs")}
 
 
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("once", SCRIPTS / "_once.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["once"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-once = _script()
+once = load_script("once")
 
 
 def test_every_script_has_a_short_form_or_a_reason() -> None:

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from command_line import Terminal
 from recorded import run_to_end, write_journal
+from script_module import load_script
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = ("first-hour-student.md", "first-hour-lab-owner.md", "first-hour-test-author.md")
 
 
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("first_hour", ROOT / "scripts/_first_hour.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["first_hour"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-first_hour = _script()
+first_hour = load_script("first_hour")
 STEPS = list(first_hour.read_page((DOCS / "first-hour-lab-owner.md").read_text("utf-8")))
 COMMANDS = [step.command for step in STEPS if isinstance(step, first_hour.Typed)]
 

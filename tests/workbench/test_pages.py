@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shlex
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import typer.main
+from script_module import load_script
 
 from hil.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 
 
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("pages_script", ROOT / "scripts/_pages.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["pages_script"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-pages = _script()
+pages = load_script("pages")
 LINES = [line for page in pages.pages() for line in pages.lines_of(page)]
 
 
