@@ -14,17 +14,19 @@ from typing import NamedTuple
 from hil.kernels.export_options import Real
 from hil.kernels.expression import Operation
 from hil.kernels.languages import identifier
-from hil.kernels.routine import CONDITIONS, Printer, Result, Routine, is_condition, steps
+from hil.kernels.routine import CONDITIONS, FITS, Printer, Result, Routine, is_condition, steps
 
 EXISTS = "exists"
 """A vector of this name tells for each branch whether it is there; none there is reported as out of reach."""
 
 OK, NOT_FINITE, NEAR_SINGULAR, OUT_OF_REACH = "OK", "NOT_FINITE", "NEAR_SINGULAR", "OUT_OF_REACH"
+DOES_NOT_FIT = "DOES_NOT_FIT"
 STATUSES: Mapping[str, str] = {
     OK: "outputs are written",
     NOT_FINITE: "an argument, or what would have been a result, is infinite or not a number; outputs are untouched",
     NEAR_SINGULAR: "too near to a singular configuration; outputs are untouched",
     OUT_OF_REACH: "no branch exists; outputs are written, for the postures nearest to it",
+    DOES_NOT_FIT: "both blends together are longer than the motion; outputs are untouched",
 }
 """Names and meanings, numbered from 0."""
 
@@ -274,8 +276,9 @@ def _status_lines(routine: Routine, printer: Printer, dialect: Dialect) -> list[
     lines = []
     for result in routine.results:
         if is_condition(result.name, result.shape):
-            regular = f"{printer.operand(result.values[0])} >= {literal(CONDITIONS[result.name], dialect.real)}"
-            lines += _refusal(f"!({regular})", dialect.status(NEAR_SINGULAR))
+            holds = f"{printer.operand(result.values[0])} >= {literal(CONDITIONS[result.name], dialect.real)}"
+            status = DOES_NOT_FIT if result.name == FITS else NEAR_SINGULAR
+            lines += _refusal(f"!({holds})", dialect.status(status))
     return lines
 
 

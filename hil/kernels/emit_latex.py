@@ -161,6 +161,13 @@ class _LatexPrinter(TextPrinter):
         Operation.ATAN2: r"\operatorname{atan2}",
         Operation.SQRT: r"\sqrt",
         Operation.MAXIMUM: r"\max",
+        Operation.EXP: r"\exp",
+        Operation.LOG: r"\ln",
+        Operation.POWER: r"\operatorname{pow}",
+        Operation.FLOOR: r"\operatorname{floor}",
+        Operation.SINH: r"\sinh",
+        Operation.COSH: r"\cosh",
+        Operation.TANH: r"\tanh",
     }
 
     def number(self, value: float) -> str:

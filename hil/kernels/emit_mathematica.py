@@ -88,6 +88,13 @@ class _MathematicaPrinter(Printer):
         Operation.ATAN2: "ArcTan",
         Operation.SQRT: "Sqrt",
         Operation.MAXIMUM: "Max",
+        Operation.EXP: "Exp",
+        Operation.LOG: "Log",
+        Operation.POWER: "Power",
+        Operation.FLOOR: "Floor",
+        Operation.SINH: "Sinh",
+        Operation.COSH: "Cosh",
+        Operation.TANH: "Tanh",
     }
 
     def number(self, value: float) -> str:

@@ -11,10 +11,11 @@ Most of the time that compiling takes goes into Numba's own passes over Python: 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from hil.kernels.emit_python import OF_MATH
 from hil.kernels.expression import Expression, Operation
-from hil.kernels.routine import Argument, Printer, Result, Routine, live_nodes, steps
+from hil.kernels.routine import Argument, Printer, Result, Routine, live_nodes, operation_counts, steps
 
 TILE = 64
 ROW = TILE + 8
@@ -25,13 +26,20 @@ STREAMED_BYTES = 8 << 20
 reads from memory what it is about to overwrite, which costs more than the kinematics of a PUMA 560. Memory that the
 system has just handed out is the exception: it was cleared in the cache. It is known by its last row, all zeros."""
 
+_RARE = {
+    operation: name
+    for operation, name in OF_MATH.items()
+    if operation not in (Operation.SIN, Operation.COS, Operation.ATAN2, Operation.SQRT)
+}
+"""Functions that no arm needs, but formulas of people may."""
+
 LARGEST_SUM = 1e5
 """Up to this sum of all inputs' sizes the polynomials below hold; beyond, or not finite, kernels decline."""
 
-OK, DECLINED, WRONG_SHAPE, NEAR_SINGULAR = 0, 1, 2, 3
+OK, DECLINED, WRONG_SHAPE, CONDITION_FAILS = 0, 1, 2, 3
 """What a kernel returns; `one` leaves outputs untouched unless it is `OK`."""
 
-_HEAD = f'''\
+HEAD = f'''\
 from math import atan2, sqrt
 
 import numpy as np
@@ -95,19 +103,28 @@ def settle(typing):
 _INNER = 'no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy"'
 """Options of what only other kernels call: it needs no way in from Python or C."""
 
+_CONTRACTED = 'fastmath={"contract"}'
+_LOOSELY = 'fastmath={"contract", "reassoc", "nsz"}'
+"""Neither takes it for granted that all numbers are finite: an unstable run is found by comparing them."""
+
+
+class _NumbaPrinter(Printer):
+    # The floor of `math` is an integer there, which large numbers do not fit.
+    functions: Mapping[Operation, str] = {**Printer.functions, Operation.FLOOR: "np.floor"}
+
 
 def numba_source(routine: Routine, *, many: bool = True) -> str:
     """A module with ``one(arguments..., outputs...)`` and ``many(arguments..., outputs...)``, both giving a status.
 
     Arguments of `one` are float64 vectors (a scalar argument is a float), outputs C-ordered float64 arrays of the
     routine's shapes, (1,) for a scalar, written in place. Those of `many` have one axis more in front, and a scalar
-    output has shape (N,). Where a condition of the routine fails the status is `NEAR_SINGULAR`.
+    output has shape (N,). Where a condition of the routine fails the status is `CONDITION_FAILS`.
 
     Args:
         routine: what to write.
         many: False leaves `many` away.
     """
-    parts = [_HEAD, _equations(routine), _one(routine)]
+    parts = [*imports(routine), HEAD, equations(routine), _one(routine)]
     if many:
         parts += [_STREAMING, _tile(routine), _many(routine)] if is_vectorisable(routine) else [_many(routine)]
     return "\n\n".join(parts)
@@ -115,7 +132,14 @@ def numba_source(routine: Routine, *, many: bool = True) -> str:
 
 def is_vectorisable(routine: Routine) -> bool:
     """True if `many` works in tiles: no function in it but sine, cosine, square root and choices."""
-    return all(node.operation is not Operation.ATAN2 for node in live_nodes(routine))
+    return all(node.operation not in (Operation.ATAN2, *_RARE) for node in live_nodes(routine))
+
+
+def imports(routine: Routine) -> list[str]:
+    """What only formulas of people need, so that the text of an arm's kernels stays as it is."""
+    used = operation_counts(routine)
+    names = [name for operation, name in _RARE.items() if operation in used]
+    return [f"from math import {', '.join(names)}\n"] if names else []
 
 
 def _one(routine: Routine) -> str:
@@ -124,11 +148,11 @@ def _one(routine: Routine) -> str:
     shapes += [f"{r.name}.shape != {_shape_text(r.shape)}" for r in routine.outputs]
     body = [f"if {' or '.join(shapes)}:", f"    return {WRONG_SHAPE}"]
     inputs = [name for argument in routine.arguments for name in _entries(argument)]
-    body += [f"{local} = {entry}" for local, entry in zip(_locals(routine), inputs, strict=True) if local != entry]
+    body += [f"{local} = {entry}" for local, entry in zip(input_names(routine), inputs, strict=True) if local != entry]
     body += [f"if not {_size_sum(routine)} <= {LARGEST_SUM!r}:", f"    return {DECLINED}"]
-    body.append(f"values = equations({', '.join(_locals(routine))})")
+    body.append(f"values = equations({', '.join(input_names(routine))})")
     for k, (_, least) in enumerate(routine.conditions):
-        body += [f"if not values[{k}] >= {least!r}:", f"    return {NEAR_SINGULAR}"]
+        body += [f"if not values[{k}] >= {least!r}:", f"    return {CONDITION_FAILS}"]
     places = [place for result in routine.outputs for place in _places(result)]
     body += [f"{place} = values[{k}]" for k, place in enumerate(places, len(routine.conditions))]
     body.append(f"return {OK}")
@@ -136,26 +160,63 @@ def _one(routine: Routine) -> str:
     return _function("one", _names(routine), types, body, nogil=False)
 
 
-def _equations(routine: Routine) -> str:
-    """From the inputs to a tuple of the conditions' values and all outputs."""
-    printer = Printer({})
-    body = _straight_line(routine, printer)
+def contracted_head() -> str:
+    """`HEAD` with its products rounded once with the sum that they go into."""
+    return HEAD.replace("@njit(forceinline=True,", f"@njit(forceinline=True, {_CONTRACTED},")
+
+
+def equations(routine: Routine, name: str = "equations", *, loosely: bool = False, given: Sequence[str] = ()) -> str:
+    """A function from the inputs to a tuple of the conditions' values and all outputs, to stand after `HEAD`.
+
+    Args:
+        routine: what to write.
+        name: of the function.
+        loosely: sums in any order, and a product rounded once with the sum that it goes into, where the processor can:
+            quicker and not less exact, but the last digit then depends on the processor.
+        given: angles, as `plain_angles` names them, whose sines and cosines the caller has: they are arguments after
+            the inputs, ``sin_0, cos_0, sin_1`` and so on.
+    """
+    printer = _NumbaPrinter({})
+    body = _straight_line(routine, printer, given)
     body.append(f"return ({' '.join(f'{printer.operand(value)},' for value in _values(routine))})")
-    return _defined("equations", _locals(routine), f"{_INNER}, forceinline=True", body)
+    options = f"{_INNER}, forceinline=True" + (f", {_LOOSELY}" if loosely else "")
+    return _defined(name, [*input_names(routine), *turned_names(len(given))], options, body)
+
+
+def turned_names(count: int) -> list[str]:
+    """Arguments for the sines and cosines of so many angles."""
+    return [f"{function}_{k}" for k in range(count) for function in ("sin", "cos")]
+
+
+def plain_angles(routine: Routine) -> dict[str, str]:
+    """Angles of sines and cosines that are an input, or an input and a constant: as text, with the input's name."""
+    printer, found = _NumbaPrinter({}), {}
+    for node in live_nodes(routine):
+        if node.operation in (Operation.SIN, Operation.COS):
+            angle = node.operands[0]
+            parts = [angle] if angle.operation is Operation.INPUT else angle.operands
+            inputs = [part.name for part in parts if part.operation is Operation.INPUT]
+            constant = all(part.operation in (Operation.INPUT, Operation.CONSTANT) for part in parts)
+            if angle.operation in (Operation.INPUT, Operation.ADD) and constant and len(inputs) == 1:
+                found[printer.operand(angle)] = inputs[0]
+    return found
 
 
 def _values(routine: Routine) -> list[Expression]:
     return [value for value, _ in routine.conditions] + [v for result in routine.outputs for v in result.values]
 
 
-def _straight_line(routine: Routine, printer: Printer) -> list[str]:
+def _straight_line(routine: Routine, printer: Printer, given: Sequence[str]) -> list[str]:
     """The steps, sine and cosine of one angle together."""
     body = []
     paired: dict[int, tuple[str, str]] = {}
+    known = {angle: (f"sin_{k}", f"cos_{k}") for k, angle in enumerate(given)}
     for name, node in steps(routine):
         if node.operation in (Operation.SIN, Operation.COS):
             angle = node.operands[0]
-            if angle.index not in paired:
+            if (text := printer.operand(angle)) in known:
+                paired[angle.index] = known[text]
+            elif angle.index not in paired:
                 paired[angle.index] = (f"s{len(paired)}", f"c{len(paired)}")
                 body.append(f"{', '.join(paired[angle.index])} = sincos({printer.operand(angle)})")
             printer.names[node.index] = paired[angle.index][node.operation is Operation.COS]
@@ -167,7 +228,7 @@ def _straight_line(routine: Routine, printer: Printer) -> list[str]:
 
 def _size_sum(routine: Routine) -> str:
     """Sum of the inputs' sizes; a single one that is not finite spoils it."""
-    return f"({' + '.join(f'abs({name})' for name in _locals(routine))})"
+    return f"({' + '.join(f'abs({name})' for name in input_names(routine))})"
 
 
 def _many(routine: Routine) -> str:
@@ -206,13 +267,13 @@ def _row_call(routine: Routine, row: str) -> str:
 
 def _in_tiles(routine: Routine) -> list[str]:
     """Copy each tile in, work on it, copy it out; the last rows go one by one."""
-    inputs, sizes = len(_locals(routine)), [math.prod(r.shape) for r in routine.outputs]
+    inputs, sizes = len(input_names(routine)), [math.prod(r.shape) for r in routine.outputs]
     copy_in = [
         f"        {local} = {entry}"
         for argument in routine.arguments
         for local, entry in zip(_argument_locals(argument), _row_entries(argument), strict=True)
     ]
-    copy_in += [f"        tile_in[{k * ROW} + i] = {name}" for k, name in enumerate(_locals(routine))]
+    copy_in += [f"        tile_in[{k * ROW} + i] = {name}" for k, name in enumerate(input_names(routine))]
     return [
         f"tile_in = np.empty({inputs * ROW})",
         f"tile_out = np.empty({len(_values(routine)) * ROW})",
@@ -248,7 +309,7 @@ def _conditions_of_tile(routine: Routine) -> Iterator[str]:
     for k, (_, least) in enumerate(routine.conditions):
         yield f"for i in range({TILE}):"
         yield f"    if not tile_out[{k * ROW} + i] >= {least!r}:"
-        yield f"        return {NEAR_SINGULAR}"
+        yield f"        return {CONDITION_FAILS}"
 
 
 def _copy_out(routine: Routine, store: str) -> Iterator[str]:
@@ -268,7 +329,7 @@ def _copy_out(routine: Routine, store: str) -> Iterator[str]:
 
 
 def _tile(routine: Routine) -> str:
-    inputs = ", ".join(f"tile_in[{k * ROW} + i]" for k in range(len(_locals(routine))))
+    inputs = ", ".join(f"tile_in[{k * ROW} + i]" for k in range(len(input_names(routine))))
     body = [f"values = equations({inputs})"]
     body += [f"tile_out[{k * ROW} + i] = values[{k}]" for k in range(len(_values(routine)))]
     loop = [f"for i in range({TILE}):", *(f"    {line}" for line in body)]
@@ -279,8 +340,8 @@ def _names(routine: Routine) -> list[str]:
     return [*(a.name for a in routine.arguments), *(r.name for r in routine.outputs)]
 
 
-def _locals(routine: Routine) -> list[str]:
-    """The inputs' names as the graph knows them."""
+def input_names(routine: Routine) -> list[str]:
+    """The inputs' names as the graph knows them, in the order of the call."""
     return [name for argument in routine.arguments for name in _argument_locals(argument)]
 
 

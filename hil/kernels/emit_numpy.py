@@ -29,6 +29,13 @@ _UFUNCS = {
     Operation.ATAN2: "arctan2",
     Operation.SQRT: "sqrt",
     Operation.MAXIMUM: "maximum",
+    Operation.EXP: "exp",
+    Operation.LOG: "log",
+    Operation.POWER: "power",
+    Operation.FLOOR: "floor",
+    Operation.SINH: "sinh",
+    Operation.COSH: "cosh",
+    Operation.TANH: "tanh",
 }
 
 

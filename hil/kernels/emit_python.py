@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hil.kernels.expression import Expression
-from hil.kernels.routine import Argument, Printer, Routine, lines
+from hil.kernels.expression import Expression, Operation
+from hil.kernels.routine import Argument, Printer, Routine, lines, operation_counts
+
+OF_MATH: Mapping[Operation, str] = {
+    operation: name
+    for operation, name in sorted(Printer.functions.items(), key=lambda item: item[1])
+    if operation is not Operation.MAXIMUM
+}
+"""What the module `math` brings, by name; the maximum is built in."""
 
 
 def python_source(routine: Routine, *, flat: bool = False) -> str:
@@ -28,7 +35,10 @@ def python_source(routine: Routine, *, flat: bool = False) -> str:
         body.append(f"return {', '.join(results)}")
     head = f"def {routine.name}({', '.join(argument.name for argument in routine.arguments)}):"
     text = "\n    ".join([head, f'"""{routine.summary}"""', *body])
-    return f"from math import atan2, cos, sin, sqrt\n\n\n{text}\n"
+    used = operation_counts(routine)
+    names = [name for operation, name in OF_MATH.items() if operation in used]
+    imports = f"from math import {', '.join(names)}\n\n\n" if names else ""
+    return f"{imports}{text}\n"
 
 
 def python_function(routine: Routine, *, flat: bool = False) -> Callable[..., Any]:

@@ -118,7 +118,9 @@ def full_names(names: Sequence[str]) -> list[str]:
     return [name for name in QUANTITIES if name in meant]
 
 
-def export(model: RobotModel, names: Sequence[str], language: str, options: Options) -> Exported:
+def export(
+    model: RobotModel, names: Sequence[str], language: str, options: Options, beside: Sequence[Routine] = ()
+) -> Exported:
     """Derive quantities of one arm and write them in one language; nothing is written to disk.
 
     Args:
@@ -126,6 +128,7 @@ def export(model: RobotModel, names: Sequence[str], language: str, options: Opti
         names: of quantities, aliases of them, or ``all`` for every one that this arm can have.
         language: a key of `LANGUAGES`.
         options: number type, layout, check program.
+        beside: further functions of this arm, behind the others.
 
     Raises:
         CommandError: no such quantity or language, the language lacks an option, or the arm lacks what a named
@@ -134,13 +137,14 @@ def export(model: RobotModel, names: Sequence[str], language: str, options: Opti
     writer = checked_language(language, options)
     left_out: dict[str, str] = {}
     routines: list[Routine] = []
-    for name in full_names(names):
+    for name in full_names(names) if names or not beside else ():
         try:
             routines.append(quantities.derive(model, name))
         except CommandError as error:
             if ALL not in names:
                 raise
             left_out[name] = str(error)
+    routines += beside
     return Exported(writer.write(model, routines, options), tuple(map(_size, routines)), left_out)
 
 

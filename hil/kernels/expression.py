@@ -7,6 +7,7 @@ signs move outwards, so that ``a * -b`` and ``-(a * b)`` are found to be the sam
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import Enum
 from typing import TypeAlias, Union
 
@@ -32,10 +33,20 @@ class Operation(Enum):
     SQRT = "sqrt"
     MAXIMUM = "maximum"
     WHERE = "where"
+    EXP = "exp"
+    LOG = "log"
+    POWER = "power"
+    FLOOR = "floor"
+    SINH = "sinh"
+    COSH = "cosh"
+    TANH = "tanh"
 
 
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = Operation.ADD, Operation.SUBTRACT, Operation.MULTIPLY, Operation.DIVIDE
 _CONSTANT, _NEGATE = Operation.CONSTANT, Operation.NEGATE
+
+LARGEST_PRODUCT = 16
+"""Whole powers up to this one are products."""
 
 
 class Expression:
@@ -246,8 +257,7 @@ class Graph:
 
     def sqrt(self, x: Number) -> Expression:
         """Square root of what is not negative."""
-        x = self.expression(x)
-        return self.constant(math.sqrt(x.value)) if x.operation is _CONSTANT else self._node(Operation.SQRT, x)
+        return self._of_one(Operation.SQRT, math.sqrt, x)
 
     def maximum(self, x: Number, y: Number) -> Expression:
         """The larger of the two."""
@@ -266,6 +276,57 @@ class Graph:
         if x.operation is _CONSTANT:
             return yes if x.value >= 0.0 else no
         return self._node(Operation.WHERE, x, yes, no)
+
+    def exp(self, x: Number) -> Expression:
+        """The exponential, e to the power `x`."""
+        return self._of_one(Operation.EXP, math.exp, x)
+
+    def log(self, x: Number) -> Expression:
+        """Natural logarithm of what is positive."""
+        return self._of_one(Operation.LOG, math.log, x)
+
+    def floor(self, x: Number) -> Expression:
+        """The largest whole number that is not above `x`."""
+        return self._of_one(Operation.FLOOR, math.floor, x)
+
+    def sinh(self, x: Number) -> Expression:
+        """Hyperbolic sine."""
+        return self._of_one(Operation.SINH, math.sinh, x)
+
+    def cosh(self, x: Number) -> Expression:
+        """Hyperbolic cosine."""
+        return self._of_one(Operation.COSH, math.cosh, x)
+
+    def tanh(self, x: Number) -> Expression:
+        """Hyperbolic tangent."""
+        return self._of_one(Operation.TANH, math.tanh, x)
+
+    def power(self, x: Number, y: Number) -> Expression:
+        """`x` to the power `y`; small whole powers are products, and half a power is a root."""
+        x, y = self.expression(x), self.expression(y)
+        if y.operation is not _CONSTANT:
+            return self._node(Operation.POWER, x, y)
+        if x.operation is _CONSTANT:
+            return self.constant(_constant_value(Operation.POWER, math.pow, x.value, y.value))
+        if y.value == 0.5:
+            return self.sqrt(x)
+        if not y.value.is_integer() or abs(y.value) > LARGEST_PRODUCT:
+            return self._node(Operation.POWER, x, y)
+        product = self._whole_power(x, abs(int(y.value)))
+        return product if y.value >= 0.0 else self.divide(self.constant(1.0), product)
+
+    def _whole_power(self, x: Expression, times: int) -> Expression:
+        if times == 0:
+            return self.constant(1.0)
+        half = self._whole_power(x, times // 2)
+        square = self.multiply(half, half)
+        return self.multiply(square, x) if times % 2 else square
+
+    def _of_one(self, operation: Operation, function: Callable[[float], float], x: Number) -> Expression:
+        x = self.expression(x)
+        if x.operation is _CONSTANT:
+            return self.constant(_constant_value(operation, function, x.value))
+        return self._node(operation, x)
 
     def _scaled(self, a: Expression, b: Expression) -> Expression:
         factor = a.value
@@ -309,6 +370,16 @@ class Graph:
             node = self._known[key] = Expression(self, len(self.nodes), operation, operands)
             self.nodes.append(node)
         return node
+
+
+def _constant_value(operation: Operation, function: Callable[..., float], *values: float) -> float:
+    try:
+        return float(function(*values))
+    except (ValueError, OverflowError):
+        given = ", ".join(map(repr, values))
+        raise CommandError(
+            f"an equation asks for {operation.value}({given}), which has no finite value", value=given
+        ) from None
 
 
 def _sine(angle: float, quarters: int) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hil.kernels import pd_step as control
 from hil.kernels import rates, trajectories
 from hil.kernels.chain import Chain
-from hil.kernels.routine import Argument, Routine, draft
+from hil.kernels.routine import FITS, Argument, Routine, draft
 from hil.kernels.scalar import Functions, Scalar
 
 Values = tuple[tuple[int, ...], Sequence[Scalar], str]
@@ -124,7 +124,7 @@ def cubic_trajectory(chain: Chain) -> Routine:
 
 
 def blended_trajectory(chain: Chain) -> Routine:
-    """Results ``q``, ``qd`` and ``qdd`` of all joints at a time."""
+    """Results ``q``, ``qd`` and ``qdd`` of all joints at a time, and ``fits``, the status: 2 tb <= tf."""
 
     def body(
         q0: Sequence[Scalar],
@@ -136,7 +136,8 @@ def blended_trajectory(chain: Chain) -> Routine:
         functions: Functions,
     ) -> Mapping[str, Values]:
         ends = zip(q0, q1, cruise, strict=True)
-        return _samples([trajectories.blended(*each, blend_s, duration_s, t_s, functions) for each in ends])
+        samples = _samples([trajectories.blended(*each, blend_s, duration_s, t_s, functions) for each in ends])
+        return {**samples, FITS: ((), (duration_s - 2.0 * blend_s,), "not negative where the blends fit")}
 
     arguments = [*_joints(chain, "q0", "q1", "cruise"), *_times("blend_s", "duration_s", "t_s")]
     summary = "Joint motion of constant speed between cubic blends, at a time."

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from hil.kernels.c_text import wrapped
 from hil.kernels.check_vectors import TOLERANCE, check_vectors
-from hil.kernels.emit_python import python_source
+from hil.kernels.emit_python import OF_MATH, python_source
 from hil.kernels.export_options import Options, Real
-from hil.kernels.expression import Operation
 from hil.kernels.languages import arm_prefix, heading, operations_text
 from hil.kernels.routine import Argument, Result, Routine, operation_counts
 from hil.model.robot import RobotModel
-
-_IMPORTED = {Operation.ATAN2: "atan2", Operation.COS: "cos", Operation.SIN: "sin", Operation.SQRT: "sqrt"}
 
 
 def python_files(model: RobotModel, routines: Sequence[Routine], options: Options) -> Mapping[str, str]:
@@ -32,7 +29,7 @@ def python_check_command(options: Options) -> str:
 def python_module(model: RobotModel, routines: Sequence[Routine]) -> str:
     """One function per routine; vectors come as sequences, results leave as tuples, rows within rows."""
     used = {operation for routine in routines for operation in operation_counts(routine)}
-    names = [name for operation, name in _IMPORTED.items() if operation in used]
+    names = [name for operation, name in OF_MATH.items() if operation in used]
     head = "\n".join([*_head(model), *([f"\nfrom math import {', '.join(names)}"] if names else [])])
     return "\n\n\n".join([head, *(_function(routine) for routine in routines)]) + "\n"
 

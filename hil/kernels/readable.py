@@ -101,6 +101,34 @@ class SymbolicFunctions:
         """`nonnegative` where `x` >= 0, else `negative`."""
         return self._sympy.Piecewise((nonnegative, self._sympy.Ge(x, 0)), (negative, True))
 
+    def exp(self, x: Scalar) -> Scalar:
+        """The exponential, e to the power `x`."""
+        return self._sympy.exp(x)
+
+    def log(self, x: Scalar) -> Scalar:
+        """Natural logarithm of what is positive."""
+        return self._sympy.log(x)
+
+    def power(self, x: Scalar, y: Scalar) -> Scalar:
+        """`x` to the power `y`."""
+        return self._sympy.Pow(x, y)
+
+    def floor(self, x: Scalar) -> Scalar:
+        """The largest whole number that is not above `x`."""
+        return self._sympy.floor(x)
+
+    def sinh(self, x: Scalar) -> Scalar:
+        """Hyperbolic sine."""
+        return self._sympy.sinh(x)
+
+    def cosh(self, x: Scalar) -> Scalar:
+        """Hyperbolic cosine."""
+        return self._sympy.cosh(x)
+
+    def tanh(self, x: Scalar) -> Scalar:
+        """Hyperbolic tangent."""
+        return self._sympy.tanh(x)
+
     def _exact(self, angle: Scalar) -> Symbolic:
         """Whole factors as integers, so that coordinates are recognised, and whole quarter turns as such."""
         constant, rest = self._sympy.sympify(angle).as_coeff_Add()
@@ -200,6 +228,46 @@ def matrices(
     else:
         found = _results(quantities.derive(model, name), q)
     return [Named(text, latex, sympy.Matrix(rows).applyfunc(tidy)) for text, latex, rows in found]
+
+
+def frame_to_frame(
+    model: RobotModel, start: int, end: int, *, joints: JointNames = JointNames.Q, symbolic_lengths: bool = False
+) -> Named:
+    """The transform from one frame of the arm to another, tidied.
+
+    Args:
+        model: the arm.
+        start: 0 for the base's frame, i for DH frame i, n + 1 for the tool's.
+        end: the same.
+        joints: names of the coordinates.
+        symbolic_lengths: as `matrices`.
+
+    Raises:
+        MissingExtraError: the extra [symbolic] is not installed.
+    """
+    sympy = sympy_module()
+    whole, q = chain_of(model), coordinate_symbols(model, joints)
+    chain = _with_symbols(whole) if symbolic_lengths else whole
+    low, high = sorted((start, end))
+    frame, functions = equations.IDENTITY, SymbolicFunctions()
+    for row, coordinate in list(zip(chain.rows, q, strict=True))[low:high]:
+        frame = equations.append_row(frame, row, coordinate, functions)
+    if low <= model.dof < high and chain.tool is not None:
+        frame = equations.compose(frame, chain.tool)
+    tidy = AngleSums(parallel_groups(whole, q)).tidy
+    forwards = sympy.Matrix(_square(frame)).applyfunc(tidy)
+    matrix = forwards if start <= end else _turned_back(forwards, tidy)
+    names = ["tool" if each > model.dof else str(each) for each in (start, end)]
+    latex = ", ".join(name if name.isdigit() else rf"\mathrm{{{name}}}" for name in names)
+    return Named(f"T_{names[0]}_{names[1]}", f"T_{{{latex}}}", matrix)
+
+
+def _turned_back(matrix: Symbolic, tidy: Callable[[Symbolic], Symbolic]) -> Symbolic:
+    """The inverse of a rigid transform."""
+    inverse = matrix.copy()
+    inverse[:3, :3] = matrix[:3, :3].T
+    inverse[:3, 3] = (-matrix[:3, :3].T * matrix[:3, 3]).applyfunc(tidy)
+    return inverse
 
 
 def coordinate_symbols(model: RobotModel, joints: JointNames = JointNames.Q) -> list[Symbolic]:

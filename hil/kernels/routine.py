@@ -44,8 +44,10 @@ class Result(NamedTuple):
     meaning: str
 
 
-CONDITIONS: Mapping[str, float] = {"status": 0.0, "regular": 0.0, "smallest_pivot": 1e-12}
-"""Scalar results of these names are no outputs: below the number, the routine reports a singular place."""
+FITS = "fits"
+"""This condition is about times that contradict each other; the others tell of a singular place."""
+CONDITIONS: Mapping[str, float] = {"status": 0.0, "regular": 0.0, "smallest_pivot": 1e-12, FITS: 0.0}
+"""Scalar results of these names are no outputs: below the number, the routine gives a status and writes nothing."""
 
 
 def is_condition(name: str, shape: tuple[int, ...]) -> bool:
@@ -118,7 +120,23 @@ def draft(
     return Routine(name, summary, tuple(arguments), tuple(results), body)
 
 
-CALLS = frozenset({Operation.SIN, Operation.COS, Operation.ATAN2, Operation.SQRT, Operation.MAXIMUM, Operation.WHERE})
+CALLS = frozenset(
+    {
+        Operation.SIN,
+        Operation.COS,
+        Operation.ATAN2,
+        Operation.SQRT,
+        Operation.MAXIMUM,
+        Operation.WHERE,
+        Operation.EXP,
+        Operation.LOG,
+        Operation.POWER,
+        Operation.FLOOR,
+        Operation.SINH,
+        Operation.COSH,
+        Operation.TANH,
+    }
+)
 LEAVES = frozenset({Operation.CONSTANT, Operation.INPUT})
 LONGEST_INLINE = 8
 """Operations in one line of text at most: more is hard to read."""
@@ -187,6 +205,13 @@ class Printer:
         Operation.ATAN2: "atan2",
         Operation.SQRT: "sqrt",
         Operation.MAXIMUM: "max",
+        Operation.EXP: "exp",
+        Operation.LOG: "log",
+        Operation.POWER: "pow",
+        Operation.FLOOR: "floor",
+        Operation.SINH: "sinh",
+        Operation.COSH: "cosh",
+        Operation.TANH: "tanh",
     }
 
     def __init__(self, names: dict[int, str]) -> None:

@@ -45,6 +45,34 @@ class Functions(Protocol):
         """`nonnegative` where `x` >= 0, else `negative`; both are always worked out."""
         ...
 
+    def exp(self, x: Scalar) -> Scalar:
+        """The exponential, e to the power `x`."""
+        ...
+
+    def log(self, x: Scalar) -> Scalar:
+        """Natural logarithm of what is positive."""
+        ...
+
+    def power(self, x: Scalar, y: Scalar) -> Scalar:
+        """`x` to the power `y`; a negative `x` takes whole powers only."""
+        ...
+
+    def floor(self, x: Scalar) -> Scalar:
+        """The largest whole number that is not above `x`."""
+        ...
+
+    def sinh(self, x: Scalar) -> Scalar:
+        """Hyperbolic sine."""
+        ...
+
+    def cosh(self, x: Scalar) -> Scalar:
+        """Hyperbolic cosine."""
+        ...
+
+    def tanh(self, x: Scalar) -> Scalar:
+        """Hyperbolic tangent."""
+        ...
+
 
 class FloatFunctions:
     """Functions of floats: the plain reference, and fast enough for one call in the loop."""
@@ -54,6 +82,17 @@ class FloatFunctions:
     atan2 = staticmethod(math.atan2)
     sqrt = staticmethod(math.sqrt)
     maximum = staticmethod(max)
+    exp = staticmethod(math.exp)
+    log = staticmethod(math.log)
+    power = staticmethod(math.pow)
+    sinh = staticmethod(math.sinh)
+    cosh = staticmethod(math.cosh)
+    tanh = staticmethod(math.tanh)
+
+    @staticmethod
+    def floor(x: Scalar) -> Scalar:
+        """The largest whole number that is not above `x`, as a float."""
+        return float(math.floor(x))
 
     @staticmethod
     def where(x: Scalar, nonnegative: Scalar, negative: Scalar) -> Scalar:
@@ -69,6 +108,13 @@ class ArrayFunctions:
     atan2 = staticmethod(np.arctan2)
     sqrt = staticmethod(np.sqrt)
     maximum = staticmethod(np.maximum)
+    exp = staticmethod(np.exp)
+    log = staticmethod(np.log)
+    power = staticmethod(np.power)
+    floor = staticmethod(np.floor)
+    sinh = staticmethod(np.sinh)
+    cosh = staticmethod(np.cosh)
+    tanh = staticmethod(np.tanh)
 
     @staticmethod
     def where(x: Scalar, nonnegative: Scalar, negative: Scalar) -> Scalar:

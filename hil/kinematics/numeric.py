@@ -340,6 +340,61 @@ def solve_transpose(
     )
 
 
+def transpose_trail(
+    chain: Chain,
+    wanted: Frame,
+    seed: Sequence[float],
+    *,
+    gain: npt.ArrayLike = TRANSPOSE_GAIN,
+    tolerance: float = TRANSPOSE_TOLERANCE,
+    iterations: int = TRANSPOSE_ITERATIONS,
+) -> list[list[float]]:
+    """Where the joints are after each step of `solve_transpose`, the seed first, for lessons.
+
+    Raises:
+        CommandError: as `solve_transpose`.
+    """
+    _check_settings(tolerance, iterations, 0)
+    matrix = gain_matrix(gain)
+    q = np.array(seed, dtype=np.float64)
+    trail = [q.tolist()]
+    while len(trail) <= iterations:
+        error, jacobian = _transpose_error(chain, q, wanted)
+        if float(error @ error) < tolerance * tolerance:
+            break
+        with np.errstate(over="ignore", invalid="ignore"):
+            q = q + jacobian @ (matrix @ error)
+        if not np.isfinite(q).all():
+            break
+        trail.append(q.tolist())
+    return trail
+
+
+def dls_trail(
+    chain: Chain,
+    ranges: Sequence[Range],
+    task: Task,
+    seed: Sequence[float],
+    *,
+    tolerance: float = DLS_TOLERANCE,
+    iterations: int = DLS_ITERATIONS,
+) -> list[list[float]]:
+    """Where the joints are after each step of `solve_dls` from its first start, the seed first, for lessons.
+
+    Raises:
+        CommandError: as `solve_dls`.
+    """
+    _check_settings(tolerance, iterations, 0)
+    search = _Search.of(chain, ranges, task, tolerance)
+    trail = [list(seed)]
+    for count in range(1, iterations + 1):
+        q, _, taken = search.descend(seed, count)
+        if taken < count:
+            break
+        trail.append(q)
+    return trail
+
+
 def gain_matrix(gain: npt.ArrayLike) -> FloatArray:
     """K as a 6x6 array.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hil.kernels import yaw_pitch as equations
 from hil.kernels.chain import IDENTITY, Frame, Row, compose, forward
-from hil.kernels.scalar import ARRAYS, FLOATS
+from hil.kernels.scalar import ARRAYS, FLOATS, Functions, Scalar
 from hil.kernels.yaw_pitch_form import REACH_TOLERANCE_M, shape
 from hil.kinematics.certified import ACCEPTED_ERROR, distinct, in_limits
 from hil.kinematics.limits import TURN, Range, result_of, wrap
@@ -37,6 +37,7 @@ from hil.kinematics.yaw_pitch import (
 from hil.units import DEG
 
 IN_PLANE = 1e-6
+"""Part of the tool axis that may lie across the arm's plane."""
 FIRST_GRID = 91
 REFINING_GRID = 21
 REFINEMENTS = 7
@@ -119,6 +120,13 @@ def solve_target(
     return result_of([in_limits(s, arm.ranges, seed) for s in distinct(found)], arm.ranges, seed)
 
 
+def reach_gap_m(arm: YawPitchArm, position_m: Sequence[float]) -> float:
+    """How far a point (world, metres) is outside what the lengths allow in any orientation; 0 or less inside."""
+    problem = _prepare(arm, position_m, None, None)
+    refusal = reach_refusal(arm, problem.point, problem.across, problem.tail)
+    return 0.0 if refusal is None or refusal.distance_m is None else refusal.distance_m
+
+
 def _prepare(
     arm: YawPitchArm, position_m: Sequence[float], roll_rad: float | None, seed: Sequence[float] | None
 ) -> _Problem:
@@ -147,6 +155,10 @@ def _prepare(
 
 
 def _tool_in_plane(arm: YawPitchArm, roll_theta_rad: float) -> Frame:
+    return tool_in_plane(arm, roll_theta_rad, FLOATS)
+
+
+def tool_in_plane(arm: YawPitchArm, roll_theta_rad: Scalar, functions: Functions) -> Frame:
     """Tool frame in the axes of frame 1, seen from the wrist, when the plane angles add up to 0."""
     form = arm.form
     turn4 = form.plane.turn4
@@ -154,12 +166,12 @@ def _tool_in_plane(arm: YawPitchArm, roll_theta_rad: float) -> Frame:
     if form.roll is None:
         return compose(wrist, form.after)
     forearm = compose(wrist, shape(form.chain.rows[3]))
-    return compose(compose(forearm, _screw(form.roll, roll_theta_rad)), form.after)
+    return compose(compose(forearm, _screw(form.roll, roll_theta_rad, functions)), form.after)
 
 
-def _screw(row: Row, theta_rad: float) -> Frame:
+def _screw(row: Row, theta_rad: Scalar, functions: Functions) -> Frame:
     """Rz(theta) Tz(d)."""
-    c, s = math.cos(theta_rad), math.sin(theta_rad)
+    c, s = functions.cos(theta_rad), functions.sin(theta_rad)
     return (c, s, 0.0, -s, c, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, row.d)
 
 

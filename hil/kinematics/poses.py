@@ -62,6 +62,17 @@ class XyzAbc(Record, frozen=True):
     convention: Convention = Convention.RPY_XYZ_FIXED
     separate: bool = True
 
+    def _repr_html_(self) -> str:
+        from hil.figures import notebook
+
+        names = ("X, mm", "Y, mm", "Z, mm", "A, deg", "B, deg", "C, deg")
+        values = (self.x_mm, self.y_mm, self.z_mm, self.a_deg, self.b_deg, self.c_deg)
+        return notebook.page(
+            notebook.table(names, [[f"{value:z.4f}" for value in values]]),
+            notebook.line(f"{self.convention.value}{'; ' if self.note else ''}{self.note}"),
+            notebook.matrix(xyzabc_to_pose(self)),
+        )
+
     @property
     def note(self) -> str:
         """Words to show beside the numbers; empty where there is nothing to say."""

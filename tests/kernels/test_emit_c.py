@@ -31,7 +31,7 @@ from hil.model.reader import load_robot
 
 PUMA = load_robot("puma560")
 FLOAT = Options(real=Real.FLOAT)
-NOT_FINITE, NEAR_SINGULAR, OUT_OF_REACH = 1, 2, 3
+NOT_FINITE, NEAR_SINGULAR, OUT_OF_REACH, DOES_NOT_FIT = 1, 2, 3, 4
 POINTS = [(0.3, -0.7, 1.9), (-0.4, 0.8, -1.3), (-1.1, -0.6, 0.5), (0.9, 1.2, -0.2)]
 
 
@@ -179,6 +179,25 @@ def test_below_its_condition_a_function_says_near_singular_and_writes_nothing(na
     assert example.call(4.0, -2.5) == NEAR_SINGULAR
     assert example.untouched
     assert example.call(4.0, -1.5) == 0
+
+
+@needs_gcc
+def test_blends_longer_than_the_motion_are_said_and_nothing_is_written(tmp_path: Path) -> None:
+    """2 tb <= tf, as the third paper's cubic-blended motion needs it."""
+    written(export(PUMA, ["blended_trajectory"], "c", Options()).files, tmp_path)
+    move = library(tmp_path / "puma560.c").puma560_blended_trajectory
+    six = ctypes.c_double * 6
+    q, qd, qdd = six(*[7] * 6), six(*[7] * 6), six(*[7] * 6)
+
+    def status(blend_s: float) -> int:
+        times = [ctypes.c_double(value) for value in (blend_s, 2.0, 0.5)]
+        found: int = move(six(*[0] * 6), six(*[1] * 6), six(*[0.75] * 6), *times, q, qd, qdd)
+        return found
+
+    assert status(1.0 + 1e-9) == DOES_NOT_FIT
+    assert [*q, *qd, *qdd] == [7] * 18
+    assert status(1.0) == 0
+    assert q[0] != 7
 
 
 @needs_gcc

@@ -14,7 +14,7 @@ from hil.errors import MissingExtraError
 from hil.kernels import build, emit_numba
 from hil.kernels.chain import chain_of
 from hil.kernels.compiled import CompiledRoutine
-from hil.kernels.emit_numba import DECLINED, LARGEST_SUM, NEAR_SINGULAR, OK, STREAMED_BYTES, TILE, WRONG_SHAPE
+from hil.kernels.emit_numba import CONDITION_FAILS, DECLINED, LARGEST_SUM, OK, STREAMED_BYTES, TILE, WRONG_SHAPE
 from hil.kernels.quantities import derive
 from hil.kernels.routine import Argument, draft
 from hil.model.robot import RobotModel
@@ -110,7 +110,7 @@ def test_one_row_that_misses_a_condition_is_told(several: CompiledRoutine, row: 
     v[row, 0] = -1.0
     assert not several.many(v, x, np.ones(len(v)), np.ones((len(v), 2, 3)), np.ones((len(v), 5)))
     single = [np.full(1, 7.0), np.full((2, 3), 7.0), np.full(5, 7.0)]
-    assert several.one(v[row], 0.0, *single) == NEAR_SINGULAR
+    assert several.one(v[row], 0.0, *single) == CONDITION_FAILS
     assert all(np.all(result == 7.0) for result in single)
 
 
