@@ -1,0 +1,1 @@
+"""Where a tool goes in space: curves and paths, without time."""
