@@ -10,10 +10,12 @@ from msgspec import Meta
 
 from hil.errors import ConfigError
 from hil.findings import Findings
-from hil.link import ControllerSettings
+from hil.link import CeilingSettings, ControllerSettings
 from hil.model._robot_file import NotNegative, Positive, Row3, Text, named
+from hil.model.pad import PadTable, pad_of
 from hil.model.rig import Axis, AxisKind, Box, Capsule, Fences, Rig
 from hil.model.robot import Joint, JointType, RobotModel
+from hil.model.servo import SlidingServoTable, TurningServoTable, servo_of
 from hil.tables import closest
 from hil.types import Record
 from hil.units import DEG, MM
@@ -56,6 +58,7 @@ class RevoluteAxisTable(Record, frozen=True):
     servo_lag_ms: Positive
     servo_speed_deg_s: Positive
     stall_torque_n_m: Positive | None = None
+    servo: TurningServoTable | None = None
 
 
 class LinearAxisTable(Record, frozen=True):
@@ -71,6 +74,7 @@ class LinearAxisTable(Record, frozen=True):
     divergence_mm: Positive
     servo_lag_ms: Positive
     servo_speed_mm_s: Positive
+    servo: SlidingServoTable | None = None
 
 
 class ShapeTable(Record, frozen=True):
@@ -110,6 +114,7 @@ class RigTable(Record, frozen=True):
     adapter_serial: Text | None = None
     calibration: Text | None = None
     park_source: Annotated[str, Meta(pattern=PARK_SOURCES)] | None = None
+    pad: PadTable | None = None
 
 
 class _Place(NamedTuple):
@@ -154,6 +159,7 @@ def rig_from_table(
         _check_reach_of_controller(pairs, controller, findings)
         _check_pace(pairs, given.timing, controller, findings)
         _check_wire(given, controller, findings)
+    pad = pad_of(given.pad if findings.sound("pad") else None, [axis.name for axis, _ in pairs], findings)
     findings.stop()
     assert robot is not None
     assert controller is not None
@@ -174,6 +180,7 @@ def rig_from_table(
         park_source=given.park_source or "",
         file=file,
         owner_silent_s=given.timing.owner_silent_ms / 1000,
+        pad=pad,
     )
 
 
@@ -262,6 +269,7 @@ def _revolute(row: Mapping[str, Any], key: str, findings: Findings) -> _Placed:
         servo_lag_s=table.servo_lag_ms / 1000,
         servo_speed=table.servo_speed_deg_s * DEG,
         stall_torque_n_m=table.stall_torque_n_m,
+        servo=servo_of(table.servo, table.servo_lag_ms, key, findings),
     )
     return axis, _Place(key, "deg", DEG)
 
@@ -282,6 +290,7 @@ def _linear(row: Mapping[str, Any], key: str, findings: Findings, kind: AxisKind
         divergence=table.divergence_mm * MM,
         servo_lag_s=table.servo_lag_ms / 1000,
         servo_speed=table.servo_speed_mm_s * MM,
+        servo=servo_of(table.servo, table.servo_lag_ms, key, findings),
     )
     return axis, _Place(key, "mm", MM)
 
@@ -450,6 +459,7 @@ def _check_pace(
     """A controller that takes few targets keeps up only with slow motion, and arrives late."""
     pace = controller.pace
     if pace is None:
+        _check_ceiling(pairs, controller, findings)
         return
     for (axis, place), most in zip(pairs, pace.keeps_up, strict=True):
         if axis.speed > most + TOLERANCE:
@@ -469,6 +479,21 @@ def _check_pace(
             f"at least {round(2000.0 * pace.send_period_s)}, two of controller.send_period_ms",
             "A target waits for up to one such period until it is sent, and takes one to be reached",
         )
+
+
+def _check_ceiling(pairs: Sequence[_Placed], controller: ControllerSettings, findings: Findings) -> None:
+    """One that takes each tick's target does not hold it to the speeds of its own table: the rig has to."""
+    if not isinstance(controller, CeilingSettings):
+        return
+    for (axis, place), most in zip(pairs, controller.ceiling.tolist(), strict=True):
+        if axis.speed > most + TOLERANCE:
+            findings.say(
+                f"{place.key}.speed_{place.unit}_s",
+                round(axis.speed / place.factor, 9),
+                f"at most {place.shown(math.floor(most / place.factor * 100) / 100 * place.factor)}, by override and "
+                "joint speeds of the [controller] table",
+                "Lower the speed, or raise controller.override_percent once a first motion was watched",
+            )
 
 
 def _check_wire(given: RigTable, controller: ControllerSettings, findings: Findings) -> None:

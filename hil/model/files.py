@@ -24,6 +24,7 @@ _SINGULAR = {
     "faults": "fault",
     "fakes": "profile",
     "calibrations": "calibration",
+    "curves": "curve",
 }
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 
@@ -32,7 +33,7 @@ def find(kind: str, name: str | Path, *, file: str = "", key: str = "") -> Path:
     """The file that `name` means.
 
     Args:
-        kind: ``robots``, ``rigs``, ``tasks``, ``faults``, ``fakes`` or ``calibrations``.
+        kind: ``robots``, ``rigs``, ``tasks``, ``faults``, ``fakes``, ``calibrations`` or ``curves``.
         name: a path, or the file's name with or without ``.toml``.
         file: the file in which the name was given, empty if in none; a relative path may be relative to it.
         key: the key there.

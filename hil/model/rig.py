@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from hil.link import ControllerSettings
+from hil.model.pad import PadSettings
 from hil.model.robot import RobotModel
+from hil.model.servo import ServoModel
 from hil.types import Record
 
 
@@ -31,6 +33,7 @@ class Axis(Record, frozen=True):
         divergence: band within which command, shadow and report have to agree.
         servo_lag_s, servo_speed: how the servo behind the axis follows; for the shadow and for settling.
         stall_torque_n_m: the most that it can hold, by its data sheet; None where the rig does not say.
+        servo: how the servo follows in more detail; None for the plain lag.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Axis(Record, frozen=True):
     servo_lag_s: float
     servo_speed: float
     stall_torque_n_m: float | None = None
+    servo: ServoModel | None = None
 
 
 class Capsule(Record, frozen=True):
@@ -150,6 +154,7 @@ class Rig(Record, frozen=True):
         owner_silent_s: for how long the program that asked for a certified motion may be silent while nobody's hand is
             on a key.
         defaults: for a rig that was made of a robot alone, what was taken for what the robot's file does not say.
+        pad: what a game pad does; what it asks for is judged like any other jog.
     """
 
     id: str
@@ -170,6 +175,7 @@ class Rig(Record, frozen=True):
     file: str = ""
     owner_silent_s: float = 1.0
     defaults: tuple[str, ...] = ()
+    pad: PadSettings = PadSettings()
 
     @property
     def home(self) -> tuple[float, ...]:
@@ -199,13 +205,16 @@ class Rig(Record, frozen=True):
         return digest_of(self)
 
 
-TOLD_ONLY = frozenset({"defaults", "file", "owner_silent_s", "park_source", "stall_torque_n_m"})
+TOLD_ONLY = frozenset({"defaults", "file", "owner_silent_s", "pad", "park_source", "stall_torque_n_m"})
 """Facts for people, and for whoever watches the processes, on which no sample and no limit depends: who adds one keeps
 certificates and old journals valid."""
 
+CAME_LATER = frozenset({"servo"})
+"""Keys that count only where they say something, so that certificates and journals from before them stay valid."""
+
 
 def digest_of(record: Any) -> str:
-    """SHA-256 of a record's canonical JSON, without what is `TOLD_ONLY`."""
+    """SHA-256 of a record's canonical JSON, without what is `TOLD_ONLY`, or came later and is empty."""
     tree = msgspec.to_builtins(record)
     _drop_told(tree)
     return hashlib.sha256(msgspec.json.encode(tree, order="deterministic")).hexdigest()
@@ -215,6 +224,9 @@ def _drop_told(tree: Any) -> None:
     if isinstance(tree, dict):
         for key in TOLD_ONLY & tree.keys():
             del tree[key]
+        for key in CAME_LATER & tree.keys():
+            if tree[key] is None:
+                del tree[key]
         for value in tree.values():
             _drop_told(value)
     elif isinstance(tree, list | tuple):

@@ -18,20 +18,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from hil.errors import CommandError, InterlockError
 from hil.link import FloatArray
-from hil.model.rig import Axis, AxisKind, Rig
+from hil.model.rig import AxisKind, Rig
 from hil.motion import jog_refusals as no
 from hil.motion.jog_judge import History, JogJudge
+from hil.motion.jog_reasons import JogReasons, Stand
 from hil.motion.jog_room import NOTHING_NEAR, JogRoom
 from hil.motion.jog_run import BRAKE_SHARE, Proposal, Run, RunLimits, speed_before
 from hil.motion.jog_ways import (
-    OUT_CHANGE_RAD,
-    OUT_LINE_M,
-    OUT_TURN_RAD,
     AxisWay,
     Place,
     ToolWay,
@@ -39,10 +36,8 @@ from hil.motion.jog_ways import (
     Way,
     along,
     size_of,
-    ways_out,
 )
 from hil.motion.profiles import HEADROOM
-from hil.motion.refusals import RIG_FILE, in_unit, say, unit_of
 from hil.motion.stops import stop_samples
 from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
@@ -64,9 +59,6 @@ STRAIGHT_SHARE = 0.95
 AT_LIMIT = {AxisKind.REVOLUTE: 0.01 * DEG, AxisKind.PRISMATIC: 0.01 * MM, AxisKind.GRIPPER: 0.01 * MM}
 STEP_CHANGE_RAD = 3.0 * DEG
 """How finely the way of a step is looked at before it begins."""
-
-JUMP_RAD = 2.0 * DEG
-"""A joint that would be so far beyond its limit at once has not come there by a way, but by another posture."""
 
 LOOK_GROWTH = 4.0
 MOST_LOOKS = 400
@@ -108,6 +100,7 @@ class JogMotion:
             raise CommandError(f"start of a jog: {list(start)!r}; allowed: {len(rig.axes)} finite numbers", value=start)
         self._rig, self._robot, self._room = rig, robot, room
         self._judge = JogJudge(rig, robot, speed_share, room)
+        self._reasons = JogReasons(rig, robot, room, self._judge)
         here = np.array(start, dtype=np.float64)
         self._history = History(here, here, here)
         self._safe: FloatArray = np.empty((0, len(here)))
@@ -182,42 +175,14 @@ class JogMotion:
         for _ in range(MOST_LOOKS):
             ahead, found = trail.look(place, change, guess)
             if not found:
-                raise RefusedError([self._blocked(trail, ahead, move)], "the jog step is refused")
+                raise RefusedError([self._reasons.blocked(trail, ahead, move, self._stand)], "the jog step is refused")
             if ahead.length >= trail.way.end:
                 return ahead.positions
             grown = min(LOOK_GROWTH * change, most)
             guess, place, change = (ahead.length - place.length) * grown / change, ahead, grown
             if self._room is not None:
                 reached = self._room.within(reached, ahead.positions.tolist())
-        raise RefusedError([self._blocked(trail, place, move)], "the jog step is refused")
-
-    def _blocked(self, trail: Trail, ahead: Place, move: Move) -> Refusal:
-        """Why a way ends before its end, and how far it goes."""
-        found = self._of_the_tool(trail.refusal or no.other_posture(), ahead, move)
-        share = ahead.length / trail.way.end if math.isfinite(trail.way.end) else 1.0
-        if isinstance(move, AxisJog):
-            index = int(np.argmax(np.abs(move.amounts)))
-            axis = self._rig.axes[index]
-            asked, unit = in_unit(axis, move.amounts[index]), unit_of(axis)
-            nearest = f"{axis.name} by {share * asked:+.2f} {unit}"
-            advice = "Step the other way, or take a smaller increment."
-        else:
-            scale, unit = (MM, "mm") if any(move.linear) else (DEG, "deg")
-            asked = ahead.length / scale / share if share > 0.0 else trail.way.end / scale
-            nearest = f"{ahead.length / scale:.2f} {unit} this way"
-            other = "Take a smaller increment, or: " if self._is_step else "Another direction: "
-            advice = f"{other}{self._ways_out(move)}."
-        if self._reached.floors or found.advice == RIG_FILE:
-            return msgspec.structs.replace(self._explained(found), nearest_allowed=nearest)
-        return Refusal(
-            check=found.check,
-            subject=found.subject,
-            limit=f"{found.limit} is in the way",
-            margin=(share - 1.0) * abs(asked),
-            unit=unit,
-            nearest_allowed=nearest,
-            advice=advice,
-        )
+        raise RefusedError([self._reasons.blocked(trail, place, move, self._stand)], "the jog step is refused")
 
     # -- sample by sample ------------------------------------------------------------------------------------
 
@@ -306,7 +271,7 @@ class JogMotion:
         if refusal.check in ("E-09", "E-10"):
             self._given_up = move
             other = "" if self._reached.floors else " Jog the other way."
-            self._say_once(refusal.subject, lambda: f"{self._explained(refusal).text}{other}")
+            self._say_once(refusal.subject, lambda: f"{self._reasons.explained(refusal, self._stand).text}{other}")
         return self._stopping()
 
     def _within_tool_speed(self, p: FloatArray, speeds: FloatArray) -> FloatArray:
@@ -318,19 +283,10 @@ class JogMotion:
     def _say_limits(self, wanted: FloatArray, rooms: FloatArray) -> None:
         for axis, speed, room in zip(self._rig.axes, wanted.tolist(), rooms.tolist(), strict=True):
             if speed and room < AT_LIMIT[axis.kind]:
-                self._say_once(f"{axis.name} {speed > 0.0}", functools.partial(self._at_limit, axis, speed > 0.0))
-
-    def _at_limit(self, axis: Axis, upper: bool) -> str:
-        bound, side, other = (
-            (axis.upper - axis.soft_margin, "upper", "-") if upper else (axis.lower + axis.soft_margin, "lower", "+")
-        )
-        words = f"[E-02] {axis.name} is at its {side} soft limit {say(axis, bound)}"
-        floors = self._reached.floors
-        if not floors:
-            return f"{words}; jog it the other way ({other}{axis.name})"
-        if self._rig.index(axis.name) in (floors.upper if upper else floors.lower):
-            words = words.replace(" at ", " beyond ", 1)
-        return f"{words}. {self._ways_out_of_limits()}"
+                self._say_once(
+                    f"{axis.name} {speed > 0.0}",
+                    functools.partial(self._reasons.at_limit, axis, speed > 0.0, self._stand),
+                )
 
     # -- the tool along a way --------------------------------------------------------------------------------
 
@@ -384,8 +340,11 @@ class JogMotion:
                 return _Next(found.place.positions, stop, found)
         found_refusal = refusal or run.trail.refusal or no.other_posture()
         if run.move is not None:
-            found_refusal = self._of_the_tool(found_refusal, run.place, run.move)
-        self._say_once(found_refusal.subject, lambda: f"the jog was broken off: {self._explained(found_refusal).text}")
+            found_refusal = self._reasons.of_the_tool(found_refusal, run.place, run.move, self._stand)
+        self._say_once(
+            found_refusal.subject,
+            lambda: f"the jog was broken off: {self._reasons.explained(found_refusal, self._stand).text}",
+        )
         self._run, self._given_up = None, self._wanted
         return self._stopping()
 
@@ -394,51 +353,26 @@ class JogMotion:
         if move is None:
             return
         if run.blocked:
-            self._say_once("blocked", lambda: self._blocked(run.trail, run.place, move).text)
+            self._say_once("blocked", lambda: self._reasons.blocked(run.trail, run.place, move, self._stand).text)
         elif run.slowed:
             self._say_once(
                 "singular",
                 lambda: (
                     "[E-08] near a singular posture (arm straight, or tool above the base axis) the joints have to go "
-                    f"far for little way of the tool: it goes slower. Out of it: {self._ways_out(move)}"
+                    "far for little way of the tool: it goes slower. Out of it: "
+                    f"{self._reasons.ways_out(move, self._stand)}"
                 ),
             )
 
-    def _ways_out(self, tried: ToolJog) -> str:
-        return ways_out(self._robot, self._history.newest, tried, self._fits)
-
-    def _of_the_tool(self, refusal: Refusal, ahead: Place, move: Move) -> Refusal:
-        """A refusal of a way of the tool that ends at a place ahead.
-
-        Near a singular posture a joint has to race, or to jump into another posture: there reach ends, and the limit
-        that the joint comes to is not what is in the way.
-        """
-        if isinstance(move, AxisJog) or refusal.check != "E-02":
-            return refusal
-        index = self._rig.index(refusal.subject)
-        axis, turned = self._rig.axes[index], abs(float(ahead.positions[index] - self._history.newest[index]))
-        races = turned > OUT_CHANGE_RAD * max(ahead.length / (OUT_LINE_M if any(move.linear) else OUT_TURN_RAD), 1.0)
-        if axis.kind is AxisKind.REVOLUTE and (races or abs(refusal.margin) * DEG > JUMP_RAD):
-            return no.singular(axis)
-        return msgspec.structs.replace(refusal, advice="Another direction, or single joints.")
-
-    def _explained(self, refusal: Refusal) -> Refusal:
-        """With what leads out, where limits are not kept and joints can change that."""
-        if not self._reached.floors or refusal.advice == RIG_FILE:
-            return refusal
-        return msgspec.structs.replace(refusal, advice=self._ways_out_of_limits())
-
-    def _ways_out_of_limits(self) -> str:
-        """What leads out of the limits that are not kept, in words."""
-        assert self._room is not None
-        if self._room.by_the_file(self._history.newest.tolist()):
-            return RIG_FILE
-        tool = isinstance(self._asked, ToolJog)
-        return no.ways_out(*self._room.ways_out(self._robot, self._reached, self._history.newest, tool=tool))
-
     def _fits(self, positions: FloatArray) -> Refusal | None:
         """Why an arm that comes from here may not be there."""
-        return self._judge.refusal(self._reached, self._history.newest, positions)
+        return self._reasons.refusal_of(positions, self._stand)
+
+    @property
+    def _stand(self) -> Stand:
+        """Where the arm is, and what is asked of it: what reasons are given for."""
+        asked = isinstance(self._asked, ToolJog)
+        return Stand(self._history.newest, self._reached, step=self._is_step, tool=asked)
 
     # -- words -----------------------------------------------------------------------------------------------
 

@@ -148,7 +148,7 @@ class ToolWay:
         def inverse(length: float, seed: list[float]) -> IkResult:
             pose = np.eye(4)
             pose[:3, 3] = self._pose[:3, 3] + length * self._line
-            pose[:3, :3] = _rotation(length * turn) @ self._pose[:3, :3]
+            pose[:3, :3] = rotation_of(length * turn) @ self._pose[:3, :3]
             return self._robot.inverse_kinematics(pose, seed) if any_pose else self._point_first(pose, seed, turn)
 
         return inverse
@@ -378,7 +378,7 @@ def _out_of_reach(result: IkResult) -> Refusal:
     )
 
 
-def _rotation(vector: FloatArray) -> FloatArray:
+def rotation_of(vector: FloatArray) -> FloatArray:
     """The rotation matrix of a rotation vector (Rodrigues' formula)."""
     angle = float(np.linalg.norm(vector))
     if angle == 0.0:

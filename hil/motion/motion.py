@@ -24,7 +24,7 @@ MAX_SAMPLES = 2_000_000
 MAX_AXES = 16
 LEAST_PERIOD_S, MAX_PERIOD_S = 1e-4, 1.0
 
-Kind = Literal["joint", "line", "wait", "gripper"]
+Kind = Literal["joint", "line", "wait", "gripper", "arc", "curve", "spline", "points", "replay", "solution"]
 Point = tuple[float, float, float]
 
 
@@ -60,12 +60,33 @@ class ExpectedInput(Record, frozen=True):
     value: int
 
 
+class ToolPath(Record, frozen=True):
+    """The way that the tool keeps to while samples `first` to `last` are sent; a straight one stands in its mark.
+
+    Attributes:
+        tolerance_m: how far it may be off it, half-way between samples too.
+        points: where it has to be at each sample and half-way to the next, little-endian doubles of shape
+            (2 (last - first) + 1, 3), in metres.
+    """
+
+    first: int
+    last: int
+    tolerance_m: float
+    points: bytes
+
+    @property
+    def points_m(self) -> FloatArray:
+        """The points, shape (2 (last - first) + 1, 3)."""
+        return np.frombuffer(self.points, dtype="<f8").reshape(-1, 3)
+
+
 class _Wire(Record, frozen=True, omit_defaults=True):
     axes: tuple[str, ...]
     period_s: float
     samples: bytes
     marks: tuple[Mark, ...]
     expected: tuple[ExpectedInput, ...] = ()
+    paths: tuple[ToolPath, ...] = ()
 
 
 class Motion:
@@ -79,6 +100,7 @@ class Motion:
         samples: read-only array (N, n_axes) in radians or metres; sample 0 is the start pose.
         marks: stretches in rising order.
         expected: inputs that the controller has to show, by their first samples in rising order.
+        paths: ways of the tool that are not straight lines, by their first samples in rising order.
         digest: SHA-256 over all of the above.
 
     Raises:
@@ -86,13 +108,14 @@ class Motion:
             much of it.
     """
 
-    __slots__ = ("_lasts", "axes", "digest", "expected", "marks", "period_s", "samples")
+    __slots__ = ("_lasts", "axes", "digest", "expected", "marks", "paths", "period_s", "samples")
 
     axes: tuple[str, ...]
     period_s: float
     samples: FloatArray
     marks: tuple[Mark, ...]
     expected: tuple[ExpectedInput, ...]
+    paths: tuple[ToolPath, ...]
     digest: str
     _lasts: tuple[int, ...]
 
@@ -103,11 +126,13 @@ class Motion:
         samples: npt.ArrayLike,
         marks: Sequence[Mark] = (),
         expected: Sequence[ExpectedInput] = (),
+        paths: Sequence[ToolPath] = (),
     ) -> None:
         array = np.array(samples, dtype="<f8", order="C")
         plain = _plain(marks)
         _check(tuple(axes), period_s, array, plain)
         _check_expected(expected, array.shape[0])
+        _check_paths(paths, array.shape[0])
         # The copy ends in bytes so that no view of it can be made writeable again.
         frozen = np.frombuffer(array.tobytes(), dtype=np.dtype("<f8")).reshape(array.shape)
         setattr_ = object.__setattr__
@@ -116,6 +141,7 @@ class Motion:
         setattr_(self, "samples", frozen)
         setattr_(self, "marks", plain)
         setattr_(self, "expected", tuple(expected))
+        setattr_(self, "paths", tuple(paths))
         setattr_(self, "_lasts", tuple(mark.last for mark in plain))
         setattr_(self, "digest", hashlib.sha256(self.to_bytes()).hexdigest())
 
@@ -133,6 +159,13 @@ class Motion:
 
     def __repr__(self) -> str:
         return f"Motion({len(self)} samples, {self.duration_s:.2f} s, digest {self.digest[:12]})"
+
+    def _repr_html_(self) -> str:
+        from hil.figures import notebook
+
+        time_s = self.period_s * np.arange(len(self), dtype=np.float64)
+        panel = notebook.Panel("rad, or m", notebook.joint_traces(self.axes, self.samples))
+        return notebook.page(notebook.over_time(f"Motion, {self.duration_s:.2f} s", time_s, [panel]))
 
     @property
     def duration_s(self) -> float:
@@ -171,6 +204,7 @@ class Motion:
             samples=self.samples.tobytes(),
             marks=self.marks,
             expected=self.expected,
+            paths=self.paths,
         )
         return msgspec.msgpack.encode(wire)
 
@@ -191,7 +225,7 @@ class Motion:
                 f"encoded motion: {len(wire.samples)} bytes of samples do not divide by {len(wire.axes)} axes"
             )
         samples = np.frombuffer(wire.samples, dtype="<f8").reshape(-1, len(wire.axes))
-        return cls(wire.axes, wire.period_s, samples, wire.marks, wire.expected)
+        return cls(wire.axes, wire.period_s, samples, wire.marks, wire.expected, wire.paths)
 
 
 def _plain(marks: Sequence[Mark]) -> tuple[Mark, ...]:
@@ -247,6 +281,21 @@ def _check_expected(expected: Sequence[ExpectedInput], count: int) -> None:
                 f"allowed: 0 or 1, stretches that begin in rising order within 0 to {count - 1}"
             )
         first = each.first
+
+
+def _check_paths(paths: Sequence[ToolPath], count: int) -> None:
+    last = 0
+    for each in paths:
+        if not last <= each.first < each.last < count:
+            raise CommandError(
+                f"motion: a path of the tool covers samples {each.first} to {each.last}; "
+                f"allowed: rising stretches within {last} to {count - 1}"
+            )
+        last = each.last
+        if len(each.points) != 24 * (2 * (each.last - each.first) + 1):
+            raise CommandError(f"motion: a path of the tool has {len(each.points)} bytes of points, which do not fit")
+        if not (math.isfinite(each.tolerance_m) and each.tolerance_m > 0.0 and np.isfinite(each.points_m).all()):
+            raise CommandError("motion: a path of the tool needs finite points and a tolerance above 0")
 
 
 def _check_line(mark: Mark) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +13,32 @@ from hil.kinematics.poses import rotation_vector, xyzabc_to_pose
 from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.model.files import find
-from hil.model.rig import Axis, AxisKind, Rig
+from hil.model.rig import AxisKind, Rig
+from hil.motion.curve_steps import approach_of, pieces_of, wish_along
+from hil.motion.joined_samples import Blend, JoinedSamples, StraightWay, Stretch
+from hil.motion.joint_runs import Classical, classical_run, joint_run, joint_runs
 from hil.motion.lines import Inverse, StraightLine, plan_line
-from hil.motion.motion import STILL, Kind, Mark, Motion, Point
-from hil.motion.profiles import HEADROOM, axis_limits, rest_to_rest, run_time_s
+from hil.motion.motion import Kind, Mark, Motion
+from hil.motion.path_plan import plan_path, quicker_line
+from hil.motion.path_steps import ArcStep, CurveStep, PathStep, PointsStep, SolutionStep, SplineStep
+from hil.motion.path_tasks import FULL_POSE_AXES, Here, roll_way, wish_of
+from hil.motion.path_wish import PathWish
+from hil.motion.posture_change import Change, changed_words, changes_on, part_of
+from hil.motion.postures import posture_at
 from hil.motion.refusals import POSTURE, Spot, beyond_hard_limits, beyond_soft_limits, refused, require_time
-from hil.motion.tasks import Gripper, LineStep, Move, Start, Step, Task, Wait, load_task
+from hil.motion.replays import replay_rows
+from hil.motion.step_files import CurveOfFile, Replay
+from hil.motion.step_groups import moves_of
+from hil.motion.tasks import Gripper, LineStep, Move, Repeat, Start, Step, Task, Wait, load_task
 from hil.motion.ways_out import WayOutPlan
+from hil.motion.whole_turns import within_a_turn
+from hil.paths.orientation import EvenPitch, EvenTurn, Orientation
 from hil.refusal import Refusal, RefusedError
 from hil.robot import Robot
 from hil.tables import closest
 from hil.units import DEG, MM
 
 ELBOWS = {"up": "elbow up", "down": "elbow down"}
-FULL_POSE_AXES = 6
-"""From so many axes on an arm keeps its whole orientation where a file says nothing about it."""
-
 NEARER = "Move the target nearer to the arm, or give it another pitch_deg or elbow."
 ANY_ORIENTATION = "An arm of {} axes cannot take any orientation: give pitch_deg and roll_deg instead of abc_deg."
 
@@ -37,13 +46,6 @@ AT_END = "at the end of this step"
 
 PITCH_STEP_RAD = 5.0 * DEG
 """How finely a pitch is looked for where a file leaves it open."""
-
-SWEEP_RAD, SWEEP_M = 2.0 * DEG, 5.0 * MM
-LEAST_SWEEP = 16
-"""How finely the tool's speed is looked at along a joint move."""
-
-ARC_OVER_CHORD = 1.001
-"""A chord of the tool's path between two such points is shorter than the path by less than this."""
 
 
 def plan(rig: Rig, task: str | Path) -> Motion:
@@ -144,55 +146,9 @@ def plan_joint_move(rig: Rig, start: Sequence[float], goal: Sequence[float], *, 
     here, there = np.array(start, dtype=np.float64), np.array(goal, dtype=np.float64)
     robot, effort, spot = Robot(rig.robot), speed_percent / 100.0, Spot(0, rig.period_s, "joint move")
     leaving = WayOutPlan(rig, robot, here)
-    samples = leaving.planned(there, lambda places: _joint_runs(rig, robot, [here, *places], effort, spot))
+    samples = leaving.planned(there, lambda places: joint_runs(rig, robot, [here, *places], effort, spot))
     mark = Mark(first=0, last=len(samples) - 1, step=0, kind="joint", label="joint move")
     return Motion([axis.name for axis in rig.axes], rig.period_s, samples, [mark])
-
-
-def _joint_runs(rig: Rig, robot: Robot, places: Sequence[FloatArray], effort: float, spot: Spot) -> FloatArray:
-    """Samples from place to place, at rest at each of them; row 0 is the first place."""
-    blocks = [places[0][None, :]]
-    for start, goal in pairwise(places):
-        if len(blocks) > 1:
-            blocks[-1] = _at_corner(rig, blocks[-1])
-        before = sum(map(len, blocks)) - 1
-        blocks.append(_joint_run(rig, robot, start, goal, effort, spot._replace(first=spot.first + before))[1:])
-    return np.concatenate(blocks)
-
-
-def _at_corner(rig: Rig, rows: FloatArray) -> FloatArray:
-    """With the rest that a controller of few targets needs at the end of a step, or it would cut the corner."""
-    pace = rig.controller.pace
-    if pace is None or not len(rows):
-        return rows
-    return np.concatenate([rows, np.repeat(rows[-1:], math.ceil(pace.longest_s / rig.period_s), axis=0)])
-
-
-def _joint_run(rig: Rig, robot: Robot, start: FloatArray, goal: FloatArray, effort: float, spot: Spot) -> FloatArray:
-    """Samples of a straight way in joint space, all axes starting and ending together; row 0 is `start`."""
-    way = goal - start
-    if not way.any():
-        return start[None, :].copy()
-    size = np.maximum(np.abs(way), STILL)
-    speed, acceleration, jerk = (float((limit / size).min()) * effort * HEADROOM for limit in axis_limits(rig))
-    pace = _tool_pace(rig, robot, start, way)
-    if pace > 0.0:
-        speed = min(speed, rig.tool_speed_m_s * HEADROOM / pace)
-    require_time(spot, run_time_s(1.0, speed, acceleration, jerk))
-    fractions = rest_to_rest(1.0, speed, acceleration, jerk, rig.period_s)
-    rows = start + fractions[:, None] * way
-    rows[-1] = goal
-    return rows
-
-
-def _tool_pace(rig: Rig, robot: Robot, start: FloatArray, way: FloatArray) -> float:
-    """Most metres of tool travel per whole way."""
-    joints = way[: robot.dof]
-    fine = [SWEEP_RAD if axis.kind is AxisKind.REVOLUTE else SWEEP_M for axis in rig.axes[: robot.dof]]
-    count = max(LEAST_SWEEP, math.ceil(float((np.abs(joints) / fine).max())))
-    fractions = np.linspace(0.0, 1.0, count + 1)
-    points = robot.forward_kinematics(start[: robot.dof] + fractions[:, None] * joints)[:, :3, 3]
-    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).max()) * count * ARC_OVER_CHORD
 
 
 class _Planner:
@@ -201,16 +157,16 @@ class _Planner:
     def __init__(self, rig: Rig, robot: Robot, task: Task) -> None:
         self._rig, self._robot, self._file = rig, robot, task.file
         self._axes = rig.axes
-        self._position = self._start(task.start)
+        self._samples = JoinedSamples(rig, robot, self._start(task.start))
         self._kept = False
-        self._blocks = [self._position[None, :]]
-        self._marks: list[Mark] = []
-        self._last = 0
 
     def motion(self) -> Motion:
         """Everything so far."""
-        names = [axis.name for axis in self._axes]
-        return Motion(names, self._rig.period_s, np.concatenate(self._blocks), self._marks)
+        return self._samples.motion()
+
+    @property
+    def _position(self) -> FloatArray:
+        return self._samples.position
 
     def add(self, number: int, step: Step) -> None:
         """Plan one step from where the last one ended."""
@@ -221,47 +177,51 @@ class _Planner:
                 self._run(number, step, "gripper", self._opened(number, step))
             case LineStep():
                 self._line(number, step)
+            case ArcStep() | SplineStep():
+                self._path(number, step)
+            case CurveOfFile():
+                self._curve(number, step)
+            case PointsStep():
+                joints = [axis.name for axis in self._axes if axis.kind is AxisKind.REVOLUTE]
+                for move in moves_of(step, joints):
+                    self.add(number, move)
+            case Repeat():
+                for _ in range(step.times):
+                    for inner in step.steps:
+                        self.add(number, inner)
+            case SolutionStep():
+                self._run(number, step, "solution", self._other_posture(number, step))
+            case Replay():
+                self._replay(number, step)
             case Wait():
                 require_time(self._spot(number, "wait"), step.seconds)
                 count = max(1, math.ceil(step.seconds / self._rig.period_s - 1e-9))
-                self._append(number, step.label, "wait", np.repeat(self._position[None, :], count + 1, axis=0))
+                rows = np.repeat(self._position[None, :], count + 1, axis=0)
+                self._samples.append(Stretch(number, step.label, "wait", rows))
 
-    def _run(self, number: int, step: Move | Gripper, kind: Kind, goal: FloatArray) -> None:
+    def _run(self, number: int, step: Move | Gripper | SolutionStep, kind: Kind, goal: FloatArray) -> None:
         effort, spot, start = step.speed_percent / 100.0, self._spot(number, kind), self._position
+        if isinstance(step, Move) and step.profile is not None:
+            wanted = Classical(step.profile, step.seconds, step.blend_seconds)
+            rows = classical_run(self._rig, self._robot, start, goal, effort, wanted, spot)
+            self._samples.append(Stretch(number, step.label, kind, rows, blend=_blend(step)))
+            return
         leaving = None if self._kept else WayOutPlan(self._rig, self._robot, start)
         if leaving is None or not leaving.needed:
             # Where a step ends too near to something all the same, the preview says so.
             self._kept = True
-            rows = _joint_run(self._rig, self._robot, start, goal, effort, spot)
+            rows = joint_run(self._rig, self._robot, start, goal, effort, spot)
         else:
             rows = leaving.planned(
-                goal, lambda places: _joint_runs(self._rig, self._robot, [start, *places], effort, spot)
+                goal, lambda places: joint_runs(self._rig, self._robot, [start, *places], effort, spot)
             )
-        self._append(number, step.label, kind, rows)
-
-    def _append(self, number: int, label: str, kind: Kind, rows: FloatArray, line: StraightLine | None = None) -> None:
-        rows = np.concatenate([rows[:1], _at_corner(self._rig, rows[1:])])
-        last = self._last + len(rows) - 1
-        self._marks.append(
-            Mark(
-                first=self._last,
-                last=last,
-                step=number,
-                kind=kind,
-                label=label,
-                start_m=None if line is None else _point(line.start_m),
-                end_m=None if line is None else _point(line.end_m),
-                tolerance_m=None if line is None else line.tolerance_m,
-            )
-        )
-        self._blocks.append(rows[1:])
-        self._position, self._last = rows[-1], last
+        self._samples.append(Stretch(number, step.label, kind, rows, blend=_blend(step)))
 
     def _refused(self, number: int, kind: Kind, refusals: Sequence[Refusal]) -> Exception:
         return refused(refusals, self._spot(number, kind))
 
     def _spot(self, number: int, kind: Kind) -> Spot:
-        return Spot(self._last, self._rig.period_s, f"step {number} ({kind})")
+        return Spot(self._samples.last, self._rig.period_s, f"step {number} ({kind})")
 
     # -- where to ------------------------------------------------------------------------------------------
 
@@ -400,7 +360,7 @@ class _Planner:
             np.array(q)
             for solution in result.solutions
             if elbow is None or ELBOWS[elbow] in solution.branch
-            for q in (solution.q, _within_a_turn(axes, solution.q))
+            for q in (solution.q, within_a_turn(axes, solution.q))
             if not beyond_soft_limits(axes, q, "", start=now)
         ]
 
@@ -411,7 +371,7 @@ class _Planner:
         if candidates:
             axes = self._axes[: self._robot.dof]
             what = f"to be at {where}"
-            options = [beyond_soft_limits(axes, _within_a_turn(axes, s.q), what, POSTURE) for s in candidates]
+            options = [beyond_soft_limits(axes, within_a_turn(axes, s.q), what, POSTURE) for s in candidates]
             return min(options, key=lambda found: max(-r.margin for r in found))
         if result.solutions and not any("elbow" in solution.branch for solution in result.solutions):
             advice = "Leave elbow out, or ask for joints_deg."
@@ -425,6 +385,70 @@ class _Planner:
             return [_unreachable(where, result.reason, result.distance_m, nearest, advice)]
         return [_unreachable(where, result.reason, result.distance_m, "a point within reach")]
 
+    # -- paths ---------------------------------------------------------------------------------------------
+
+    def _here(self, number: int, kind: Kind) -> Here:
+        spot = self._spot(number, kind)
+        return Here(self._rig, self._robot, self._file, f"step {number}", self._position, spot)
+
+    def _path(self, number: int, step: PathStep) -> None:
+        here = self._here(number, step.do)
+        self._follow(number, step, here, wish_of(here, step), step.label)
+
+    def _curve(self, number: int, curve: CurveOfFile) -> None:
+        here, step = self._here(number, "curve"), curve.step
+        pieces = pieces_of(curve, here)
+        move = approach_of(here, step, pieces)
+        self._run(number, move, "joint", self._goal(number, move))
+        for path in pieces:
+            here = self._here(number, "curve")
+            self._follow(number, step, here, wish_along(here, step, path), curve.label)
+
+    def _follow(self, number: int, step: PathStep | CurveStep, here: Here, wish: PathWish, label: str) -> None:
+        for part, change in self._parts(here, wish):
+            if part is not None:
+                spot = self._spot(number, step.do)
+                planned = plan_path(self._rig, self._robot, self._position, part, spot)
+                blend = _blend(step) if change is None else None
+                self._samples.append(
+                    Stretch(number, label, step.do, planned.rows, None, planned.points_m, wish.tolerance_m, blend)
+                )
+            if change is not None:
+                rows = joint_run(
+                    self._rig,
+                    self._robot,
+                    self._position,
+                    change.rows[-1],
+                    wish.effort,
+                    self._spot(number, "solution"),
+                )
+                self._samples.append(Stretch(number, changed_words(wish, change), "solution", rows))
+
+    def _parts(self, here: Here, wish: PathWish) -> Iterator[tuple[PathWish | None, Change | None]]:
+        """A path in one go, or in parts with another posture between them where the step allows that."""
+        changes = []
+        if wish.singularity == "change":
+            changes = changes_on(self._rig, self._robot, self._position, wish, here.spot) or []
+        first = 0.0
+        for change in changes:
+            yield (part_of(wish, first, change.at_m) if change.at_m > first else None), change
+            first = change.at_m
+        yield (part_of(wish, first, wish.length_m) if changes else wish), None
+
+    def _replay(self, number: int, replay: Replay) -> None:
+        rows = replay_rows(self._rig, replay, f"step {number}", self._spot(number, "replay"))
+        move = Move(do="move", speed_percent=replay.step.speed_percent, label=replay.label)
+        if (rows[0] != self._position).any():
+            self._run(number, move, "joint", rows[0])
+        self._samples.append(Stretch(number, replay.label, "replay", rows))
+
+    def _other_posture(self, number: int, step: SolutionStep) -> FloatArray:
+        """The joints in the posture asked for, the tool where it is."""
+        here = self._here(number, "solution")
+        goal = self._position.copy()
+        goal[: self._robot.dof] = posture_at(here, step)
+        return goal
+
     # -- lines ---------------------------------------------------------------------------------------------
 
     def _line(self, number: int, step: LineStep) -> None:
@@ -432,15 +456,20 @@ class _Planner:
         pose = robot.forward_kinematics(self._position[: robot.dof])
         start = pose[:3, 3].copy()
         end = np.array(step.to_mm) * MM if step.to_mm is not None else start + np.array(step.by_mm) * MM
-        inverse, turn = self._orientation(number, step, pose, end)
+        inverse, hand = self._orientation(number, step, pose, end)
         asked = rig.tool_speed_m_s if step.speed_mm_s is None else step.speed_mm_s * MM
         effort = step.speed_percent / 100.0
-        line = StraightLine(start, end, turn, asked * effort, effort, step.tolerance_mm * MM)
+        line = StraightLine(start, end, hand.turn_rad, asked * effort, effort, step.tolerance_mm * MM)
         spot = self._spot(number, "line")
-        self._append(number, step.label, "line", plan_line(rig, robot, self._position, line, inverse, spot), line)
+        rows = plan_line(rig, robot, self._position, line, inverse, spot)
+        rows = quicker_line(rig, robot, rows, line, hand, spot)
+        way = StraightWay(line.start_m, line.end_m, line.tolerance_m)
+        self._samples.append(Stretch(number, step.label, "line", rows, line=way, blend=_blend(step)))
 
-    def _orientation(self, number: int, step: LineStep, pose: FloatArray, end: FloatArray) -> tuple[Inverse, float]:
-        """Inverse kinematics along the line, and how far the tool turns on it, in radians."""
+    def _orientation(
+        self, number: int, step: LineStep, pose: FloatArray, end: FloatArray
+    ) -> tuple[Inverse, Orientation]:
+        """Inverse kinematics along the line, place by place, and how the hand is turned on it."""
         if step.abc_deg is not None:
             goal = self._pose(number, (end / MM).tolist(), step)
             return self._turning(pose, goal, step)
@@ -450,7 +479,7 @@ class _Planner:
             return self._turning(pose, goal, step)
         return self._pitching(step, pose[:3, 3], end)
 
-    def _turning(self, pose: FloatArray, goal: FloatArray, step: LineStep) -> tuple[Inverse, float]:
+    def _turning(self, pose: FloatArray, goal: FloatArray, step: LineStep) -> tuple[Inverse, Orientation]:
         turn = np.array(rotation_vector((pose[:3, :3].T @ goal[:3, :3]).tolist()))
         angle = float(np.linalg.norm(turn))
         if step.turn == "long" and angle > 0.0:
@@ -463,16 +492,16 @@ class _Planner:
             at[:3, 3] = pose[:3, 3] + fraction * (goal[:3, 3] - pose[:3, 3])
             return robot.inverse_kinematics(at, seed=seed)
 
-        return inverse, float(np.linalg.norm(turn))
+        return inverse, EvenTurn(pose[:3, :3], turn)
 
-    def _pitching(self, step: LineStep, start: FloatArray, end: FloatArray) -> tuple[Inverse, float]:
+    def _pitching(self, step: LineStep, start: FloatArray, end: FloatArray) -> tuple[Inverse, Orientation]:
         robot, way = self._robot, end - start
         if not robot.has_pitch_and_roll:
             # No present pitch and roll to go on from: what the file gives holds for the whole line.
             pitch_rad, roll_rad = _radians(step.pitch_deg), _radians(step.roll_deg)
             return lambda fraction, seed: robot.inverse_kinematics_target(
                 (start + fraction * way).tolist(), pitch_rad, roll_rad, seed
-            ), 0.0
+            ), EvenPitch(pitch_rad, roll_rad)
         now = robot.tool_target(self._joints())
         roll = now.roll_rad if step.roll_deg is None else step.roll_deg * DEG
         pitch = self._end_pitch(end, now.pitch_rad, roll) if step.pitch_deg is None else step.pitch_deg * DEG
@@ -487,23 +516,15 @@ class _Planner:
                 seed=seed,
             )
 
-        return inverse, max(abs(tilt), abs(twist))
+        rolled = roll if now.roll_rad is None else now.roll_rad
+        return inverse, EvenPitch(now.pitch_rad, rolled, tilt_rad=tilt, twist_rad=twist)
 
     def _twist(self, now: float, step: LineStep) -> float:
         """How far the roll joint turns: the short way round, as a move does, or the other one."""
         assert step.roll_deg is not None
-        wanted, turn = step.roll_deg * DEG, 2.0 * math.pi
         index = self._robot.dof - 1
-        axis, here = self._axes[index], float(self._position[index])
-        nearest = round((now - wanted) / turn)
-        ways = [wanted + (nearest + k) * turn - now for k in (0, -1, 1)]
-        inside = [way for way in ways if not beyond_soft_limits([axis], [here + way], "", start=[here])]
-        short = min(inside, key=lambda way: round(abs(way), 9), default=wanted - now)
-        if step.turn != "long":
-            return short
-        other = [way for way in inside if way * short < 0.0]
-        # Where the other way round leaves the limits, the line says so.
-        return min(other, key=abs, default=short - math.copysign(turn, short))
+        here = float(self._position[index])
+        return roll_way(self._axes[index], here, now, step.roll_deg * DEG, long_way=step.turn == "long")
 
     def _end_pitch(self, end: FloatArray, present: float, roll: float | None) -> float:
         """The present pitch if the line's end can be reached with it, else that of the nearest joints."""
@@ -513,23 +534,15 @@ class _Planner:
         return self._robot.tool_target(found[0].tolist()).pitch_rad if found else present
 
 
-def _within_a_turn(axes: Sequence[Axis], q: Sequence[float]) -> list[float]:
-    """The same posture, each turning joint within half a turn of the middle of its range."""
-    return [
-        0.5 * (axis.lower + axis.upper) + math.remainder(v - 0.5 * (axis.lower + axis.upper), 2.0 * math.pi)
-        if axis.kind is AxisKind.REVOLUTE
-        else v
-        for axis, v in zip(axes, q, strict=True)
-    ]
-
-
 def _radians(degrees: float | None) -> float | None:
     return None if degrees is None else degrees * DEG
 
 
-def _point(point: FloatArray) -> Point:
-    x, y, z = point.tolist()
-    return x, y, z
+def _blend(step: Step | CurveStep) -> Blend | None:
+    near_mm, near_deg = getattr(step, "blend_mm", None), getattr(step, "blend_deg", None)
+    if near_mm is None and near_deg is None:
+        return None
+    return Blend(None if near_mm is None else near_mm * MM, None if near_deg is None else near_deg * DEG)
 
 
 def _unreachable(where: str, reason: str, distance_m: float | None, nearest: str, advice: str = NEARER) -> Refusal:

@@ -98,6 +98,26 @@ def stop_samples(
     return samples
 
 
+def first_and_rest(
+    period_s: float, most: FloatArray, jerk: FloatArray, v: FloatArray, a: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """How far the stop of `stop_samples` leads with its first sample, and in all; shape (n,) each.
+
+    Args:
+        period_s: time between samples.
+        most: limit of acceleration, shape (n,), like all that follow.
+        jerk: limit of jerk.
+        v: velocity now; all finite.
+        a: acceleration now.
+    """
+    stops = _plan(period_s, most, jerk, v, a)
+    hard = np.maximum(np.maximum(stops.a - stops.step, -stops.bound), np.minimum(1.0 - stops.periods, 0.0) * stops.step)
+    gentle = np.sign(stops.a) * np.maximum(np.abs(stops.a) - stops.step, 0.0)
+    speed = v + period_s * stops.side * (gentle + stops.weight * (hard - gentle))
+    first: FloatArray = period_s * np.where(stops.periods <= 1.0, 0.0, speed)
+    return first, _travel(period_s, stops)
+
+
 def stop_positions(rig: Rig, motion: Motion) -> FloatArray:
     """Where every axis would rest if `stop_ramp` began right after each sample, shape (N, n) in rad or m."""
     h, p = rig.period_s, motion.samples
@@ -105,9 +125,7 @@ def stop_positions(rig: Rig, motion: Motion) -> FloatArray:
     v = (p - before[1:-1]) / h
     _, most, jerk = axis_limits(rig)
     stops = _plan(h, most, jerk, v, (p - 2.0 * before[1:-1] + before[:-2]) / h**2)
-    hard, gentle = _hard_travel(stops), _gentle_travel(stops)
-    travel = h * stops.periods * stops.v + h**2 * (gentle + stops.weight * (hard - gentle))
-    rest: FloatArray = p + stops.side * travel
+    rest: FloatArray = p + _travel(h, stops)
     return rest
 
 
@@ -183,6 +201,13 @@ def _hard_sum(a: FloatArray, bound: FloatArray, step: FloatArray, count: FloatAr
     down, flat, back = _pieces(a, bound, step, count)
     total: FloatArray = down * a - bound * flat - 0.5 * step * (down * (down + 1.0) + back * (back - 1.0))
     return total
+
+
+def _travel(h: float, stops: _Stops) -> FloatArray:
+    """How far each stop leads."""
+    hard, gentle = _hard_travel(stops), _gentle_travel(stops)
+    travel: FloatArray = stops.side * (h * stops.periods * stops.v + h**2 * (gentle + stops.weight * (hard - gentle)))
+    return travel
 
 
 def _hard_travel(stops: _Stops) -> FloatArray:

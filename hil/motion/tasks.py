@@ -12,19 +12,41 @@ from hil.errors import ConfigError
 from hil.findings import Findings
 from hil.kinematics.poses import Convention
 from hil.model.files import parse_toml
+from hil.motion.path_steps import (
+    PATH_KINDS,
+    Abc,
+    Angle,
+    ArcStep,
+    Blend,
+    BlendAngle,
+    CurveStep,
+    Distance,
+    Label,
+    Percent,
+    PointsStep,
+    ReplayStep,
+    SolutionStep,
+    SplineStep,
+    Xyz,
+    check_full_orientation,
+    check_path_step,
+    check_points_step,
+    check_solution_step,
+)
+from hil.motion.step_files import CurveOfFile, Replay, curve_of, points_of, replay_of
+from hil.paths.classical import Profile
 from hil.tables import closest
 from hil.types import Record
 
 MAX_STEPS = 1000
+MAX_TIMES = 1000
+MOST_UNROLLED = 10_000
+"""Steps that a task has at most once its repeats and cycles are counted out."""
+DEEPEST = 3
 MAX_FILE_BYTES = 1_000_000
 
-Angle = Annotated[float, Meta(ge=-3600, le=3600)]
-Distance = Annotated[float, Meta(ge=-100_000, le=100_000)]
-Xyz = tuple[Distance, Distance, Distance]
-Abc = tuple[Angle, Angle, Angle]
-Percent = Annotated[float, Meta(ge=1, le=100)]
+Seconds = Annotated[float, Meta(gt=0, le=3600)]
 Opening = Annotated[float, Meta(ge=0, le=1000)]
-Label = Annotated[str, Meta(max_length=80)]
 
 
 class Start(Record, frozen=True):
@@ -50,6 +72,11 @@ class Move(Record, frozen=True):
     elbow: Literal["up", "down"] | None = None
     abc_deg: Abc | None = None
     convention: Convention | None = None
+    profile: Profile | None = None
+    seconds: Seconds | None = None
+    blend_seconds: Seconds | None = None
+    blend_mm: Blend | None = None
+    blend_deg: BlendAngle | None = None
     speed_percent: Percent = 100.0
     label: Label = ""
 
@@ -67,6 +94,7 @@ class LineStep(Record, frozen=True):
     turn: Literal["short", "long"] | None = None
     speed_mm_s: Annotated[float, Meta(ge=0.1, le=10_000)] | None = None
     tolerance_mm: Annotated[float, Meta(ge=0.01, le=100)] = 1.0
+    blend_mm: Blend | None = None
     speed_percent: Percent = 100.0
     label: Label = ""
 
@@ -75,7 +103,7 @@ class Wait(Record, frozen=True):
     """Stand still."""
 
     do: Literal["wait"]
-    seconds: Annotated[float, Meta(gt=0, le=3600)]
+    seconds: Seconds
     label: Label = ""
 
 
@@ -88,9 +116,35 @@ class Gripper(Record, frozen=True):
     label: Label = ""
 
 
-Step = Move | LineStep | Wait | Gripper
+class RepeatStep(Record, frozen=True):
+    """Other steps, several times, as a file gives them."""
 
-STEP_KINDS: dict[str, type[Step]] = {"move": Move, "line": LineStep, "wait": Wait, "gripper": Gripper}
+    do: Literal["repeat"]
+    times: Annotated[int, Meta(ge=1, le=MAX_TIMES)]
+    step: list[Any]
+    label: Label = ""
+
+
+class Repeat(Record, frozen=True, kw_only=True):
+    """The same with its steps read."""
+
+    times: int
+    steps: tuple[Step, ...]
+    label: str = ""
+
+
+Step = (
+    Move | LineStep | ArcStep | SplineStep | CurveOfFile | PointsStep | SolutionStep | Replay | Repeat | Wait | Gripper
+)
+
+STEP_KINDS: dict[str, type[Any]] = {
+    "move": Move,
+    "line": LineStep,
+    **PATH_KINDS,
+    "repeat": RepeatStep,
+    "wait": Wait,
+    "gripper": Gripper,
+}
 """Tables of a step by its `do`."""
 
 
@@ -134,15 +188,16 @@ def load_task(path: str | Path) -> Task:
         raise ConfigError(file, "file", reason, "a readable task file") from None
     if len(data) > MAX_FILE_BYTES:
         raise ConfigError(file, "file", f"more than {MAX_FILE_BYTES} bytes", "a task file below that size")
-    return task_from_table(parse_toml(data, file), file)
+    return task_from_table(parse_toml(data, file), file, Path(path).parent)
 
 
-def task_from_table(table: Mapping[str, Any], file: str) -> Task:
+def task_from_table(table: Mapping[str, Any], file: str, folder: Path | None = None) -> Task:
     """Turn a parsed task file into a task.
 
     Args:
         table: what tomllib gave.
         file: name for messages.
+        folder: where files lie that its steps name; without it no step may name one.
 
     Raises:
         ConfigError: a key or value is wrong; steps are counted from 1.
@@ -151,7 +206,7 @@ def task_from_table(table: Mapping[str, Any], file: str) -> Task:
     head = {**table, "step": []}
     findings.not_finite(head)
     top = findings.read(head, TaskTable)
-    steps = () if _meant_steps(table) else _steps(table.get("step"), findings)
+    steps = () if _meant_steps(table) else _Reader(findings, folder).steps(table.get("step"))
     findings.stop()
     return Task(title=top.title, steps=steps, start=top.start, rig=top.rig, file=file)
 
@@ -162,39 +217,94 @@ def _meant_steps(table: Mapping[str, Any]) -> bool:
     return "step" not in table and any(closest(key, names) == "step" for key in table if key not in names)
 
 
-def _steps(raw: object, findings: Findings) -> tuple[Step, ...]:
-    if not isinstance(raw, list) or not all(isinstance(step, dict) for step in raw):
-        advice = (
-            "A step begins with [[step]], in two brackets" if raw is not None else "Write [[step]] before each step"
-        )
-        findings.say("step", raw, "one or more [[step]] tables", advice)
-        return ()
-    if not 1 <= len(raw) <= MAX_STEPS:
-        findings.say("step", len(raw), f"1 to {MAX_STEPS} [[step]] tables")
-        return ()
-    steps = [_step(step, f"step {number}", findings) for number, step in enumerate(raw, start=1)]
-    return tuple(step for step in steps if step is not None)
+class _Reader:
+    """Reads steps one by one, by their `do`."""
+
+    def __init__(self, findings: Findings, folder: Path | None) -> None:
+        self._findings, self._folder = findings, folder
+        self._unrolled = 0
+
+    def steps(self, raw: object, within: str = "", times: int = 1, depth: int = 1) -> tuple[Step, ...]:
+        """All of a list; `within` names the step that it belongs to."""
+        if not isinstance(raw, list) or not all(isinstance(step, dict) for step in raw):
+            advice = (
+                "A step begins with [[step]], in two brackets" if raw is not None else "Write [[step]] before each step"
+            )
+            self._findings.say(f"{within}step", raw, "one or more [[step]] tables", advice)
+            return ()
+        if not 1 <= len(raw) <= MAX_STEPS:
+            self._findings.say(f"{within}step", len(raw), f"1 to {MAX_STEPS} [[step]] tables")
+            return ()
+        found = [self._step(step, f"{within}step {number}", times, depth) for number, step in enumerate(raw, start=1)]
+        return tuple(step for step in found if step is not None)
+
+    def _step(self, raw: Mapping[str, Any], prefix: str, times: int, depth: int) -> Step | None:
+        do, findings = raw.get("do"), self._findings
+        if do != "repeat":
+            findings.not_finite(raw, prefix)
+        if not isinstance(do, str) or do not in STEP_KINDS:
+            findings.say(f"{prefix}.do", do, " or ".join(f'"{kind}"' for kind in STEP_KINDS))
+            return None
+        step = findings.read(raw, STEP_KINDS[do], prefix)
+        if isinstance(step, RepeatStep):
+            return self._repeat(step, prefix, times, depth)
+        checked = self._checked(step, prefix)
+        cycles = checked.cycles * _points_in(checked) if isinstance(checked, PointsStep) else 1
+        self._count(prefix, times * cycles)
+        return checked
+
+    def _repeat(self, step: RepeatStep, prefix: str, times: int, depth: int) -> Step | None:
+        if depth > DEEPEST:
+            self._findings.say(f"{prefix}.do", "repeat", f"repeats within each other at most {DEEPEST} deep")
+            return None
+        whole = self._findings.sound(f"{prefix}.times")
+        inner = self.steps(step.step, f"{prefix}.", times * (step.times if whole else 1), depth + 1)
+        return Repeat(times=step.times if whole else 1, steps=inner, label=step.label)
+
+    def _count(self, prefix: str, times: int) -> None:
+        before, self._unrolled = self._unrolled, self._unrolled + times
+        if self._unrolled > MOST_UNROLLED >= before:
+            advice = "Repeat less often, or make two tasks of it"
+            self._findings.say(prefix, f"more than {MOST_UNROLLED} steps", f"at most {MOST_UNROLLED}", advice)
+
+    def _checked(self, step: Any, prefix: str) -> Step | None:
+        findings = self._findings
+        match step:
+            case Move():
+                _check_goal(step, _move_goals(step), prefix, findings)
+                if findings.sound(f"{prefix}.to_mm"):
+                    needs = ("pitch_deg", "roll_deg", "elbow", "abc_deg", "convention")
+                    _only_with(step, needs, "to_mm", prefix, findings)
+                check_full_orientation(step, prefix, findings)
+                _check_profile(step, prefix, findings)
+            case LineStep():
+                goals = [name for name in ("to_mm", "by_mm") if getattr(step, name) is not None]
+                _check_goal(step, goals, prefix, findings)
+                if step.turn is not None and step.roll_deg is None and step.abc_deg is None:
+                    findings.say(f"{prefix}.turn", step.turn, "only together with roll_deg or abc_deg")
+                check_full_orientation(step, prefix, findings)
+            case ArcStep() | SplineStep():
+                check_path_step(step, prefix, findings)
+            case CurveStep():
+                check_path_step(step, prefix, findings)
+                sound = findings.sound(f"{prefix}.file", f"{prefix}.curve")
+                return curve_of(step, self._folder, prefix, findings) if sound else None
+            case PointsStep():
+                check_points_step(step, prefix, findings)
+                sound = findings.sound(f"{prefix}.file")
+                return points_of(step, self._folder, prefix, findings) if sound else None
+            case SolutionStep():
+                check_solution_step(step, prefix, findings)
+            case ReplayStep():
+                sound = findings.sound(f"{prefix}.file")
+                return replay_of(step, self._folder, prefix, findings) if sound else None
+        found: Step = step
+        return found
 
 
-def _step(raw: Mapping[str, Any], prefix: str, findings: Findings) -> Step | None:
-    do = raw.get("do")
-    findings.not_finite(raw, prefix)
-    if not isinstance(do, str) or do not in STEP_KINDS:
-        findings.say(f"{prefix}.do", do, " or ".join(f'"{kind}"' for kind in STEP_KINDS))
-        return None
-    step = findings.read(raw, STEP_KINDS[do], prefix)
-    if isinstance(step, Move):
-        _check_goal(step, _move_goals(step), prefix, findings)
-        if findings.sound(f"{prefix}.to_mm"):
-            _only_with(step, ("pitch_deg", "roll_deg", "elbow", "abc_deg", "convention"), "to_mm", prefix, findings)
-    if isinstance(step, LineStep):
-        goals = [name for name in ("to_mm", "by_mm") if getattr(step, name) is not None]
-        _check_goal(step, goals, prefix, findings)
-        if step.turn is not None and step.roll_deg is None and step.abc_deg is None:
-            findings.say(f"{prefix}.turn", step.turn, "only together with roll_deg or abc_deg")
-    if isinstance(step, Move | LineStep):
-        _check_orientation(step, prefix, findings)
-    return step
+def _points_in(step: PointsStep) -> int:
+    lists = (step.to_mm, step.poses, step.joints_deg)
+    return max(len(points) for points in (*lists, [None]) if points is not None)
 
 
 def _move_goals(step: Move) -> list[str]:
@@ -213,18 +323,19 @@ def _check_goal(step: Move | LineStep, goals: list[str], prefix: str, findings: 
         findings.say(f"{prefix}.{goals[1]}", value, f"one of {names}; {goals[0]} is given too", advice)
 
 
+def _check_profile(step: Move, prefix: str, findings: Findings) -> None:
+    for name in ("seconds", "blend_seconds"):
+        if getattr(step, name) is not None and step.profile is None and findings.sound(f"{prefix}.profile"):
+            findings.say(f"{prefix}.{name}", getattr(step, name), "only together with profile")
+    blended = step.profile in ("trapezoid", "blended")
+    if step.blend_seconds is not None and step.profile is not None and not blended:
+        findings.say(f"{prefix}.blend_seconds", step.blend_seconds, f"no such key: a {step.profile} has no blends")
+    elif step.blend_seconds is not None and step.seconds is not None and 2.0 * step.blend_seconds > step.seconds:
+        allowed = f"at most {0.5 * step.seconds:g}: both blends together are no longer than seconds"
+        findings.say(f"{prefix}.blend_seconds", step.blend_seconds, allowed)
+
+
 def _only_with(step: Move, names: tuple[str, ...], other: str, prefix: str, findings: Findings) -> None:
     for name in names:
         if getattr(step, name) is not None and getattr(step, other) is None:
             findings.say(f"{prefix}.{name}", getattr(step, name), f"only together with {other}")
-
-
-def _check_orientation(step: Move | LineStep, prefix: str, findings: Findings) -> None:
-    if (step.abc_deg is None) != (step.convention is None):
-        key = "convention" if step.convention is None else "abc_deg"
-        allowed = "one of " + ", ".join(c.value for c in Convention) if key == "convention" else "three angles"
-        findings.say(f"{prefix}.{key}", None, f"{allowed}; abc_deg and convention go together")
-    if step.abc_deg is not None:
-        for name in ("pitch_deg", "roll_deg"):
-            if getattr(step, name) is not None:
-                findings.say(f"{prefix}.{name}", getattr(step, name), "no such key beside abc_deg, which says it all")

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hil.motion.tasks import LineStep, Move, Task
+from hil.motion.path_steps import ArcStep, PointsStep, SplineStep
+from hil.motion.tasks import LineStep, Move, Step, Task
 from hil.units import DEG, MM
 
 SMALL_MM = 3.0
@@ -40,13 +41,27 @@ def radians_hint(values: Sequence[float]) -> str:
 def task_hints(task: Task) -> Iterator[str]:
     """Words for every step of a task whose numbers look like another unit."""
     for number, step in enumerate(task.steps, 1):
-        if not isinstance(step, Move | LineStep):
-            continue
-        lengths = [step.to_mm, step.by_mm] if isinstance(step, LineStep) else [step.to_mm]
-        angles = [] if isinstance(step, LineStep) else [step.joints_deg, step.by_deg]
+        lengths, angles = _numbers_of(step)
         found = [metres_hint(place) for place in lengths if place is not None]
         found += [radians_hint(tuple(turns.values())) for turns in angles if turns is not None]
         yield from (f"step {number}: {words}" for words in found if words)
+
+
+def _numbers_of(step: Step) -> tuple[list[Sequence[float] | None], list[Mapping[str, float] | None]]:
+    """Places and ways of a step in millimetres, and turns in degrees."""
+    match step:
+        case Move():
+            return [step.to_mm], [step.joints_deg, step.by_deg]
+        case LineStep():
+            return [step.to_mm, step.by_mm], []
+        case ArcStep():
+            return [step.through_mm, step.to_mm, step.centre_mm], []
+        case SplineStep():
+            return [*step.through_mm], []
+        case PointsStep():
+            return [*(step.to_mm or ())], [*(step.joints_deg or ())]
+        case _:
+            return [], []
 
 
 def rig_hints(table: Mapping[str, Any]) -> Iterator[str]:

@@ -71,7 +71,7 @@ def test_several_faults_are_told_as_each_is_told_alone(kind: str, data: st.DataO
             chosen.append((slip, text))
     told = faults(kind, broken(document(kind, name), *(slip for slip, _ in chosen)))
     assert sorted(map(str, told)) == sorted(text for _, text in chosen)
-    assert len({fault.key for fault in told}) == len(chosen)
+    assert len({(fault.file, fault.key) for fault in told}) == len(chosen)
 
 
 def _apart(one: tuple[Slip, str], other: tuple[Slip, str]) -> bool:

@@ -14,11 +14,12 @@ import pytest
 from controllers import CONTROLLERS
 
 from drivers import _ssc32_settings
-from hil.errors import ConfigError
+from hil.errors import ConfigError, ConfigErrors
 from hil.model import _rig_file, _robot_file
 from hil.model.files import bundled_dir
 from hil.model.reader import load_rig
-from hil.model.rig import AxisKind, Rig
+from hil.model.rig import AxisKind, Rig, digest_of
+from hil.model.servo import DriveServo, HobbyServo
 from hil.units import DEG, MM
 
 BUNDLED = sorted(path.stem for path in (bundled_dir() / "rigs").glob("*.toml"))
@@ -415,3 +416,57 @@ def test_the_guide_explains_every_key_of_rigs_and_robots() -> None:
             if isinstance(record, type) and issubclass(record, msgspec.Struct) and record.__name__.endswith("Table"):
                 keys = {field.encode_name for field in msgspec.structs.fields(record)}
                 assert keys <= explained | headings, record
+
+
+def with_servo(table: str, lag_ms: float = 60.0) -> str:
+    """The Lynx6 whose base has a servo of its own."""
+    return LYNX6.replace("servo_lag_ms = 50", f"servo_lag_ms = {lag_ms}\nservo = {{ {table} }}", 1)
+
+
+def test_a_servo_is_read_in_radians_and_seconds(tmp_path: Path) -> None:
+    text = with_servo(
+        'kind = "hobby", frequency_hz = 4, damping = 0.6, dead_band_deg = 1, backlash_deg = 0.5, sag_deg_per_n_m = 2'
+    )
+    rig = load_text(tmp_path, text)
+    assert rig.axes[0].servo == HobbyServo(
+        frequency_rad_s=pytest.approx(8.0 * math.pi),
+        damping=0.6,
+        dead_band=pytest.approx(math.radians(1.0)),
+        backlash=pytest.approx(math.radians(0.5)),
+        sag=pytest.approx(math.radians(2.0)),
+    )
+    assert all(axis.servo is None for axis in rig.axes[1:])
+    drive = load_text(tmp_path, with_servo('kind = "drive", acceleration_deg_s2 = 900'))
+    assert drive.axes[0].servo == DriveServo(acceleration=pytest.approx(math.radians(900.0)))
+
+
+@pytest.mark.parametrize(
+    ("table", "lag_ms", "words"),
+    [
+        (
+            'kind = "hobby", frequency_hz = 4',
+            60,
+            "servo.damping: nothing given; allowed: this key is required of a servo",
+        ),
+        ('kind = "drive"', 60, "servo.acceleration_deg_s2: nothing given; allowed: this key is required"),
+        ('kind = "drive", acceleration_deg_s2 = 9, damping = 1', 60, "no such key of a servo of kind 'drive'"),
+        ('kind = "hobby", frequency_hz = 4, damping = 0.9', 60, "servo_lag_ms: 60.0 given; allowed: at least 72"),
+        ('kind = "stepper"', 60, "servo.kind: 'stepper' given"),
+        ('kind = "hobby", frequency_hz = 0, damping = 0.9', 60, "servo.frequency_hz: 0 given; allowed: number >= 0.2"),
+        ('kind = "hobby", frequency_hz = 4, damping = 0.6, dead_band_deg = -1', 60, "servo.dead_band_deg: -1 given"),
+        ('kind = "drive", acceleration_mm_s2 = 9', 60, "Did you mean `acceleration_deg_s2`"),
+    ],
+)
+def test_a_servo_that_means_nothing_is_refused_with_what_to_give(tmp_path: Path, table, lag_ms, words) -> None:
+    with pytest.raises((ConfigError, ConfigErrors)) as error:
+        load_text(tmp_path, with_servo(table, lag_ms))
+    assert words in str(error.value)
+
+
+def test_a_rig_without_a_servo_has_the_digest_from_before_there_were_any(tmp_path: Path) -> None:
+    rig = load_rig("lynx6", CONTROLLERS)
+    tree = msgspec.to_builtins(rig)
+    for axis in tree["axes"]:
+        assert axis.pop("servo") is None
+    assert digest_of(tree) == rig.digest
+    assert load_text(tmp_path, with_servo('kind = "drive", acceleration_deg_s2 = 9', 50), "lynx6").digest != rig.digest

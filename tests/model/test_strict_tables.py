@@ -81,7 +81,10 @@ def test_a_key_in_another_unit_is_not_taken_for_one_without_a_unit() -> None:
     assert closest("to", ["do", "to_mm", "to"]) == "to"
 
 
-@given(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists)))
+VALUES = st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=8)
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=6))
 def test_no_table_gets_anything_but_a_record_or_a_config_error(table: dict[str, Any]) -> None:
     try:
         assert isinstance(convert(table, Table, file="rig.toml"), Table)

@@ -64,7 +64,7 @@ label = "grip"
 @pytest.mark.parametrize(
     ("body", "key", "allowed"),
     [
-        ('do = "fly"', "step 2.do", '"move" or "line" or "wait" or "gripper"'),
+        ('do = "fly"', "step 2.do", '"move" or "line" or "arc" or "spline"'),
         ("seconds = 1", "step 2.do", '"move" or'),
         ("do = 1", "step 2.do", '"move" or'),
         ('do = "move"\nto = "hom"', "step 2.to", ""),

@@ -1,0 +1,124 @@
+"""A recorded motion as a file: the positions that were commanded, one row a period, exact to the last digit."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+
+from hil.errors import ConfigError
+from hil.link import FloatArray
+from hil.model.rig import AxisKind, Rig
+from hil.motion.motion import LEAST_PERIOD_S, MAX_PERIOD_S, MAX_SAMPLES
+from hil.types import Record
+
+MAX_RECORDING_BYTES = 200_000_000
+HEAD = ("rig", "period_s")
+
+
+class Recording(Record, frozen=True, kw_only=True):
+    """Positions of all axes of a rig.
+
+    Attributes:
+        rig: id of the rig that it was recorded on.
+        period_s: between rows.
+        axes: names, in the order of the rig.
+        units: of each axis, ``rad`` or ``m``.
+        rows: little-endian doubles of shape (N, n_axes).
+        file: where it was read from, for messages.
+    """
+
+    rig: str
+    period_s: float
+    axes: tuple[str, ...]
+    units: tuple[str, ...]
+    rows: bytes
+    file: str = ""
+
+    @property
+    def samples(self) -> FloatArray:
+        """Shape (N, n_axes)."""
+        return np.frombuffer(self.rows, dtype="<f8").reshape(-1, len(self.axes))
+
+
+def recording_of(rig: Rig, samples: FloatArray) -> Recording:
+    """Samples of a rig at its period."""
+    return Recording(
+        rig=rig.id,
+        period_s=rig.period_s,
+        axes=tuple(axis.name for axis in rig.axes),
+        units=tuple("rad" if axis.kind is AxisKind.REVOLUTE else "m" for axis in rig.axes),
+        rows=np.ascontiguousarray(samples, dtype="<f8").tobytes(),
+    )
+
+
+def recording_text(recording: Recording) -> str:
+    """The file: a head that names rig and period, then a row a sample, in radians and metres.
+
+    Numbers are written so that they are read back to the same ones.
+    """
+    names = ",".join(f"{name}_{unit}" for name, unit in zip(recording.axes, recording.units, strict=True))
+    lines = [f"# rig = {recording.rig}", f"# period_s = {recording.period_s!r}", names]
+    lines += [",".join(map(repr, row)) for row in recording.samples.tolist()]
+    return "\n".join(lines) + "\n"
+
+
+def read_recording(path: Path) -> Recording:
+    """Read such a file.
+
+    Raises:
+        ConfigError: it cannot be read, or is none.
+    """
+    file = str(path)
+    try:
+        if path.stat().st_size > MAX_RECORDING_BYTES:
+            raise ConfigError(file, "file", f"more than {MAX_RECORDING_BYTES} bytes", "a recording below that size")
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no text in UTF-8"
+        raise ConfigError(file, "file", reason, "a readable recording, as hil journal task writes it") from None
+    head = dict(line[1:].split("=", 1) for line in lines if line.startswith("#") and "=" in line)
+    facts = {key.strip(): value.strip() for key, value in head.items()}
+    rows = list(csv.reader(line for line in lines if line and not line.startswith("#")))
+    for key in HEAD:
+        if key not in facts:
+            raise ConfigError(file, key, None, f"a line '# {key} = ...' at its head, as hil journal task writes it")
+    names = [name.rpartition("_") for name in rows[0]] if rows else []
+    axes, units = tuple(name for name, _, _ in names), tuple(unit for _, _, unit in names)
+    if not set(units) <= {"rad", "m"}:
+        raise ConfigError(file, "names", ",".join(rows[0])[:60], "names of axes that end in _rad or _m")
+    if len(rows) < 2 or len(rows) - 1 > MAX_SAMPLES or len(set(axes)) != len(axes):
+        raise ConfigError(file, "rows", len(rows), "a row of different axis names, and 1 or more rows of positions")
+    table = np.empty((len(rows) - 1, len(axes)))
+    for k, row in enumerate(rows[1:]):
+        table[k] = _numbers(file, k + 1, row, len(axes))
+    return Recording(
+        rig=facts["rig"],
+        period_s=_period(file, facts["period_s"]),
+        axes=axes,
+        units=units,
+        rows=np.ascontiguousarray(table, dtype="<f8").tobytes(),
+        file=file,
+    )
+
+
+def _period(file: str, text: str) -> float:
+    try:
+        period_s = float(text)
+    except ValueError:
+        period_s = math.nan
+    if not LEAST_PERIOD_S <= period_s <= MAX_PERIOD_S:
+        raise ConfigError(file, "period_s", text, f"{LEAST_PERIOD_S:g} to {MAX_PERIOD_S:g}")
+    return period_s
+
+
+def _numbers(file: str, row: int, texts: list[str], count: int) -> list[float]:
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or not all(map(math.isfinite, numbers)):
+        raise ConfigError(file, f"row {row}", ",".join(texts)[:60], f"{count} finite numbers, one per axis")
+    return numbers
