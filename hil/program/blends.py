@@ -8,13 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from hil.link import FloatArray
+from hil.motion.overlap import longest_overlap
 from hil.motion.profiles import HEADROOM
 from hil.motion.stops import stop_samples
 from hil.program.arm import LIMIT_SLACK_RAD, ProgramArm
 from hil.program.motions import Limits, excess
-
-SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
-"""Parts of the longest overlap that are tried, longest first."""
 
 HISTORY = 3
 """Samples before a change that the third difference sees."""
@@ -54,24 +52,14 @@ def blended(
         points = arm.members(after)[:, :3]
         most = min(most, int(np.argmax(np.linalg.norm(points - points[0], axis=1) > near_mm)) or most)
     before = max(now - HISTORY, 0)
-    for share in SHARES:
-        overlap = int(most * share)
-        if overlap < 1:
-            break
-        joined = _joined(rows, after, overlap)
+
+    def fits(joined: FloatArray) -> bool:
         tail = joined[before:]
         inside = (tail >= arm.lower_rad - LIMIT_SLACK_RAD) & (tail <= arm.upper_rad + LIMIT_SLACK_RAD)
-        if inside.all() and _fits(limits, tail, now > 0):
-            return joined, len(rows) - 1 - overlap
-    return np.concatenate([rows, after[1:]]), len(rows) - 1
+        return bool(inside.all()) and _fits(limits, tail, now > 0)
 
-
-def _joined(rows: FloatArray, after: FloatArray, overlap: int) -> FloatArray:
-    first = np.concatenate([rows, np.repeat(rows[-1:], len(after) - 1 - overlap, axis=0)])
-    second = np.concatenate([np.repeat(after[:1], len(rows) - 1 - overlap, axis=0), after])
-    joined: FloatArray = first + (second - after[0])
-    joined[-1] = after[-1]
-    return joined
+    joined, overlap = longest_overlap(rows, after, most, fits)
+    return joined, len(rows) - 1 - overlap
 
 
 def _fits(limits: Limits, rows: FloatArray, moving: bool) -> bool:

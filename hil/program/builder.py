@@ -15,6 +15,7 @@ from hil.program.errors import ProgramError
 
 SPELLINGS = {"=<": "<=", "=>": ">=", "><": "<>"}
 TYPE_SUFFIXES = "%!#&"
+BLANKS = " \t\u3000"
 
 STRICT_NAME, LOOSE_NAME = 8, 16
 """Longest names in IV, and in V."""
@@ -28,22 +29,28 @@ ARGUMENTS: dict[str, tuple[int, int]] = {
     "LOADSET": (0, 2),
     "TORQ": (2, 2),
     "RELM": (0, 0),
-    "CLR": (0, 1),
     "HLT": (0, 0),
     "END": (0, 0),
     "SKIP": (0, 0),
     "RETURN": (0, 1),
     "BREAK": (0, 0),
     "PRIORITY": (1, 2),
+    "MXT": (2, 3),
     "XRUN": (1, 3),
     "XLOAD": (2, 2),
+    "JRC": (1, 2),
+    "CHRSRCH": (3, 3),
+    "COLLVL": (1, 8),
     "DEF PLT": (8, 8),
     "DEF ARCH": (1, 9),
 }
 """Least and most arguments of a word; one for a word that is not here."""
 
-OPTIONAL = frozenset({"ACCEL", "CNT", "DEF PLT", "DEF ARCH", "HOPEN", "LOADSET", "XRUN"})
+OPTIONAL = frozenset({"ACCEL", "CNT", "COLLVL", "DEF PLT", "DEF ARCH", "HOPEN", "LOADSET", "XRUN"})
 """Words of which an argument may be left out between commas."""
+
+ONLY_V = frozenset({"COLCHK", "COLLVL", "CAVCHK", "MVTUNE", "SPDOPT", "TITLE"})
+"""Words that later controllers added; none changes where the arm goes."""
 
 
 class Objection(NamedTuple):
@@ -93,16 +100,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
 
     def NAME(self, token: Token) -> Token:  # noqa: N802 - named after its terminal
         """A name; its length and characters are looked at."""
-        text, column = str(token), token.column or 1
-        plain = text.rstrip("$" + TYPE_SUFFIXES)
-        if len(plain) > LOOSE_NAME:
-            raise ProgramError(4300, f"{text} has {len(plain)} characters", allowed=f"{STRICT_NAME}, in V {LOOSE_NAME}")
-        if len(plain) > STRICT_NAME:
-            self._object(4300, column, f"{text} has {len(plain)} characters")
-        if text[-1] in TYPE_SUFFIXES:
-            self._object(4310, column + len(text) - 1, f"{text[-1]} after a name is V")
-        if "_" in plain[:1] + plain[2:]:
-            self._object(4310, column + plain.rindex("_"), f"_ in {text}; in IV only second, for system variables")
+        check_name(str(token), token.column or 1, self.objections)
         return token
 
     def LABEL(self, token: Token) -> Token:  # noqa: N802
@@ -266,13 +264,19 @@ class Builder(Transformer_NonRecursive[Token, Any]):
             raise ProgramError(4220, f"{word}: {what}", allowed=f"{allowed} arguments")
         if word == "WAIT" and not _plain_wait(given[0]):
             self._object(4220, column, "WAIT compares with = and a number")
+        if word == "CHRSRCH" and not all(isinstance(given[k], nodes.Name | nodes.Index) for k in (0, 2)):
+            raise ProgramError(4220, "CHRSRCH", allowed='CHRSRCH C1$(1),"text",M1')
+        self._of_v(word, column)
         return nodes.Word(word=word, arguments=given, at=column)
+
+    def _of_v(self, word: str, column: int) -> None:
+        if word in ONLY_V:
+            self._object(4220, column, f"{word} is V")
 
     @_rule
     def switch(self, meta: Meta, word: Token, state: Token, *rest: object) -> nodes.Switch:
         """On or off."""
-        if word == "COLCHK":
-            self._object(4220, column_of(meta), "COLCHK is V")
+        self._of_v(str(word), column_of(meta))
         return nodes.Switch(word=str(word), on=state == "ON", at=column_of(meta))
 
     @_rule
@@ -335,7 +339,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
     @_rule
     def label_target(self, meta: Meta, token: Token) -> nodes.Target:
         """A label."""
-        return nodes.Target(to=str(token)[1:], at=column_of(meta))
+        return nodes.Target(to=label_name(token), at=column_of(meta))
 
     @_rule
     def number_target(self, meta: Meta, token: Token) -> nodes.Target:
@@ -502,7 +506,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         """Names that cannot be assigned to later."""
         self._object(4220, column_of(meta), "CONST is V")
         items = tuple(part for part in parts if isinstance(part, nodes.Declared))
-        kind = next(part for part in parts if isinstance(part, str) and not isinstance(part, Token))
+        kind = next((part for part in parts if isinstance(part, str) and not isinstance(part, Token)), "")
         if any(item.value is None for item in items):
             raise ProgramError(4220, "CONST without a value", allowed="name=value")
         return nodes.Declare(type=kind, items=items, constant=True, at=column_of(meta))
@@ -584,15 +588,34 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         return nodes.OnCom(number=number, target=target, at=column_of(meta))
 
 
+def check_name(text: str, column: int, objections: list[Objection]) -> None:
+    """Look at the length and the characters of a variable's name."""
+    plain = text.rstrip("$" + TYPE_SUFFIXES)
+    if len(plain) > LOOSE_NAME:
+        raise ProgramError(4300, f"{text} has {len(plain)} characters", allowed=f"{STRICT_NAME}, in V {LOOSE_NAME}")
+    if len(plain) > STRICT_NAME:
+        objections.append(Objection(4300, column, f"{text} has {len(plain)} characters"))
+    if text[-1] in TYPE_SUFFIXES:
+        objections.append(Objection(4310, column + len(text) - 1, f"{text[-1]} after a name is V"))
+    if "_" in plain[:1] + plain[2:]:
+        detail = f"_ in {text}; in IV only second, for system variables"
+        objections.append(Objection(4310, column + plain.rindex("_"), detail))
+
+
 def check_label(text: str, column: int, objections: list[Objection]) -> None:
     """Look at the length of a label, star included in `text`."""
-    name = text[1:]
+    name = label_name(text)
     if len(name) > LOOSE_NAME:
-        raise ProgramError(4300, f"{text} has {len(name)} characters", allowed=f"{STRICT_NAME}, in V {LOOSE_NAME}")
+        raise ProgramError(4300, f"*{name} has {len(name)} characters", allowed=f"{STRICT_NAME}, in V {LOOSE_NAME}")
     if len(name) > STRICT_NAME:
-        objections.append(Objection(4300, column, f"{text} has {len(name)} characters"))
+        objections.append(Objection(4300, column, f"*{name} has {len(name)} characters"))
     if "_" in name:
-        objections.append(Objection(4310, column + 1 + name.index("_"), f"_ in label {text}"))
+        objections.append(Objection(4310, column + text.index("_"), f"_ in label *{name}"))
+
+
+def label_name(text: str) -> str:
+    """A label without its star, and without blanks between: the maker's help writes ``* SUB1``, and ``GOSUB *SUB1``."""
+    return text[1:].lstrip(BLANKS)
 
 
 def _as_jump(branch: nodes.Statement | nodes.Target) -> nodes.Statement:

@@ -35,6 +35,8 @@ class Known(NamedTuple):
 
 
 KNOWN: dict[int, Known] = {
+    1630: Known("C", "the servos cannot come on during an error", "Reset the error first"),
+    1650: Known("C", "the servos cannot come on with a brake released", "Lock the brakes first"),
     2000: Known("L", "servo is off", "Switch it on: SERVO ON, and wait for M_SVO=1"),
     2130: Known("H", "commanded speed too high", "Move slower, or keep away from the axis of J1"),
     2160: Known("H", "joint outside its range", "Keep the joint inside its limits"),
@@ -81,8 +83,13 @@ KNOWN: dict[int, Known] = {
     4350: Known("L", "defined twice", "Keep one of the definitions"),
     4370: Known("L", "array index out of range, or not an array", "DIM it, and keep the index inside"),
     4420: Known("L", "line number out of range or order", "Number lines from 1 to 32767, rising"),
+    5130: Known("L", "the servos cannot come on while they go off", "Wait until they are off"),
     5600: Known("L", "not possible during an error", "Reset the error first"),
     4440: Known("L", "label defined twice", "Keep one of the labels"),
+    7810: Known("H", "Ethernet parameter wrong", "Correct the parameters whose names begin with NET"),
+    7820: Known("H", "nothing came for MXT in time", "Send a packet in every cycle, or raise MXTTOUT"),
+    7830: Known("H", "MXT is not possible here", "Run it on a controller with an Ethernet card, OPENed before"),
+    7840: Known("H", "MXT got another type of command than it was told", "Send the type that its second number names"),
 }
 """The numbers that a program can meet; those of single axes stand under their family, as 2130 for 2131 to 2138."""
 
@@ -163,4 +170,5 @@ class ProgramError(HilError):
             where = f"{self.file}: "
         detail = f": {self.detail}" if self.detail else ""
         allowed = f"; allowed: {self.allowed}" if self.allowed else ""
-        return f"{where}{entry.letter}{self.number} {entry.cause}{detail}{allowed}. {entry.remedy}"
+        text = f"{where}{entry.letter}{self.number} {entry.cause}{detail}{allowed}"
+        return f"{text}{'' if text.endswith('?') else '.'} {entry.remedy}"

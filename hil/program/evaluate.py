@@ -13,6 +13,7 @@ from hil.program.functions import FUNCTIONS, call, place
 from hil.program.pallets import Pallet
 from hil.program.values import (
     FLAGS,
+    LARGEST_FLAG,
     Joints,
     Position,
     Scalar,
@@ -178,7 +179,7 @@ class Evaluator:
         for k, flag in enumerate(node.flags or ()):
             if k > 1:
                 raise ProgramError(3860, f"{len(node.flags or ())} flags", allowed="two")
-            flags[k] = None if flag is None else whole(self.value(flag), 0, 2**32 - 1, FLAGS[k])
+            flags[k] = None if flag is None else whole(self.value(flag), 0, LARGEST_FLAG, FLAGS[k])
         return position(members, flags[0], flags[1])
 
     def _unary(self, node: nodes.Unary) -> Value:

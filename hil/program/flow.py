@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
-
 from hil.program import nodes
-from hil.program.errors import ProgramError
+from hil.program.errors import ProgramError, known
 from hil.program.structure import Program, parts_of
+from hil.program.values import cint
 from hil.program.variables import plain_name
 from hil.types import Record
 
-STOPS = ("END", "RETURN", "ERROR")
+STOPS = ("END", "RETURN")
 """Words after which the next line does not follow."""
 
 
@@ -84,8 +83,8 @@ def walk(node: object) -> Iterator[Record]:
             yield from walk(part)
     elif isinstance(node, Record):
         yield node
-        for field in msgspec.structs.fields(node):
-            yield from walk(getattr(node, field.name))
+        for field in node.__struct_fields__:
+            yield from walk(getattr(node, field))
 
 
 def _way(program: Program, index: int, statement: nodes.Statement | None, calling: bool) -> Way:
@@ -107,7 +106,7 @@ def _way(program: Program, index: int, statement: nodes.Statement | None, callin
             return Way(
                 ways[0].after | ways[1].after,
                 ways[0].calls | ways[1].calls,
-                (),
+                (*ways[0].handlers, *ways[1].handlers),
                 ways[0].returns or ways[1].returns,
                 ways[0].ends or ways[1].ends,
             )
@@ -130,9 +129,16 @@ def _way(program: Program, index: int, statement: nodes.Statement | None, callin
 def _word(program: Program, index: int, statement: nodes.Word) -> Way:
     if statement.word in STOPS:
         return Way(frozenset(), returns=statement.word == "RETURN", ends=statement.word == "END")
+    if statement.word == "ERROR" and _stops(statement.arguments[0]):
+        return Way(frozenset())
     if statement.word == "BREAK" and index in program.exits:
         return Way(frozenset({program.exits[index]}))
     return Way(frozenset({index + 1}))
+
+
+def _stops(number: nodes.Expression | None) -> bool:
+    """True for an ERROR that certainly stops: its number is written there, and is of no class that only warns."""
+    return isinstance(number, nodes.Number) and known(cint(number.value)).letter != "C"
 
 
 def _of_block(program: Program, index: int, statement: nodes.Statement) -> frozenset[int]:
@@ -178,6 +184,8 @@ def set_names(program: Program) -> set[str]:
                 found.add(base_name(node.variable))
             elif isinstance(node, nodes.Input | nodes.Parameters):
                 found |= {base_name(variable) for variable in node.variables}
+            elif isinstance(node, nodes.Word) and node.word == "CHRSRCH" and node.arguments[2] is not None:
+                found.add(base_name(node.arguments[2]))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -91,6 +91,10 @@ class Frame:
     ports: dict[str, nodes.DefIo] = field(default_factory=dict)
     arches: dict[int, tuple[float, float]] = field(default_factory=dict)
     arguments: Sequence[Value] = ()
+
+    def beside(self, program: Program) -> Frame:
+        """Another program on the same variables and definitions: what it defines stays when it is over."""
+        return replace(self, program=program, pc=0, returns=[], loops={})
 
 
 @dataclass

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hil.paths.circle import circle_through
 from hil.program.arm import ProgramArm, goal_row, joint_set, row_of
 from hil.program.errors import ProgramError
-from hil.program.pallets import circle_through
 from hil.program.values import (
     Joints,
     Position,
@@ -138,7 +138,7 @@ def _middle(values: Sequence[Value], arm: ProgramArm) -> Value:
 def _arc(values: Sequence[Value], arm: ProgramArm) -> Value:
     """CALARC(P1,P2,P3,radius,angle,length,centre): here the radius; the three results go to variables elsewhere."""
     circle = circle_through(*(np.array(place(value).members[:3]) for value in values[:3]))
-    return -1 if circle is None else circle.radius_mm
+    return -1 if circle is None else circle.radius
 
 
 def _frame(values: Sequence[Value], arm: ProgramArm) -> Value:
@@ -287,6 +287,8 @@ FUNCTIONS: dict[str, Function] = {
     "CVS": _from_binary("f"),
     "HEX$": Function(1, 2, _hex),
     "LEFT$": Function(2, 2, _left),
+    "STRLWR": Function(1, 1, lambda values, arm: text(values[0]).lower()),
+    "STRUPR": Function(1, 1, lambda values, arm: text(values[0]).upper()),
     "LEN": Function(1, 1, lambda values, arm: len(text(values[0]))),
     "MID$": Function(3, 3, _mid),
     "MIRROR$": Function(1, 1, _mirror),

@@ -13,7 +13,7 @@ from hil.program import nodes, system
 from hil.program.blends import resumed, stopped
 from hil.program.builder import Dialect
 from hil.program.errors import Place, ProgramError
-from hil.program.frames import Frame, Halt, Interrupt, Modal, MotionState, Paused, Return, SlotState
+from hil.program.frames import Halt, Interrupt, Modal, MotionState, Paused, Return, SlotState
 from hil.program.machine import Machine
 from hil.program.motions import joint_move
 from hil.program.moves import blend_next
@@ -93,16 +93,23 @@ class Interpreter(Machine):
         if self.state is SlotState.RUNNING:
             raise ProgramError(5640, text)
         one = parse_program(text, name=self.program.name, dialect=Dialect.LOOSE)
-        frame = Frame(one, self.frames[0].store)
-        frame.pallets, frame.functions, frame.ports = (
-            self.frames[0].pallets,
-            self.frames[0].functions,
-            self.frames[0].ports,
-        )
-        self.frames.append(frame)
+        self.frames.append(self.frames[0].beside(one))
         self._direct, self._stepping = len(self.frames), False
         self._state_before = self.state
         self.state = SlotState.RUNNING
+
+    def drop_direct(self) -> None:
+        """The single statement is over, wherever it stands."""
+        if self._direct:
+            del self.frames[self._direct - 1 :]
+            self._direct, self.state = 0, self._state_before
+        self.motion = self._halt = self._paused = self._pending = None
+        self.dwell, self.blocked = 0, False
+
+    @property
+    def direct_runs(self) -> bool:
+        """What is being done now is a single statement."""
+        return bool(self._direct)
 
     def assign(self, text: str) -> None:
         """``P1=(..)``: write a variable from outside, also while the program runs.
@@ -212,10 +219,13 @@ class Interpreter(Machine):
             self.state = SlotState.PAUSED
             return False
         self._resumed_here = False
+        again = self.blocked and self.line_index == frame.pc
         self.line_index, frame.pc = frame.pc, frame.pc + 1
         if line.statement is None:
             return True
         self.blocked = False
+        if self.before_statement is not None and not again:
+            self.before_statement()
         self.do(line.statement)
         if self.blocked:
             frame.pc = self.line_index
@@ -253,6 +263,8 @@ class Interpreter(Machine):
 
     def _fired(self) -> Interrupt | None:
         """The most urgent interrupt whose condition has just come true."""
+        if self._direct:
+            return None  # where it would jump to is not in the single statement
         frame = self.frame
         level = next((back.interrupt for back in reversed(frame.returns) if back.interrupt is not None), NO_INTERRUPT)
         found = None
@@ -353,6 +365,7 @@ class Interpreter(Machine):
         place = line.place(line.statement.at if line.statement else 1) if line else Place(row=1)
         self.error = error.at(place, self.frame.program.file or self.frame.program.name)
         if self.error.letter == "C":
+            self.cautions.append(self.error)
             self.note(str(self.error))
             self.error = None
             return

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from hil.paths.point_list import MEMBER
 from hil.program import nodes
 from hil.program.errors import ProgramError
 from hil.program.machine import Machine
-from hil.program.points import MEMBER
 from hil.program.values import Joints, Position, Value, format_value, joints, position
 
 LINE_NUMBERS = 8

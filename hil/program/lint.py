@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+import msgspec
+
+from hil.paths.point_list import PointName
 from hil.program import nodes
 from hil.program.arm import ProgramArm, goal_row, row_of
-from hil.program.dry_run import dry_run, lines_between
-from hil.program.errors import Place, ProgramError, known
+from hil.program.builder import Dialect
+from hil.program.dry_run import Run, lines_between
+from hil.program.errors import USER_CLASSES, Place, ProgramError, known
 from hil.program.flow import Routine, has_word, routine, set_names, walk, way_of
 from hil.program.functions import FUNCTIONS
 from hil.program.motions import Limits, default_limits
-from hil.program.points import PointName, format_point
+from hil.program.points import format_point
 from hil.program.rv2aj import Rv2aj
 from hil.program.settings import Settings
+from hil.program.signals import HAND_OUTPUTS, Inputs
 from hil.program.structure import Program
+from hil.program.system import SIGNALS
+from hil.program.trials import Shown, trials
 from hil.program.values import Joints, Position
-from hil.program.variables import LETTERS, SUFFIXES, is_system, plain_name
+from hil.program.variables import is_system, kind_by_name, plain_name
 from hil.types import Record
 from hil.units import DEG
 
@@ -25,6 +33,12 @@ Severity = Literal["error", "warning", "note"]
 RANK = {"error": 0, "warning": 1, "note": 2}
 
 PERIOD_S = 0.02
+UNEQUAL = re.compile(r"\b([A-Z]\w*)!=")
+SIGNALS_OF_CR1 = ((0, 255), (HAND_OUTPUTS, HAND_OUTPUTS + 7))
+
+MOST_WORDS = 6
+"""Inputs of a run that a finding names."""
+
 HOME_DEG = (0.0, 0.0, 90.0, 90.0, 0.0)
 """Where a dry run begins if nobody says: forearm level, flange down, as in most programs for this arm."""
 
@@ -83,16 +97,50 @@ def lint(
     limits = limits or default_limits(PERIOD_S)
     joints = list(start) if start is not None else [angle * DEG for angle in HOME_DEG]
     found = [of_error(error, "error") for error in errors]
-    found += [*_routines(program), *_names(program, errors), *_points(program, arm)]
+    found += [*_routines(program), *_names(program, errors), *_points(program, arm), *_looks(program)]
     if not errors:
         # What a run meets is certain; what the lines alone say may be a way that is never taken.
-        run, notices = dry_run(program, arm, limits, joints, settings or Settings(), library or {})
-        met = [of_error(error, "error" if certain else "warning") for error, certain in run]
+        runs = trials(program, arm, limits, joints, settings or Settings(), library or {})
+        met = [_of_run(each) for each in runs.shown]
         seen = {(each.number, each.row) for each in met}
         maybe = [*found, *(of_error(error, "warning") for error in lines_between(program, arm, limits, joints))]
         found = [*met, *(each for each in maybe if each.row == 0 or (each.number, each.row) not in seen)]
-        found += [Finding(severity="warning", number=0, row=0, column=1, line=None, text=text) for text in notices]
+        found += _of_first_run(program, runs.first)
     return tuple(sorted(found, key=lambda each: (each.row, RANK[each.severity], each.column, each.number)))
+
+
+def _of_run(shown: Shown) -> Finding:
+    """An error that a run met: certain if nobody has to press anything, and the program does not raise it itself."""
+    met = shown.met
+    own = any(first <= met.error.number <= last for first, last, _ in USER_CLASSES)
+    certain = met.certain and not met.again and shown.plain and not own
+    found = of_error(met.error, "error" if certain else "warning")
+    words = _in_words(met.inputs)
+    when = ["when it runs again from where it ended"] if met.again else []
+    when += [f"with {words}"] if words else []
+    return msgspec.structs.replace(found, text=f"{found.text} ({', '.join(when)})" if when else found.text)
+
+
+def _in_words(inputs: Inputs) -> str:
+    """Inputs as `hil program` takes them."""
+    words = [
+        f"--input {change.signal}={change.value}{f'@{change.time_s:.2f}' if change.time_s else ''}"
+        for change in inputs.changes
+    ]
+    words += [f'--text "{text.text}@{text.time_s:.2f}"' for text in inputs.texts]
+    return " ".join(words[:MOST_WORDS]) + (" .." if len(words) > MOST_WORDS else "")
+
+
+def _of_first_run(program: Program, run: Run) -> Iterable[Finding]:
+    if run.hangs is not None:
+        text = "this waits for ever: nothing that it waits for changes"
+        yield _at(program, run.hangs, "warning", 0, text, "Wait for an input, or change it elsewhere")
+    if run.cut:
+        text = "the program was run for a while, not to its end: what comes later was not looked at"
+        yield _finding(Place(row=0), "note", 0, text)
+    for notice in run.notices:
+        if "pallet" in notice:
+            yield Finding(severity="warning", number=0, row=0, column=1, line=None, text=notice)
 
 
 def of_error(error: ProgramError, severity: Severity) -> Finding:
@@ -186,7 +234,7 @@ def _recursions(program: Program, routines: dict[int, Routine]) -> Iterable[Find
                 if certain
                 else ("this GOSUB may call its own routine again")
             )
-            yield _at(program, index, "error" if certain else "warning", 3100, what)
+            yield _at(program, index, "warning", 3100, what)
 
 
 def _below(entry: int, routines: dict[int, Routine]) -> set[int]:
@@ -204,7 +252,7 @@ def _below(entry: int, routines: dict[int, Routine]) -> set[int]:
 def _lost(program: Program, main: Routine, routines: dict[int, Routine], called: set[int]) -> Iterable[Finding]:
     for index in sorted(main.lines):
         if way_of(program, index).returns:
-            yield _at(program, index, "error", 3840, "RETURN is reached without a GOSUB")
+            yield _at(program, index, "warning", 3840, "RETURN may be reached without a GOSUB")
     for entry, each in sorted(routines.items()):
         if not each.returns and not each.ends:
             text = "this routine never comes back with RETURN"
@@ -221,20 +269,27 @@ def _names(program: Program, errors: Sequence[ProgramError]) -> Iterable[Finding
     types, written, parameters = _definitions(program)
     used: set[str] = set()
     reported: set[str] = set()
+    loose = program.dialect is Dialect.LOOSE
     for line in program.lines:
         for node in walk(line.statement) if line.statement else ():
             if not isinstance(node, nodes.Name | nodes.Index):
                 continue
             plain = plain_name(node.name)
             used.add(plain)
-            typed = plain in types or node.name[-1] in SUFFIXES or node.name[0] in LETTERS
-            known_name = _is_known(node.name) and plain not in types
-            if plain in reported or plain in parameters or known_name or (typed and plain in written):
+            if plain in reported or plain in parameters or (_is_known(node.name) and plain not in types):
                 continue
-            reported.add(plain)
-            text = f"{node.name} is read, and set nowhere" if typed else f"{node.name} has no type"
-            severity: Severity = "error" if not typed else "warning"
-            yield _finding(line.place(node.at), severity, 3700 if typed else 4340, text)
+            kind = "declared" if plain in types else kind_by_name(node.name, loose=loose)
+            place = line.place(node.at)
+            if kind is None:
+                reported.add(plain)
+                yield _finding(place, "warning", 4340, f"{node.name} has no type")
+            elif plain not in written:
+                reported.add(plain)
+                yield _finding(place, "warning", 3700, f"{node.name} is read, and set nowhere")
+            elif kind != "declared" and kind_by_name(node.name, loose=False) is None:
+                reported.add(plain)
+                text = f"{node.name} has no DEF: a number in V, error L4340 in IV"
+                yield _finding(place, "note", 0, text, f"DEF FLOAT {plain}, or begin its name with M")
     if errors:
         return
     yield from _unused(program, used)
@@ -273,6 +328,29 @@ def _unused(program: Program, used: set[str]) -> Iterable[Finding]:
         yield _finding(Place(row=0), "note", 0, f"point {name} is taught, and not used", "Remove it, or use it")
 
 
+# -- what reads well, and says something else -----------------------------------------------------------------------
+
+
+def _looks(program: Program) -> Iterable[Finding]:
+    """``M1!=2``, which compares M1! with 2; and signals that a CR1 does not have."""
+    told: set[tuple[int, float]] = set()
+    for line in program.lines:
+        if unequal := UNEQUAL.search(line.text.upper()):
+            text = f"{unequal[0]} asks whether {unequal[1]} is equal: the ! says that it is a FLOAT"
+            yield _finding(line.place(), "warning", 0, text, "Unequal is <>")
+        for node in walk(line.statement) if line.statement else ():
+            if isinstance(node, nodes.Index) and node.name in SIGNALS and isinstance(node.arguments[0], nodes.Number):
+                number = node.arguments[0].value
+                there = any(first <= number <= last for first, last in SIGNALS_OF_CR1)
+                if not there and (line.row, number) not in told:
+                    told.add((line.row, number))
+                    allowed = " and ".join(f"{first} to {last}" for first, last in SIGNALS_OF_CR1)
+                    text = f"{node.name}({number:g}): a CR1 has signals {allowed}"
+                    yield _finding(
+                        line.place(node.at), "warning", 6600, text, "Use one of those, or another controller"
+                    )
+
+
 # -- points ------------------------------------------------------------------------------------------------------------
 
 
@@ -291,7 +369,7 @@ def _points(program: Program, arm: ProgramArm) -> Iterable[Finding]:
         error = _stands(arm, value)
         if error is not None:
             text = f"point {_shown(name)}: {known(error.number).cause}: {error.detail}"
-            yield _finding(Place(row=0), "error", error.number, text)
+            yield _finding(Place(row=0), "warning", error.number, text)
 
 
 def _targets(program: Program) -> set[str]:

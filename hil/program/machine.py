@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from hil.link import FloatArray
 from hil.program import nodes
 from hil.program.arm import ProgramArm, joint_set
+from hil.program.builder import Dialect
 from hil.program.errors import ProgramError
 from hil.program.evaluate import Evaluator
 from hil.program.frames import Frame, Halt, Interrupt, Modal, MotionState, Paused, Return, SlotState
@@ -38,11 +39,13 @@ class Machine(ABC):
         row: joints at the end of the last tick, radians, shape (n,).
         error: why it failed, or None.
         notices: words for the user, in order; whoever reads them may clear them.
+        cautions: errors that let the program go on, in order; whoever reads them clears them.
         breakpoints: program lines, by their number or, without numbers, by the line of the text.
         servo_on: moves need it; SERVO ON sets it after a while.
         timers_ms: M_TIMER as it would read at time 0.
         blocked: the statement being done waits, and is looked at again in the next tick.
         watching: conditions of interrupts and WTHIF are being looked at.
+        before_statement: called before every statement; one that waits is one statement however often it is looked at.
 
     Args:
         program: what to run.
@@ -75,7 +78,9 @@ class Machine(ABC):
         self.state = self._state_before = SlotState.READY
         self.error: ProgramError | None = None
         self.notices: list[str] = []
+        self.cautions: list[ProgramError] = []
         self.breakpoints: set[int] = set()
+        self.before_statement: Callable[[], None] | None = None
         self.servo_on = True
         self.master_on = True
         self.skipped = 0
@@ -103,7 +108,11 @@ class Machine(ABC):
         self._stepping = self._stepped = self._resumed_here = self._moved = False
 
     def _frame(self, program: Program) -> Frame:
-        return Frame(program, Store(program.points, self.shared))
+        return Frame(program, self.variables_of(program))
+
+    def variables_of(self, program: Program) -> Store:
+        """The variables of a program as it starts: its points as taught, everything else unset."""
+        return Store(program.points, self.shared, loose=program.dialect is Dialect.LOOSE)
 
     @property
     def frame(self) -> Frame:
@@ -124,6 +133,11 @@ class Machine(ABC):
     def stopping(self) -> bool:
         """True while a move is brought to rest."""
         return self._halt is not None
+
+    @property
+    def timed(self) -> bool:
+        """True while a pulse or the servo is still to come by itself."""
+        return bool(self._pulses) or self._servo_due is not None
 
     @property
     def unfinished(self) -> bool:
@@ -223,9 +237,7 @@ class Machine(ABC):
 
     def servo(self, on: bool) -> None:
         """SERVO ON takes its time; SERVO OFF does not."""
-        if on and self.settings.pass_waits:
-            self.servo_on = True
-        elif on and not self.servo_on:
+        if on and not self.servo_on:
             self._servo_due = self.ticks + max(1, round(self.settings.servo_on_s / self.limits.period_s))
         elif not on:
             self.servo_on, self._servo_due = False, None

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from hil.link import FloatArray
+from hil.paths.circle import Circle, circle_through
 from hil.program.errors import ProgramError
-from hil.program.pallets import Circle, circle_through
 from hil.program.values import Position
 from hil.units import DEG
 
@@ -57,7 +57,7 @@ class Arc:
         self._circle, self._angle_rad = circle, angle_rad
         self._start = np.array(start.members)
         self._way = np.array(goal.members) - self._start
-        self.length_mm = circle.radius_mm * abs(angle_rad)
+        self.length_mm = circle.radius * abs(angle_rad)
         self.turn_rad = float(np.abs(self._way[3:5]).max()) * DEG
 
     def members(self, fractions: FloatArray) -> FloatArray:

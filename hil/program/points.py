@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from hil.paths.point_list import MEMBER, PointName, PointText, bare_line, point_text
+from hil.program.builder import Dialect, Objection, check_name
 from hil.program.errors import Place, ProgramError
-from hil.program.values import Joints, Position, Value, joints, position
-
-NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-LINE = re.compile(
-    r"\s*(?:def\s+(?:pos|jnt)\s+)?(?P<name>[a-z][a-z0-9_]*)\s*(?:\((?P<index>[\d\s,]+)\))?\s*="
-    r"\s*\((?P<members>[^()]*)\)\s*(?:\((?P<flags>[^()]*)\))?\s*(?:'.*|rem\b.*)?",
-    re.IGNORECASE,
+from hil.program.values import (
+    FLAGS,
+    LARGEST_FLAG,
+    LARGEST_INDEX,
+    MOST_DIMENSIONS,
+    Joints,
+    Position,
+    Value,
+    joints,
+    position,
+    whole,
 )
-MEMBER = re.compile(rf"\s*(?:{NUMBER})?\s*")
 
-PointName = tuple[str, tuple[int, ...]]
 Points = Mapping[PointName, Value]
 """Positions and joint sets by upper-case name and index; the index is empty for a plain variable."""
 
@@ -29,61 +32,99 @@ class PointLine(NamedTuple):
     value: Value
 
 
-def parse_point(text: str) -> PointLine | None:
+class PointList:
+    """Reads points one after the other, by the rules of a program.
+
+    Attributes:
+        points: so far.
+
+    Args:
+        dialect: strict IV, or also what V allows.
+        file: name for messages.
+        given: points that stand elsewhere; here only with the same values.
+    """
+
+    def __init__(
+        self, dialect: Dialect = Dialect.LOOSE, file: str = "", given: Mapping[PointName, Value] | None = None
+    ) -> None:
+        self.points: dict[PointName, Value] = {}
+        self._dialect, self._file, self._given = dialect, file, given or {}
+
+    def add(self, text: str, place: Place) -> None:
+        """Read one line.
+
+        Raises:
+            ProgramError: it is no point, its numbers or its name are wrong, or it is given for the second time; with
+                its place.
+        """
+        try:
+            point = parse_point(text, self._dialect)
+        except ProgramError as error:
+            raise error.at(place, self._file) from None
+        if point is None:
+            detail, allowed = f"{text.strip()[:40]!r}", "DEF POS P1=(X,Y,Z,A,B,C)(FL1,FL2)"
+            raise ProgramError(3860, detail, allowed=allowed, place=place, file=self._file)
+        plain, index = point.name
+        twice = point.name in self.points or self._given.get(point.name, point.value) != point.value
+        if twice or any(len(index) != len(other) for name, other in (*self.points, *self._given) if name == plain):
+            raise ProgramError(4350, f"point {plain}", place=place, file=self._file)
+        self.points[point.name] = point.value
+
+
+def parse_point(text: str, dialect: Dialect = Dialect.LOOSE) -> PointLine | None:
     """One line, or None where the line is something else.
 
     Raises:
-        ProgramError: it is a point, but its numbers are wrong.
+        ProgramError: it is a point, but its numbers, its name or its index are wrong.
     """
-    found = LINE.fullmatch(text)
+    found = point_text(text)
     if found is None:
         return None
-    members, flags = found["members"].split(","), found["flags"]
-    if not all(MEMBER.fullmatch(member) for member in members):
-        return None
-    numbers = [float(member) if member.strip() else 0.0 for member in members]
-    name = found["name"].upper()
-    index = tuple(int(part) for part in (found["index"] or "").split(",") if part.strip())
-    return PointLine((name, index), _value(name, numbers, flags))
+    name, index = found.name
+    _check_name(name, dialect)
+    if len(index) > MOST_DIMENSIONS or not all(1 <= each <= LARGEST_INDEX for each in index):
+        allowed = f"up to {MOST_DIMENSIONS} indices of 1 to {LARGEST_INDEX}"
+        raise ProgramError(4370, f"{name}({','.join(map(str, index))})", allowed=allowed)
+    return PointLine(found.name, _value(found))
 
 
-def _value(name: str, numbers: list[float], flags: str | None) -> Value:
-    # An axis past the eighth is written by nobody; a trailing comma is.
-    if len(numbers) > 8 and numbers[8:] == [0.0]:
-        numbers = numbers[:8]
-    if name.startswith("J") and flags is None:
+def _check_name(name: str, dialect: Dialect) -> None:
+    objections: list[Objection] = []
+    check_name(name, 1, objections)
+    if dialect is Dialect.STRICT and objections:
+        raise ProgramError(objections[0].number, objections[0].detail)
+
+
+def _value(point: PointText) -> Value:
+    (name, _), numbers, flags = point.name, point.numbers, point.flags
+    if point.kind not in ("POS", "JNT") or (point.is_joints and flags is not None):
+        what = "position" if flags is not None else "position or joint set"
+        raise ProgramError(
+            3810, f"a {what} for {name}", allowed="P names for positions, J names for joint sets, or DEF"
+        )
+    if point.is_joints:
         return joints(numbers)
     words = [word.strip() for word in (flags or "").split(",")]
-    if len(words) > 2 or not all(re.fullmatch(r"[+-]?\d*", word) for word in words):
+    if len(words) > 2 or not all(MEMBER.fullmatch(word) for word in words):
         raise ProgramError(3860, f"flags ({flags}) of {name}", allowed="two whole numbers, or none")
-    fl1, fl2 = ([int(word) if word.strip("+-") else None for word in words] + [None])[:2]
+    taught = [whole(float(word), 0, LARGEST_FLAG, FLAGS[k]) if word else None for k, word in enumerate(words)]
+    fl1, fl2 = (*taught, None)[:2]
     return position(numbers, fl1, fl2)
 
 
-def parse_points(text: str, file: str = "") -> dict[PointName, Value]:
+def parse_points(text: str, file: str = "", dialect: Dialect = Dialect.LOOSE) -> dict[PointName, Value]:
     """A whole list; blank lines and comments are skipped.
 
     Raises:
         ProgramError: a line is neither, or gives a point for the second time; it is named.
     """
-    points: dict[PointName, Value] = {}
+    points = PointList(dialect, file)
     for row, line in enumerate(text.splitlines(), start=1):
-        bare = line.strip().strip("\x1a\ufeff")
-        if not bare or bare.startswith("'") or re.match(r"rem\b", bare, re.IGNORECASE):
+        bare = bare_line(line)
+        if not bare:
             continue
-        place = Place(row=row, column=len(line) - len(line.lstrip()) + 1)
-        try:
-            point = parse_point(bare)
-        except ProgramError as error:
-            raise error.at(place, file) from None
-        if point is None:
-            raise ProgramError(
-                3860, f"{bare[:40]!r}", allowed="DEF POS P1=(X,Y,Z,A,B,C)(FL1,FL2)", place=place, file=file
-            )
-        if point.name in points:
-            raise ProgramError(4350, f"point {point.name[0]}", place=place, file=file)
-        points[point.name] = point.value
-    return points
+        points.add(bare, Place(row=row, column=len(line) - len(line.lstrip()) + 1))
+    return points.points
 
 
 def format_point(name: PointName, value: Position | Joints, *, define: bool = True) -> str:

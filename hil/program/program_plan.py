@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +23,7 @@ from hil.program.motions import limits_of
 from hil.program.rv2aj import Rv2aj
 from hil.program.settings import Settings
 from hil.program.signals import HAND_OUTPUTS, AssumedSignals, Inputs
+from hil.program.steps import StepRecorder
 from hil.program.structure import Program
 from hil.program.trace import TraceRow, row_now
 from hil.refusal import Refusal, RefusedError
@@ -130,6 +131,7 @@ def plan_program(
     library: Mapping[str, Program] | None = None,
     most_s: float = USUAL_DURATION_S,
     cut: bool = False,
+    steps: StepRecorder | None = None,
 ) -> ProgramPlan:
     """Play a program through once and keep every sample.
 
@@ -142,6 +144,7 @@ def plan_program(
         library: programs that CALLP may name.
         most_s: how long it may take.
         cut: stop it there, on its way, instead of refusing it.
+        steps: keeps every statement with the variables that it changed.
 
     Raises:
         ConfigError: the rig's arm is none for programs.
@@ -149,7 +152,15 @@ def plan_program(
         RefusedError: it does not end in time, or waits for an input that nobody assumes.
     """
     plan, error = plan_program_until_refused(
-        rig, program, inputs, start=start, settings=settings, library=library, most_s=most_s, cut=cut
+        rig,
+        program,
+        inputs,
+        start=start,
+        settings=settings,
+        library=library,
+        most_s=most_s,
+        cut=cut,
+        steps=steps,
     )
     if error is not None:
         raise error
@@ -166,6 +177,7 @@ def plan_program_until_refused(
     library: Mapping[str, Program] | None = None,
     most_s: float = USUAL_DURATION_S,
     cut: bool = False,
+    steps: StepRecorder | None = None,
 ) -> tuple[ProgramPlan, ProgramError | RefusedError | None]:
     """Play a program up to where it cannot go on; arguments as for `plan_program`.
 
@@ -181,6 +193,9 @@ def plan_program_until_refused(
     recorder = _Recorder(assumed)
     machine = Interpreter(program, arm, recorder, limits, joints, settings=settings, library=library)
     recorder.machine = machine
+    if steps is not None:
+        machine.before_statement = recorder.aside(lambda: steps.statement(machine))
+        recorder.aside(lambda: steps.begin(machine))()
     machine.run()
     rows, trace = [machine.row], [row_now(machine, recorder)]
     moved, resting = [False], [True]
@@ -190,6 +205,8 @@ def plan_program_until_refused(
     while machine.state is SlotState.RUNNING or machine.stopping:
         machine.tick()
         recorder.close_tick()
+        if steps is not None:
+            recorder.aside(lambda: steps.look(machine))()
         rows.append(machine.row)
         trace.append(row_now(machine, recorder))
         moved.append(machine.moving)
@@ -245,6 +262,7 @@ class _Recorder(AssumedSignals):
 
     def __init__(self, inputs: Inputs) -> None:
         super().__init__(inputs)
+        self._aside = False
         self._asked: dict[int, tuple[int, bool]] = {}
         self._open_ended: dict[int, ExpectedInput] = {}
         self._closed: list[ExpectedInput] = []
@@ -255,9 +273,23 @@ class _Recorder(AssumedSignals):
     def input_bit(self, signal: int) -> int:
         """Remember it."""
         value = super().input_bit(signal)
+        if self._aside:
+            return value
         before = self._asked.get(signal, (value, False))
         self._asked[signal] = (value, before[1] or self.machine.watching)
         return value
+
+    def aside(self, act: Callable[[], None]) -> Callable[[], None]:
+        """The same act, whose looks at inputs decide nothing and are not remembered."""
+
+        def acting() -> None:
+            self._aside = True
+            try:
+                act()
+            finally:
+                self._aside = False
+
+        return acting
 
     def receive(self, number: int) -> str | None:
         """Remember it."""

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from hil.errors import ConfigError
 from hil.model.files import folders
+from hil.paths.point_list import PointName
 from hil.program import nodes
 from hil.program.builder import Dialect
 from hil.program.errors import ProgramError
 from hil.program.lint import Finding, lint
-from hil.program.points import PointName, parse_points
+from hil.program.points import parse_points
 from hil.program.program_plan import ProgramPlan, arm_of, plan_program
 from hil.program.signals import InputChange, Inputs, TextArrives
 from hil.program.structure import Program, parse_program, parts_of, read_program
@@ -57,7 +58,7 @@ def load_program(path: str | Path, dialect: Dialect = Dialect.LOOSE) -> Program:
     """
     file = find_program(path)
     return parse_program(
-        read_text(file), name=name_of(file), dialect=dialect, points=_points_beside(file), file=str(file)
+        read_text(file), name=name_of(file), dialect=dialect, points=_points_beside(file, dialect), file=str(file)
     )
 
 
@@ -70,7 +71,7 @@ def read_for_lint(path: str | Path, dialect: Dialect = Dialect.LOOSE) -> tuple[P
     """
     file = find_program(path)
     return read_program(
-        read_text(file), name=name_of(file), dialect=dialect, points=_points_beside(file), file=str(file)
+        read_text(file), name=name_of(file), dialect=dialect, points=_points_beside(file, dialect), file=str(file)
     )
 
 
@@ -151,11 +152,11 @@ def read_text(file: Path) -> str:
     raise ConfigError(str(file), "file", "bytes in no known encoding", "text")
 
 
-def _points_beside(file: Path) -> Mapping[PointName, Value]:
+def _points_beside(file: Path, dialect: Dialect) -> Mapping[PointName, Value]:
     for suffix in POINT_SUFFIXES:
         beside = file.with_suffix(suffix)
         if beside.is_file():
-            return parse_points(read_text(beside), str(beside))
+            return parse_points(read_text(beside), str(beside), dialect)
     return {}
 
 

@@ -21,7 +21,6 @@ class Settings(Record, frozen=True):
         refuse_overspeed: a SPD that a joint cannot keep is error H213n, as on the controller; else the move is slower.
         random_seed: where RND begins.
         start_epoch_s: what C_TIME and C_DATE count from, seconds since 1970-01-01.
-        pass_waits: a dry run: WAIT and INPUT go on at once. Never for an arm.
     """
 
     statements_per_tick: int = 20
@@ -36,4 +35,3 @@ class Settings(Record, frozen=True):
     refuse_overspeed: bool = False
     random_seed: int = 1
     start_epoch_s: float = 0.0
-    pass_waits: bool = False

@@ -38,6 +38,10 @@ class Signals(Protocol):
         """Switch an output."""
         ...
 
+    def clear_outputs(self) -> None:
+        """Switch every general output off; those of the hands stay (CLR 1, with ORST as it is delivered)."""
+        ...
+
     def open(self, device: str, number: int) -> None:
         """Open a line under a number.
 
@@ -137,6 +141,12 @@ class AssumedSignals:
         """Switch an output."""
         self.outputs[signal] = value & 1
 
+    def clear_outputs(self) -> None:
+        """Those of the hands stay."""
+        for signal in self.outputs:
+            if not is_hand(signal):
+                self.outputs[signal] = 0
+
     def open(self, device: str, number: int) -> None:
         """Serial and network lines exist, files do not."""
         if not LINES.fullmatch(device):
@@ -164,6 +174,11 @@ class AssumedSignals:
     def send(self, number: int, text: str) -> None:
         """Keep it."""
         self.sent.append((number, text))
+
+
+def is_hand(signal: int) -> bool:
+    """True for an output that opens or closes a hand."""
+    return HAND_OUTPUTS <= signal < HAND_OUTPUTS + len(HAND_AT_POWER_ON)
 
 
 def read_bits(read: Sequence[int]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from hil.program import nodes, system
+from hil.program.builder import Dialect
 from hil.program.errors import USER_CLASSES, ProgramError
 from hil.program.evaluate import as_joints
 from hil.program.frames import NO_SPEED, Frame, Interrupt, Loop, Return
@@ -14,7 +15,9 @@ from hil.program.machine import Machine
 from hil.program.moves import begin_move
 from hil.program.pallets import ARC, DIRECTIONS, KEEP_ORIENTATION, MOST_PLACES, Pallet
 from hil.program.signals import HAND_OUTPUTS
+from hil.program.streams import follow
 from hil.program.values import (
+    LARGEST_INDEX,
     ZERO_JOINTS,
     ZERO_POSITION,
     Position,
@@ -24,7 +27,7 @@ from hil.program.values import (
     number,
     with_component,
 )
-from hil.program.variables import LARGEST_INDEX, Store, is_system
+from hil.program.variables import is_system
 
 Arguments: TypeAlias = tuple[nodes.Expression | None, ...]
 
@@ -34,6 +37,8 @@ LONGEST_NAME = 12
 LONGEST_DELAY_S = 3600.0
 INTERRUPTS = 8
 LARGEST_SELECTOR = 32767
+WORK_FRAMES = 8
+"""Numbers that BASE of V may name."""
 
 UNUSED = {
     "TORQ": "torque limits are not modelled",
@@ -47,6 +52,10 @@ UNUSED = {
     "XRST": "other slots are not run",
     "XCLR": "other slots are not run",
     "RESET ERR": "",
+    "JRC": "does nothing while parameter JRCEXE is 0, as it is delivered",
+    "COLLVL": "collisions are not watched for by the arm itself",
+    "MVTUNE": "the arm is not tuned",
+    "TITLE": "",
 }
 
 
@@ -224,7 +233,10 @@ def _hand(machine: Machine, arguments: Arguments, *, opened: int) -> None:
 def _frame_word(machine: Machine, arguments: Arguments, *, tool: bool) -> None:
     assert arguments[0] is not None
     value = machine.evaluator.value(arguments[0])
-    if isinstance(value, int | float) and value == 0:
+    of_later = machine.frame.program.dialect is Dialect.LOOSE and not tool
+    if isinstance(value, int | float) and (value == 0 or (of_later and value in range(1, WORK_FRAMES + 1))):
+        if value:
+            machine.note(f"BASE {value}: parameter WK{value}CORD is taken as it is delivered, all 0")
         value = ZERO_POSITION
     if not isinstance(value, Position):
         raise ProgramError(3810, f"a {kind_of(value)}", allowed="a position")
@@ -236,7 +248,7 @@ def _frame_word(machine: Machine, arguments: Arguments, *, tool: bool) -> None:
 
 def _wait(machine: Machine, arguments: Arguments) -> None:
     assert arguments[0] is not None
-    machine.blocked = not machine.evaluator.true(arguments[0]) and not machine.settings.pass_waits
+    machine.blocked = not machine.evaluator.true(arguments[0])
 
 
 def _error(machine: Machine, arguments: Arguments) -> None:
@@ -245,10 +257,27 @@ def _error(machine: Machine, arguments: Arguments) -> None:
 
 
 def _clear(machine: Machine, arguments: Arguments) -> None:
-    """CLR 1 puts the outputs back; others clear variables and errors."""
-    kind = 0 if not arguments or arguments[0] is None else machine.evaluator.whole(arguments[0], 0, 3, "CLR")
+    """CLR 1: outputs off; 2: the program's numbers 0; 3: those that all programs share; 0: all of it."""
+    assert arguments[0] is not None
+    kind = machine.evaluator.whole(arguments[0], 0, 3, "CLR")
+    if kind in (0, 1):
+        machine.signals.clear_outputs()
     if kind in (0, 2):
-        machine.frame.store = Store(machine.frame.program.points, machine.shared)
+        machine.store.clear_numbers()
+    if kind in (0, 3):
+        machine.shared.update({name: 0 for name, value in machine.shared.items() if isinstance(value, int | float)})
+
+
+def _search(machine: Machine, arguments: Arguments) -> None:
+    """CHRSRCH: the number of the first element of an array of strings that is this one; 0 for none."""
+    array, wanted, variable = arguments
+    assert isinstance(array, nodes.Name | nodes.Index) and isinstance(variable, nodes.Name | nodes.Index)
+    assert wanted is not None
+    text = machine.evaluator.value(wanted)
+    if not isinstance(text, str):
+        raise ProgramError(3810, f"a {kind_of(text)}", allowed="a string")
+    elements = machine.store.strings(array.name)
+    store_value(machine, variable, next((number for number, each in elements if each == text), 0))
 
 
 def _return(machine: Machine, arguments: Arguments) -> None:
@@ -370,14 +399,17 @@ def _block(machine: Machine, statement: nodes.Statement) -> None:
 
 
 def _branches(machine: Machine, index: int) -> None:
-    """The first branch whose condition holds."""
+    """The first branch whose condition holds; an error in one is that of its own line."""
     program = machine.frame.program
-    while index < len(program.lines):
-        statement = program.lines[index].statement
-        if not isinstance(statement, nodes.IfBlock) or machine.evaluator.true(statement.condition):
-            machine.frame.pc = index + 1 if isinstance(statement, nodes.IfBlock) else index
+    asking: nodes.Statement | None = program.lines[index].statement
+    while isinstance(asking, nodes.IfBlock):
+        machine.line_index = index
+        if machine.evaluator.true(asking.condition):
+            machine.frame.pc = index + 1
             return
         index = program.flow[index].onward
+        after = program.lines[index].statement if index < len(program.lines) else None
+        asking = after if isinstance(after, nodes.IfBlock) and after.word == "ELSEIF" else None
     machine.frame.pc = index
 
 
@@ -457,26 +489,19 @@ def _switch(machine: Machine, statement: nodes.Switch) -> None:
         machine.servo(statement.on)
     elif statement.word == "OADL":
         machine.modal.load_dependent = statement.on
-    elif statement.word == "COLCHK":
-        machine.note("COLCHK: collisions are not watched for by the arm itself")
+    elif statement.word in ("COLCHK", "CAVCHK"):
+        machine.note(f"{statement.word}: collisions are not watched for by the arm itself")
+    elif statement.word == "SPDOPT":
+        machine.note("SPDOPT: speeds are not adapted to the posture")
 
 
 def _input(machine: Machine, statement: nodes.Input) -> None:
     values = read_items(machine, statement)
     if values is None:
-        machine.blocked = not machine.settings.pass_waits
-        if machine.blocked:
-            return
-        values = [_anything(machine, variable) for variable in statement.variables]
+        machine.blocked = True
+        return
     for variable, value in zip(statement.variables, values, strict=True):
         store_value(machine, variable, value)
-
-
-def _anything(machine: Machine, variable: nodes.Variable) -> Value:
-    """What a dry run lets a line send."""
-    kind = machine.store.kind(variable.name) if isinstance(variable, nodes.Name | nodes.Index) else None
-    found: dict[str | None, Value] = {"CHAR": "", "POS": machine.position, "JNT": machine.joints}
-    return found.get(kind, 0)
 
 
 def _call(machine: Machine, statement: nodes.Call) -> None:
@@ -492,7 +517,7 @@ def _call(machine: Machine, statement: nodes.Call) -> None:
     if len(machine.frames) > MOST_CALLS or any(frame.program.name == program.name for frame in machine.frames):
         raise ProgramError(3710, f'"{name}"')
     arguments = tuple(machine.evaluator.value(argument) for argument in statement.arguments)
-    machine.call(Frame(program, Store(program.points, machine.shared), arguments=arguments))
+    machine.call(Frame(program, machine.variables_of(program), arguments=arguments))
 
 
 def _parameters(machine: Machine, statement: nodes.Parameters) -> None:
@@ -509,9 +534,9 @@ def _define(machine: Machine, statement: nodes.Statement) -> None:
         case nodes.Declare():
             _declare(machine, statement)
         case nodes.DefFunction():
-            frame.functions = {**frame.functions, statement.name: statement}
+            frame.functions[statement.name] = statement
         case nodes.DefIo():
-            frame.ports = {**frame.ports, statement.name: statement}
+            frame.ports[statement.name] = statement
         case nodes.DefAct():
             key = evaluator.whole(statement.number, 1, INTERRUPTS, "interrupt")
             frame.interrupts[key] = Interrupt(key, statement.condition, statement.jump, statement.mode)
@@ -566,8 +591,10 @@ WORDS: dict[str, Handler] = {
     "TOOL": lambda machine, arguments: _frame_word(machine, arguments, tool=True),
     "BASE": lambda machine, arguments: _frame_word(machine, arguments, tool=False),
     "WAIT": _wait,
+    "MXT": follow,
     "ERROR": _error,
     "CLR": _clear,
+    "CHRSRCH": _search,
     "HLT": lambda machine, arguments: machine.pause(),
     "END": _end,
     "SKIP": _skip,

@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from hil.paths.point_list import PointName
 from hil.program import nodes
 from hil.program.builder import Dialect
 from hil.program.errors import Place, ProgramError
-from hil.program.points import PointName, format_points
+from hil.program.points import format_points
 from hil.program.syntax import ProgramLine, read_lines
 from hil.program.values import Value
 
@@ -90,7 +91,7 @@ def parse_program(
         text: any line ends; points may stand at the end.
         name: as CALLP would call it.
         dialect: strict IV, or also what V allows.
-        points: from a list of their own; those in the text go over them.
+        points: from a list of their own; the text may give one of them again only with the same value.
         file: name for messages.
 
     Raises:
@@ -111,7 +112,7 @@ def read_program(
     file: str = "",
 ) -> tuple[Program, tuple[ProgramError, ...]]:
     """The same, with every error in the order of lines; statements that are wrong are left out of the program."""
-    reading = read_lines(text, dialect, file)
+    reading = read_lines(text, dialect, file, points)
     errors = list(reading.errors)
     labels, numbers = _targets(reading.lines, errors, file)
     flow, exits = _Blocks(reading.lines, errors, file).match()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -10,10 +11,11 @@ from typing import NamedTuple
 from lark import Lark, Token, UnexpectedInput, UnexpectedToken
 from lark.exceptions import UnexpectedCharacters, VisitError
 
-from hil.program import nodes
-from hil.program.builder import Builder, Dialect, Objection, check_label, first_objection
+from hil.paths.point_list import PointName
+from hil.program import nodes, slips
+from hil.program.builder import BLANKS, Builder, Dialect, Objection, check_label, first_objection, label_name
 from hil.program.errors import Place, ProgramError
-from hil.program.points import PointName, parse_point
+from hil.program.points import PointList, parse_point
 from hil.program.values import Value
 from hil.types import Record
 
@@ -22,9 +24,9 @@ LARGEST_NUMBER = 32767
 MOST_LINES = 20_000
 
 HEAD = re.compile(
-    r"[ \t\u3000]*(?P<number>\d+)?[ \t\u3000]*(?P<label>\*[A-Z][A-Z0-9_]*)?[ \t\u3000]*(?P<colon>:)?[ \t\u3000]*"
+    r"[ \t\u3000]*(?P<number>\d+)?[ \t\u3000]*"
+    r"(?P<label>\*[ \t\u3000]*[A-Z][A-Z0-9_]*)?[ \t\u3000]*(?P<colon>:)?[ \t\u3000]*"
 )
-FORCE_WORDS = re.compile(r"(DEF )?(FS\w*|FC\w*|FSC\w*|M_FS\w*|P_FS\w*)\b")
 MOST_EXPECTED = 8
 
 ENDS = ("END", "RETURN", "HLT")
@@ -95,13 +97,14 @@ class _Raw(NamedTuple):
     code: str
 
 
-def read_lines(text: str, dialect: Dialect, file: str = "") -> Reading:
+def read_lines(text: str, dialect: Dialect, file: str = "", given: Mapping[PointName, Value] | None = None) -> Reading:
     """Read every line, going on after errors.
 
     Args:
         text: the program; any line ends.
         dialect: strict IV, or also what V allows.
         file: name for messages.
+        given: points from a list of their own; the program may give them once more only with the same values.
     """
     errors: list[ProgramError] = []
     raws = [_cut(row, line) for row, line in enumerate(_rows(text), start=1)]
@@ -109,7 +112,7 @@ def read_lines(text: str, dialect: Dialect, file: str = "") -> Reading:
     if len(raws) > MOST_LINES:
         return Reading((), {}, (ProgramError(4220, f"{len(raws)} lines", allowed=f"{MOST_LINES} lines", file=file),))
     numbered = any(re.match(r"\s*\d", raw.code) for raw in raws)
-    points, raws = _take_points(raws, numbered, errors, file)
+    points, raws = _take_points(raws, numbered, errors, PointList(dialect, file, given))
     lines: list[ProgramLine] = []
     last = 0
     for raw in raws:
@@ -226,7 +229,7 @@ def _read(raw: _Raw, dialect: Dialect, numbered: bool, last: int) -> ProgramLine
     return ProgramLine(
         row=raw.row,
         number=number,
-        label=label[1:],
+        label=label_name(label),
         statement=statement,
         text=raw.text[head.end("number") if head["number"] else 0 : len(raw.code.rstrip())].strip(),
         label_at=head.start("label") + 1 if label else 1,
@@ -267,7 +270,7 @@ def _without_statement(raw: _Raw, error: ProgramError) -> ProgramLine:
     assert head is not None
     number = error.place.number if error.place else None
     return ProgramLine(
-        row=raw.row, number=number, label=(head["label"] or "*")[1:], statement=None, text=raw.text.strip()
+        row=raw.row, number=number, label=label_name(head["label"] or "*"), statement=None, text=raw.text.strip()
     )
 
 
@@ -288,25 +291,29 @@ def _refuse(objection: Objection | None) -> None:
 
 
 def _syntax_error(code: str, error: UnexpectedInput) -> ProgramError:
-    word = code.strip()
-    if FORCE_WORDS.match(word):
-        detail = f"{word.split()[0]}: force control, which this controller lacks"
-        return ProgramError(4220, detail, place=Place(row=1, column=_indent(code)))
+    start = Place(row=1, column=_indent(code))
+    lacking = slips.of_another_controller(code.strip())
+    if lacking:
+        return ProgramError(4220, f"{code.split()[0]}: {lacking}, which this controller lacks", place=start)
     if isinstance(error, UnexpectedCharacters):
-        column = error.column
         detail = "a text in quotes has no end" if error.char == '"' else f"{error.char!r} found"
-        return ProgramError(4220, detail, allowed=_expected(error.allowed or ()), place=Place(row=1, column=column))
+        allowed = slips.sign(error.char) or _expected(error.allowed or ())
+        return ProgramError(4220, detail, allowed=allowed, place=Place(row=1, column=error.column))
     assert isinstance(error, UnexpectedToken)
     token: Token = error.token
-    first = re.match(r"\s*([A-Z]\w*[$%!#&]?)\s+(?=\S)", code)
+    first = re.match(r"\s*([A-Z]\w*[$%!#&]?)", code)
     accepts = {str(name) for name in error.accepts or error.expected}
-    if first and token.start_pos == first.end() and accepts <= {"EQUAL", "LPAR", "DOT"}:
-        what = f"{first[1]} is no statement of MELFA-BASIC"
-        return ProgramError(4220, what, place=Place(row=1, column=first.start(1) + 1))
+    if first and accepts <= {"EQUAL", "LPAR", "DOT"} and code[first.end() : token.start_pos].strip() == "":
+        likely = slips.meant(first[1])
+        # What follows a name at once, or nothing, may have been meant as an assignment.
+        if likely or code[first.end() :][:1] in tuple(BLANKS):
+            what = f"{first[1]} is no statement of MELFA-BASIC{': ' if likely else ''}{' or '.join(likely)}"
+            return ProgramError(4220, f"{what}?" if likely else what, place=start)
     at_end = token.type == "$END"
     column = len(code.rstrip()) + 1 if at_end else int(token.column or 1)
     detail = "the statement is not complete" if at_end else f"{str(token)!r} found"
-    return ProgramError(4220, detail, allowed=_expected(accepts), place=Place(row=1, column=column))
+    allowed = slips.sign(str(token)) or _expected(accepts)
+    return ProgramError(4220, detail, allowed=allowed, place=Place(row=1, column=column))
 
 
 def _expected(terminals: object) -> str:
@@ -322,27 +329,20 @@ def _expected(terminals: object) -> str:
 
 
 def _take_points(
-    raws: list[_Raw], numbered: bool, errors: list[ProgramError], file: str
+    raws: list[_Raw], numbered: bool, errors: list[ProgramError], points: PointList
 ) -> tuple[dict[PointName, Value], list[_Raw]]:
     """Cut the list of points off the end; in a program with line numbers it is known by having none."""
-    points: dict[PointName, Value] = {}
     first = len(raws)
     while first and _is_point(raws[first - 1]):
         first -= 1
     if not numbered and first and not _ends(raws[first - 1].code):
-        return points, raws
+        return {}, raws
     for raw in raws[first:]:
-        place = Place(row=raw.row, column=_indent(raw.text))
         try:
-            point = parse_point(raw.code)
+            points.add(raw.code, Place(row=raw.row, column=_indent(raw.text)))
         except ProgramError as error:
-            errors.append(error.at(place, file))
-            continue
-        assert point is not None
-        if point.name in points:
-            errors.append(ProgramError(4350, f"point {point.name[0]}", place=place, file=file))
-        points[point.name] = point.value
-    return points, raws[:first]
+            errors.append(error)
+    return points.points, raws[:first]
 
 
 def _is_point(raw: _Raw) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from hil.program import nodes
 from hil.program.arm import row_of
 from hil.program.errors import ProgramError
+from hil.program.flow import walk
 from hil.program.frames import NO_SPEED, SlotState
 from hil.program.machine import Machine
 from hil.program.signals import HAND_OUTPUTS, LARGEST_SIGNAL, read_bits
@@ -21,6 +22,7 @@ from hil.program.values import (
     number,
     whole,
 )
+from hil.program.variables import is_global
 
 WIDTHS = {"": 1, "B": 8, "W": 16, "8": 8, "16": 16}
 """Letters of IV, and numbers of V."""
@@ -32,6 +34,8 @@ HANDS = 8
 
 CONSTANTS: dict[str, Value] = {
     "M_PI": math.pi,
+    "M_EXP": math.e,
+    "M_G": 9.80665,
     "M_ON": 1,
     "M_OFF": 0,
     "M_NOVRD": 100,
@@ -130,6 +134,25 @@ def _clock(machine: Machine, name: str) -> str:
     since = datetime.timedelta(seconds=machine.settings.start_epoch_s + math.floor(machine.now_s))
     moment = datetime.datetime(1970, 1, 1) + since
     return moment.strftime("%H:%M:%S" if name == "C_TIME" else "%y/%m/%d")
+
+
+OUTSIDE = frozenset({*(name for name, (way, _) in SIGNALS.items() if way == "IN"), "M_HNDCQ", "M_OPEN", *SLOT_STATES})
+"""What somebody outside the program changes."""
+
+
+def asks_outside(machine: Machine, node: nodes.Expression) -> bool:
+    """True if something in an expression is changed by somebody else: an input, a line, another slot."""
+    waiting, seen = [node], set()
+    while waiting:
+        for part in walk(waiting.pop()):
+            if not isinstance(part, nodes.Name | nodes.Index) or part.name in seen:
+                continue
+            if part.name in OUTSIDE or part.name in machine.ports or is_global(part.name):
+                return True
+            seen.add(part.name)
+            if part.name in machine.functions:
+                waiting.append(machine.functions[part.name].value)
+    return False
 
 
 def write(machine: Machine, name: str, arguments: Sequence[Value], value: Value) -> None:

@@ -22,6 +22,12 @@ FLAGS = ("FL1", "FL2")
 SMALLEST_INTE, LARGEST_INTE = -32768, 32767
 LONGEST_STRING = 127
 
+LARGEST_FLAG = 2**32 - 1
+"""Of a position's FL1 and FL2."""
+
+MOST_DIMENSIONS, LARGEST_INDEX = 3, 999
+"""Of an array."""
+
 LARGEST_MEMBER = 1e9
 """Of a position or joint set, in mm or degrees."""
 
@@ -207,7 +213,7 @@ def with_component(value: Value, name: str, new: Value, degrees: bool) -> Value:
         members[AXES.index(name)] = float(member)
         return position(members, value.fl1, value.fl2)
     if isinstance(value, Position) and name in FLAGS:
-        flag = whole(plain, 0, 2**32 - 1, name)
+        flag = whole(plain, 0, LARGEST_FLAG, name)
         return Position(
             members=value.members,
             fl1=flag if name == "FL1" else value.fl1,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
+from hil.paths.point_list import PointName
 from hil.program.errors import ProgramError
-from hil.program.points import PointName
-from hil.program.values import Joints, Position, Value, as_type
+from hil.program.values import MOST_DIMENSIONS, Joints, Position, Value, as_type
 
 SUFFIXES = {"%": "INTE", "&": "LONG", "!": "FLOAT", "#": "DOUBLE", "$": "CHAR"}
 LETTERS = {"M": "NUMBER", "P": "POS", "J": "JNT"}
-MOST_DIMENSIONS, LARGEST_INDEX = 3, 999
 MOST_ELEMENTS = 100_000
 
 
@@ -30,15 +29,29 @@ def is_global(name: str) -> bool:
     return is_system(name) and plain_name(name)[2:].rstrip("$").isdigit()
 
 
+def kind_by_name(name: str, *, loose: bool) -> str | None:
+    """Type of a name that no DEF gave one: by the letter after it, or by the first one; None if it needs a DEF.
+
+    Args:
+        name: as written.
+        loose: V, where any name but those of positions, joint sets and strings is a number.
+    """
+    if name[-1] in SUFFIXES:
+        return SUFFIXES[name[-1]]
+    return LETTERS.get(name[0], "NUMBER" if loose and name[0] != "C" else None)
+
+
 class Store:
     """The variables of one program.
 
     Args:
         points: taught start values.
         shared: global variables, common to all programs of a controller.
+        loose: names without a type are numbers, as in V.
     """
 
-    def __init__(self, points: Mapping[PointName, Value], shared: dict[str, Value]) -> None:
+    def __init__(self, points: Mapping[PointName, Value], shared: dict[str, Value], *, loose: bool = False) -> None:
+        self._loose = loose
         self._types: dict[str, str] = {}
         self._values: dict[PointName, Value] = {
             (self._key(name), index): value for (name, index), value in points.items()
@@ -46,7 +59,12 @@ class Store:
         self._shared = shared
         self._sizes: dict[str, tuple[int, ...]] = {}
         self._fixed: set[str] = set()
-        for (name, index), _ in points.items():
+        for (name, index), value in points.items():
+            kind = "JNT" if isinstance(value, Joints) else "POS"
+            if kind_by_name(name, loose=False) != kind:
+                self._types[self._key(name)] = kind
+            if is_global(name):
+                shared.setdefault(plain_name(name), value)
             if index:
                 known = self._sizes.get(self._key(name), (0,) * len(index))
                 pairs = itertools.zip_longest(known, index, fillvalue=0)
@@ -120,9 +138,31 @@ class Store:
             raise ProgramError(3210, f"{name} is a constant")
         self._values[(self._key(name), index)] = as_type(kind, value)
 
+    def clear_numbers(self) -> None:
+        """Set every number that has a value to 0, as CLR does; constants stay."""
+        for (key, index), value in self._values.items():
+            if isinstance(value, int | float) and key not in self._fixed:
+                self._values[(key, index)] = 0
+
+    def strings(self, name: str) -> list[tuple[int, str]]:
+        """The elements of an array of strings that are set, in their order.
+
+        Raises:
+            ProgramError: it is no such array, or has more than one dimension.
+        """
+        key = self._key(name)
+        if self.kind(name) != "CHAR" or len(self._sizes.get(key, ())) != 1:
+            raise ProgramError(4370, f"{name} is no array of strings with one dimension")
+        found = ((index[0], value) for (other, index), value in self._values.items() if other == key and index)
+        return sorted((number, value) for number, value in found if isinstance(value, str))
+
     def points(self) -> dict[PointName, Value]:
         """All positions and joint sets as they are now."""
         return {key: value for key, value in self._values.items() if isinstance(value, Position | Joints)}
+
+    def snapshot(self) -> tuple[object, ...]:
+        """Everything in it, as it is now."""
+        return dict(self._values), dict(self._sizes), dict(self._types), frozenset(self._fixed)
 
     def names(self) -> list[tuple[PointName, Value]]:
         """Everything that has a value, sorted by name."""
@@ -133,15 +173,13 @@ class Store:
         declared = self._types.get(self._key(name))
         if declared is not None:
             return declared
-        if name[-1] in SUFFIXES:
-            return SUFFIXES[name[-1]]
-        return LETTERS.get(name[0])
+        return kind_by_name(name, loose=self._loose)
 
     def _check_index(self, name: str, index: tuple[int, ...]) -> None:
         size = self._sizes.get(self._key(name), ())
         inside = len(index) == len(size) and all(1 <= k <= most for k, most in zip(index, size, strict=True))
         if index and not size:
-            raise ProgramError(4370, f"{name} is no array")
+            raise ProgramError(4370, f"{name} is no array, and no function of this controller")
         if not inside and (index or (self._key(name), ()) not in self._values):
             raise ProgramError(
                 4370,

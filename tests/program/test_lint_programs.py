@@ -43,7 +43,9 @@ def test_a_sound_program_gives_nothing() -> None:
         ("10 GOSUB *A\n20 END\n30 *A\n40 GOTO *A", "warning", 0, 3),
         ("10 M1=M2\n20 END", "error", 3700, 1),
         ("10 IF M_IN(1)=1 THEN M1=M2\n20 END", "warning", 3700, 1),
-        ("10 IF M_IN(1)=1 THEN XX=1\n20 END", "error", 4340, 1),
+        ("10 IF M_IN(1)=1 THEN CX=1\n20 END", "warning", 4340, 1),
+        ("10 CX=1\n20 END", "error", 4340, 1),
+        ("10 XX=1\n20 END", "note", 0, 1),
     ],
 )
 def test_what_is_wrong_is_found_with_its_number_and_line(text: str, severity: str, number: int, row: int) -> None:

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import assume, given, settings
 
 from hil.link import FloatArray
+from hil.paths.circle import circle_through
 from hil.program.arm import goal_row
 from hil.program.blends import blended, release, resumed, stopped
 from hil.program.errors import ProgramError
 from hil.program.motions import Limits, Pace, default_limits, excess, follow, joint_move
-from hil.program.pallets import Pallet, circle_through
+from hil.program.pallets import Pallet
 from hil.program.paths import Straight, arc
 from hil.program.rv2aj import LOWER_DEG, UPPER_DEG, Rv2aj
 from hil.program.values import Position, position
@@ -114,7 +115,7 @@ def test_a_rounded_corner_keeps_the_limits_and_both_ends(
 @settings(max_examples=40, deadline=None)
 def test_circles_pass_their_points_in_order(first: Position, second: Position, third: Position) -> None:
     circle = circle_through(*(np.array(p.members[:3]) for p in (first, second, third)))
-    assume(circle is not None and circle.radius_mm < 1e4)
+    assume(circle is not None and circle.radius < 1e4)
     assert circle is not None
     assert 0.0 < circle.middle_rad < circle.angle_rad < 2.0 * np.pi
     for angle, place in ((0.0, first), (circle.middle_rad, second), (circle.angle_rad, third)):
