@@ -46,7 +46,8 @@ LEAVE_S, LEAVE_LOOK_S = 0.1, 0.005
 LONGEST_LEAVE_S = 0.5
 _BITS_A_BYTE = 12
 _TCP_TIMEOUT_S = 2.0
-_TCP_LAST_READS = 16
+_LAST_READS = 16
+_UNIX = "unix://"
 _LINK_FOLDERS = ("dev/serial/by-id", "dev/serial/by-path", "dev")
 _WINDOWS_NAME = re.compile(r"(?:\\\\\.\\)?(com\d+)", re.IGNORECASE)
 
@@ -58,15 +59,16 @@ def open_serial(url: str, baud: int, framing: str = "8N1") -> BytePort:
     closed: some adapters feed their receiver from them, and an edge restarts boards that use it.
 
     Args:
-        url: a device (``/dev/ttyUSB0``, ``COM10``), ``socket://host:port``, or any other pyserial URL.
-        baud: bits per second; has no meaning on TCP.
+        url: a device (``/dev/ttyUSB0``, ``COM10``), ``socket://host:port``, ``unix:///path`` for a socket in this
+            computer's files, or any other pyserial URL.
+        baud: bits per second; has no meaning on a socket.
         framing: data bits, parity and stop bits, ``8E2``; nor has this.
 
     Raises:
         LinkClosed: it cannot be opened; the text says why and what to do.
     """
-    if url.startswith("socket://"):
-        return _TcpPort(url)
+    if url.startswith(("socket://", _UNIX)):
+        return _SocketPort(url)
     name = port_name(url)
     try:
         line = serial.serial_for_url(name, do_not_open=True)
@@ -314,19 +316,16 @@ class _PyserialPort(_Port):
         return max(ours, int(getattr(self._line, "out_waiting", 0)))
 
 
-class _TcpPort(_Port):
-    """A controller behind a TCP port: a serial server, or a fake in a process of its own."""
+class _SocketPort(_Port):
+    """A controller behind a TCP port, a serial server say; or a fake in a process of its own."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
         try:
-            parts = urlsplit(url)
-            address = (parts.hostname or "", parts.port or 0)
-            self._socket = socket.create_connection(address, _TCP_TIMEOUT_S)
+            self._socket = _by_file(url.removeprefix(_UNIX)) if url.startswith(_UNIX) else _by_tcp(url)
         except (OSError, ValueError, OverflowError) as error:
             raise LinkClosed(f"{url}: nobody can be reached there ({error})", url) from None
         self._socket.setblocking(False)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def _receive(self) -> bytes:
         data = self._socket.recv(_CHUNK)
@@ -345,11 +344,31 @@ class _TcpPort(_Port):
             if not self._lost:
                 # Closed with bytes that nobody has read, a connection is reset, and what has not left is thrown away.
                 self._socket.shutdown(socket.SHUT_WR)
-                for _ in range(_TCP_LAST_READS):
+                for _ in range(_LAST_READS):
                     if not self._socket.recv(_CHUNK):
                         break
         finally:
             self._socket.close()
+
+
+def _by_tcp(url: str) -> socket.socket:
+    parts = urlsplit(url)
+    line = socket.create_connection((parts.hostname or "", parts.port or 0), _TCP_TIMEOUT_S)
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return line
+
+
+def _by_file(path: str) -> socket.socket:
+    if sys.platform == "win32":
+        raise OSError("Windows has no sockets in files")
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.settimeout(_TCP_TIMEOUT_S)
+        line.connect(path)
+    except OSError:
+        line.close()
+        raise
+    return line
 
 
 def _overlapped_writes(line: Any) -> PendingWrites:
@@ -364,12 +383,20 @@ def _why_not(name: str, error: Exception) -> str:
     code, text = getattr(error, "errno", None), str(error)
     if code == errno.ENOENT or "FileNotFoundError" in text:
         found = ", ".join(adapter.device for adapter in list_adapters()) or "none"
-        return f"{name}: there is no such port; plug the adapter in, or name another. Ports here: {found}"
+        return f"{name}: there is no such port; plug the adapter in, or name another. Ports here: {found}{_lasting()}"
     if code == errno.EBUSY or "lock port" in text:
         return f"{name}: the port is in use by another program; close that first"
     if code in (errno.EACCES, errno.EPERM) or "PermissionError" in text:
         return _no_permission(name)
     return f"{name}: the port cannot be opened: {text}"
+
+
+def _lasting() -> str:
+    """How to name an adapter so that it is found again: the system numbers them anew each time they are plugged in."""
+    links = [link for adapter in list_adapters() for link in adapter.links if "by-id" in link]
+    if not links:
+        return ""
+    return f". An adapter that is plugged in again can get another number; {links[0]} stays its name"
 
 
 def _no_permission(name: str) -> str:

@@ -69,6 +69,10 @@ _KNOWN: dict[int, tuple[str, str, str]] = {
     6080: ("C", "the request was too long", "send fewer than 255 letters"),
     6500: ("C", "data for a program that has not opened the line", "start the program first"),
     7080: ("C", "no such parameter, or it is locked", "look at its name"),
+    7810: ("H", "an Ethernet parameter is wrong", "look at the parameters NETIP, NETMSK and NETPORT"),
+    7820: ("H", "no packet came for MXT in time", "look at the network, and at the parameter MXTTOUT"),
+    7830: ("H", "MXT is not possible here", "it needs an Ethernet card; without one use another way in the rig"),
+    7840: ("H", "MXT got another type of data than it was told", "look for another program that sends packets"),
     7500: ("C", "the battery is low", "change the battery before the origin is lost"),
 }  # fmt: skip
 _AXIS_FAMILIES = {

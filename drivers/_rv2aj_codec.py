@@ -26,7 +26,7 @@ _REPLY = re.compile(r"Q(?:(?P<ok>o)K|(?P<no>e)R)(?P<rest>[\x09\x0b\x20-\xff]*)\Z
 _ERROR = re.compile(r"(?P<number>\d{4})(?P<detail>\d*)(?P<where>(?:;\d+)*)\Z")
 _PLACE = re.compile(r"J[1-8]\Z")
 _NUMBER = re.compile(r"[+-]?\d{1,5}\.(?P<decimals>\d{1,4})\Z")
-_STATUS = re.compile(r"(?P<run>[0-9A-F]{2})(?P<stop>[0-9A-F]{2})(?P<error>0|[1-9]\d{0,3})\Z", re.IGNORECASE)
+_STATUS = re.compile(r"(?P<run>[0-9A-F]{2})(?P<stop>[0-9A-F]{2})(?P<error>0|0\d{3}|[1-9]\d{0,3})\Z", re.IGNORECASE)
 _TAIL = re.compile(r"(?P<override>\d{1,3});(?P<speed>\d+\.\d{1,4});(?P<plus>[0-9A-F]{2})(?P<minus>[0-9A-F]{2})"
                    r"[0-9A-F]{4}\Z", re.IGNORECASE)  # fmt: skip
 

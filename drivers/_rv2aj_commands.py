@@ -7,11 +7,14 @@ from drivers._rv2aj_causes import Wait
 from drivers._rv2aj_codec import JOINTS
 from drivers._rv2aj_control import Control
 from drivers._rv2aj_course import Course
-from drivers._rv2aj_settings import STEPS_A_DEGREE, Rv2ajSettings
+from drivers._rv2aj_settings import Rv2ajSettings
 from drivers._rv2aj_targets import Degrees
 from hil.errors import CommandError, LinkOverrun
 from hil.types import Command, EnergiseCommand, JointCommand
 from hil.units import DEG
+
+DOUBLE, SINGLE = 1e-9, 1e-6
+"""What rounding may add to a position, rad."""
 
 STANDS_DEG = 1.0
 """A joint is held where it is measured; a command that says something else by more than this is refused."""
@@ -31,7 +34,9 @@ class Commands:
         self._settings, self._control, self._course, self._wait = settings, control, course, wait
         lower, upper = settings.bounds()
         self._bounds = tuple(zip(lower.tolist(), upper.tolist(), strict=True))
-        self._order = CommandOrder()
+        self._order, self._steps = CommandOrder(), settings.steps_a_degree
+        # A limit itself may be a little beyond itself in single precision.
+        self._slack = SINGLE if settings.networked else DOUBLE
 
     def take(self, command: Command, now_s: float) -> Command:
         """Take a command; gives it as the controller sees it.
@@ -55,7 +60,8 @@ class Commands:
             raise CommandError(f"sample {row} of a motion of which no table is there", value=row)
         if not self._control.drives:
             self._require_servos()
-        target = tuple([hundredths / STEPS_A_DEGREE for hundredths in table.native(row)])
+        steps = self._steps
+        target = tuple([native / steps for native in table.native(row)])
         due_s = self._want(target, row, command.due_s, now_s)
         order.last = command.seq
         return JointCommand(seq=command.seq, due_s=due_s, positions=table.positions(row))
@@ -99,10 +105,10 @@ class Commands:
         return min(due_s, now_s + targets.way_s(target, self._course.believed.degrees))
 
     def _checked(self, axis: int, position: float) -> float:
-        """A position in whole hundredths of a degree, inside the controller's range."""
+        """A position in whole steps of the wire, inside the controller's range."""
         low, high = self._bounds[axis]
-        rounded = self._settings.degrees((position,))[0] * DEG
-        if low - 1e-9 <= rounded <= high + 1e-9:
+        (rounded,) = self._settings.quantise_pose((position,))
+        if low - self._slack <= rounded <= high + self._slack:
             return rounded
         allowed = f"{low / DEG:g} to {high / DEG:g} deg"
         raise CommandError(

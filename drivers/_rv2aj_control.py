@@ -12,7 +12,11 @@ class Control:
         known: per axis, whether it is held by us: a first move was taken for it, and the servos are on.
         drives: every axis is.
         switching: the servos are to be switched on.
+        rising: SRVON has left for that, and they do not count as on yet.
+        recalled: a stop came meanwhile; they are to be off again.
         servo: they are on.
+        carries: targets reach the arm; False while a network that they go by is not answered.
+        restarting: a target waits for our program to be started anew, after a stop.
         right: the right to move the arm is ours.
         program_runs: our program runs.
         halting: a stop goes on.
@@ -21,11 +25,14 @@ class Control:
 
     def __init__(self) -> None:
         self.switching = self.servo = self.right = False
+        self.carries = self._carried = True
+        self.restarting = self.rising = self.recalled = False
         self.program_runs = self.halting = self.suspicious = False
         self.forget_axes()
 
     def forget_axes(self) -> None:
         """No axis counts as held any more."""
+        self._carried = self.carries
         self._energised = [False] * len(JOINTS)
         self._note()
 
@@ -36,7 +43,26 @@ class Control:
 
     def switched_on(self) -> None:
         """The servos are on."""
-        self.servo, self.switching = True, False
+        self.servo, self.switching, self.rising = True, False, False
+        self._note()
+
+    def call_off(self) -> bool:
+        """The servos are not to come on any more; False if nobody wanted them to."""
+        if not self.switching:
+            return False
+        self.recalled, self.switching, self.rising = self.rising, False, False
+        self.forget_axes()
+        return True
+
+    def carry(self, on: bool) -> None:
+        """Targets reach the arm from now on, or do not: after a stop the axes are held all the same."""
+        self.carries = on
+        self._carried |= on
+        self._note()
+
+    def begin_apart(self) -> None:
+        """Targets go by a network that nobody has answered on yet."""
+        self.carries = self._carried = False
         self._note()
 
     def trouble_in(self, status: Status) -> str:
@@ -57,5 +83,6 @@ class Control:
 
     def _note(self) -> None:
         # Worked out here and not when it is asked for, which is in every tick.
-        self.known = tuple([energised and self.servo for energised in self._energised])
+        on = self.servo and self._carried
+        self.known = tuple([energised and on for energised in self._energised])
         self.drives = all(self.known)

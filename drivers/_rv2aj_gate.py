@@ -26,7 +26,7 @@ PLACES = (0, 1, 2, 4, 5)
 _PLAIN = re.compile(rb"[\r\x0b\x20-\x7e]+")
 _REQUEST = re.compile(rb"\d;\d{1,2};(.*)")
 _KNOWN = re.compile(
-    rb"OPEN=.*|CLOSE|CNTLON|CNTLOFF|SRVON|STOP|SLOTINIT|RSTALRM|OVRD=\d{1,3}"
+    rb"OPEN=.*|CLOSE|CNTLON|CNTLOFF|SRVON|SRVOFF|STOP|SLOTINIT|RSTALRM|OVRD=\d{1,3}"
     rb"|STATE|DSTATE|ERROR|JPOSF|PPOSF|STPSIG|VAL\w+;\w+|PAR\w+|IN\d+|OUT\d+|INDMY|IN=\d+;[0-9A-F]{4}"
     rb"|FCHECK.+|FDEL.+|LOAD=.+|PRGLOAD=.+|PRGUP|PDIR(?:TOP|\d+)|LIST[IP](?:TOP|\+1)|ECLR|EDATA.+|SAVE|NEW"
     rb"|RUN(?:[\w-]+;1)?|STEP1|EXECJT=J_CURR"
@@ -50,11 +50,11 @@ class Gate:
     """Looks at each request as it stands before it leaves.
 
     Args:
-        joints: J1, J2, J3, J5, J6, with the range that the controller gives them.
+        joints: J1, J2, J3, J5, J6, with the range that the controller gives them; shown as given.
     """
 
     def __init__(self, joints: Sequence[Joint]) -> None:
-        self._joints = tuple(joints)
+        self.joints = self._joints = tuple(joints)
         self._spans = [
             (math.ceil(100.0 * joint.lower_deg - SLACK), math.floor(100.0 * joint.upper_deg + SLACK))
             for joint in self._joints

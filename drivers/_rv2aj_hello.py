@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from drivers._rv2aj_alarms import explain
@@ -9,7 +10,7 @@ from drivers._rv2aj_codec import Identity, decode_identity
 from drivers._rv2aj_line import Ask, Cr1Line
 from drivers._rv2aj_settings import Rv2ajSettings
 from drivers._rv2aj_talk import Talk, attempt, need
-from hil.errors import ControllerError, HilError, LinkTimeout
+from hil.errors import ControllerError, HilError, LineCause, LinkTimeout
 
 CLIENTS = ("HIL", "NARCUSR", "TOOLBOX")
 """Names under which a session is opened. Ours first; the others are those of the maker's own programs, which public
@@ -17,7 +18,11 @@ clients use: a controller may know no other."""
 AT_A_TIME = 2
 """So often each is said before the next, while nobody answers."""
 ARM = "RV-2AJ"
+NAME = re.compile(r"\w{2}-\w+(?:[-/]\w+)*", re.ASCII)
+"""How the maker names arms; any other name has lost letters, or their separators, on the way."""
 FACTORY = "factory: 9600 baud, 8 data bits, even parity, 2 stop bits"
+ANSWERED = re.compile(r"[Qq][Oo]|(?:;[-\w. ]*){3}|RV-|CRn|MELFA|MITSU")
+"""What the text of an answer to OPEN has, also with letters missing."""
 SILENCE_S = 2.0
 """How long after it was due an answer is waited for where nobody else judges the silence."""
 GREETING_S = 2.5
@@ -42,6 +47,11 @@ def greet(line: Cr1Line, settings: Rv2ajSettings, before: str = "") -> Talk[Iden
     """
     name = settings.port_url
     found = yield from _open(line, before)
+    if not NAME.fullmatch(found.robot.strip()):
+        raise ControllerError(
+            f"{name}: the controller calls its arm {found.robot!r}, but its {LineCause.TORN.value}",
+            cause=LineCause.TORN,
+        )
     if ARM not in found.robot.upper():
         raise ControllerError(
             f"{name}: the controller drives a {found.robot} with joints {found.joint_axes:02X}, the rig is for an "
@@ -91,13 +101,16 @@ def refuse_silence(line: Cr1Line, now_s: float) -> None:
         ControllerError: nobody answers, and what comes instead has no meaning.
     """
     if line.silent_s(now_s) > (GREETING_S if line.greeting_out else SILENCE_S):
-        raise _no_more(line, now_s) if line.opened else _nobody(line)
+        raise _no_more(line, now_s) if line.opened else _nobody(line, now_s)
 
 
-def _nobody(line: Cr1Line) -> HilError:
+def _nobody(line: Cr1Line, now_s: float) -> HilError:
     settings = line.settings
     name, words = settings.port_url, f"{settings.baud} baud, {settings.framing}, CR"
     noise = line.noise
+    if ANSWERED.search(line.newest):
+        sign = line.sign(now_s) or LineCause.TORN
+        return ControllerError(f"{name}: something answers at {words}, but its {sign.value}", cause=sign)
     if noise:
         return ControllerError(
             f"{name}: something answers at {words}, but it is no CR1, or its line is set otherwise ({FACTORY}). "

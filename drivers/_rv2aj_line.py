@@ -16,7 +16,7 @@ from drivers._line_counts import LineCounts
 from drivers._rv2aj_codec import Reply, decode, encode
 from drivers._rv2aj_settings import PLAIN_REPLY, Rv2ajSettings
 from drivers._rv2aj_wire import Wire
-from hil.errors import ControllerError, LinkOverrun
+from hil.errors import ControllerError, LineCause, LinkOverrun
 from hil.link import BytePort
 from hil.types import LineAccount
 
@@ -98,7 +98,8 @@ class Cr1Line:
 
     Attributes:
         settings: of the line.
-        gate: looks at all bytes before they leave.
+        wire: the port's bytes, and packets where it has any.
+        gate: looks at all requests before they leave.
         replied_s: when the last reply came.
         late_s: by how much the last late answer was late.
         opened: True once the controller knows us; before that it answers no marker.
@@ -111,6 +112,7 @@ class Cr1Line:
     def __init__(self, settings: Rv2ajSettings, port: BytePort, now_s: float) -> None:
         self.settings: Final = settings
         self._wire: Final = Wire(settings, port, now_s)
+        self.wire: Final = self._wire
         self.gate: Final = self._wire.gate
         self.replied_s: float = float("-inf")
         self.late_s = 0.0
@@ -160,6 +162,15 @@ class Cr1Line:
         """
         return self._counts.account(believed_s, self._overdue_s())
 
+    @property
+    def newest(self) -> str:
+        """The newest bytes, whatever they were."""
+        return self._wire.signs.tail.decode("latin-1")
+
+    def sign(self, now_s: float) -> LineCause | None:
+        """What the way in which bytes come shows; None for nothing odd."""
+        return self._wire.signs.sign(now_s)
+
     def silent_s(self, now_s: float) -> float:
         """For how long an answer is overdue now; 0 while none is."""
         overdue_s = self._overdue_s()
@@ -203,9 +214,11 @@ class Cr1Line:
 
         Raises:
             LinkClosed: the port is gone.
+            ControllerError: the line gives back what it is sent.
         """
         lines = self._wire.receive(now_s)
         if self._wire.stale(now_s):
+            self._wire.signs.tear(now_s)
             self._note_noise(self._wire.drop(), now_s)
         if not self._settled:
             self._settle(lines, now_s)
@@ -213,6 +226,9 @@ class Cr1Line:
         heard: Heard | None = None
         for text in lines:
             heard = self._put(text, now_s) or heard
+        if lines and self._noise_s == now_s:
+            # Until the session is open nobody else speaks in our words.
+            self._wire.signs.refuse_echo(self.settings.port_url, *(() if self.opened else (1,)))
         if heard is None and self._printed is not None and not self.owing and now_s >= self._printed.due_s:
             # A program prints when it comes to it. Meanwhile others can be asked, and its line can still come.
             self.owing = True
@@ -275,6 +291,7 @@ class Cr1Line:
         # The markers behind a question are parameters: one that is not there is their refusal, not its.
         marked = len(self._due) > 1 and reply is not None and reply.error == NO_PARAMETER
         if first is None or reply is None or marked or (first.marker and reply.accepted):
+            self._wire.signs.tear(now_s)
             self._note_noise(text, now_s)
             return None
         if not self.opened:
@@ -296,6 +313,9 @@ class Cr1Line:
             if self.unasked is not None and self.opened:
                 self.unasked(text)
             else:
+                if text.isprintable():
+                    # The rest of an answer whose beginning is missing.
+                    self._wire.signs.tear(now_s)
                 self._note_noise(text, now_s)
             return None
         self._printed = None

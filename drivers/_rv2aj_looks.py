@@ -11,6 +11,7 @@ from drivers._rv2aj_course import Course
 from drivers._rv2aj_exchange import Exchange
 from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_line import Ask, Heard
+from drivers._rv2aj_mxt import MxtStream
 from drivers._rv2aj_settings import INPUT_REPLY, JOINT_REPLY, SPACING_S, STATUS_REPLY
 from drivers._rv2aj_talk import RequestRefusedError, T, Talk, attempt, need
 from hil.errors import ControllerError
@@ -34,11 +35,14 @@ class Looks:
         control: what of the controller is ours.
         course: where the arm is and has to be.
         inputs: those that somebody depends on.
+        stream: tells the joints, too, where it goes on.
     """
 
-    def __init__(self, name: str, exchange: Exchange, control: Control, course: Course, inputs: Inputs) -> None:
+    def __init__(
+        self, name: str, exchange: Exchange, control: Control, course: Course, inputs: Inputs, stream: MxtStream
+    ) -> None:
         self._name, self._exchange, self._control = name, exchange, control
-        self._course, self._inputs = course, inputs
+        self._course, self._inputs, self._stream = course, inputs, stream
         self._status_s = self._next_s = self._joints_s = float("-inf")
 
     @property
@@ -74,6 +78,8 @@ class Looks:
             self._inputs.asked(block, exchange.now_s)
             if heard is not None and heard.reply is not None and heard.reply.accepted:
                 self._inputs.note(block, decode_inputs(heard.reply.data), heard.arrived_s)
+        elif self._stream.reports:
+            yield None
         else:
             yield from self._joints()
         self._next_s = exchange.now_s + SPACING_S
@@ -115,6 +121,8 @@ class Looks:
     @property
     def _joints_old(self) -> bool:
         """The joints were not asked for lately."""
+        if self._stream.reports and self.age_s <= LOOK_S:
+            return False
         return self._exchange.now_s - self._joints_s > LOOK_S
 
     def _joints(self, ask: Ask = _JOINTS) -> Talk[None]:

@@ -9,10 +9,12 @@ from drivers._rv2aj_codec import decode_alarm, decode_state
 from drivers._rv2aj_line import Ask
 from drivers._rv2aj_programs import (
     GONE,
+    NOBODY,
     NOTHING,
     RESERVED,
     SELECTED,
     TOKENS,
+    Partner,
     claim,
     clear_away,
     endings,
@@ -36,14 +38,15 @@ class OurProgram:
 
     Args:
         way: whose.
+        partner: what stands in the program of MXT.
 
     Attributes:
         token: of the newest start; it goes on counting from connection to connection.
         owned: something of ours is on the controller, or may be: it has to be taken away.
     """
 
-    def __init__(self, way: Way) -> None:
-        self._way = way
+    def __init__(self, way: Way, partner: Partner = NOBODY) -> None:
+        self._way, self._partner = way, partner
         self.token = 0
         self.forget()
 
@@ -62,7 +65,7 @@ class OurProgram:
         """Delete what a session left that was cut off, once a connection; in words what that was."""
         if self._cleared or self.owned:
             return ""
-        gone = yield from clear_away(self._edit_slot, self._before)
+        gone = yield from clear_away(self._way, self._edit_slot, self._before)
         self._cleared = True
         if not gone:
             return ""
@@ -103,7 +106,7 @@ class OurProgram:
             return
         yield from claim(self._way, self._edit_slot)
         self.owned = True
-        yield from install(self._way, self.token, self._edit_slot)
+        yield from install(self._way, self.token, self._edit_slot, self._partner)
         self._installed = True
 
     def take_away(self) -> Talk[str]:

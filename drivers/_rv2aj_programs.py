@@ -7,6 +7,7 @@ started. All carry our mark in their first line: a program of that name without 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from drivers._rv2aj_codec import State, decode_state
 from drivers._rv2aj_line import Ask
@@ -15,7 +16,7 @@ from drivers._rv2aj_talk import Talk, attempt, need
 from hil.errors import ControllerError
 
 MARK = "HIL ARM BRIDGE"
-RESERVED = {Way.SEGMENTS: "HILEXEC", Way.HOT: "HILHOT", Way.LINE: "HILLINE"}
+RESERVED = {Way.SEGMENTS: "HILEXEC", Way.HOT: "HILHOT", Way.LINE: "HILLINE", Way.MXT: "HILMXT"}
 PRINTED = "HIL"
 TOKENS = 900
 READINGS = 5
@@ -59,10 +60,30 @@ _LINE = (
 )
 
 
-def program_lines(way: Way, token: int) -> tuple[str, ...]:
+_MXT = (
+    f"'{MARK} 1: MOVES BY PACKETS",
+    'OPEN "ENET:{computer}" AS #1',
+    "MXT 1,1,{filter_ms}",
+    "CLOSE #1",
+)
+
+_TEXTS = {Way.SEGMENTS: _EXEC, Way.HOT: _HOT, Way.LINE: _LINE, Way.MXT: _MXT}
+
+
+class Partner(NamedTuple):
+    """Whose packets the program of MXT takes, and the time constant of the controller's filter."""
+
+    computer: str = ""
+    filter_ms: int = 0
+
+
+NOBODY = Partner()
+
+
+def program_lines(way: Way, token: int, partner: Partner = NOBODY) -> tuple[str, ...]:
     """The numbered lines of a way's program."""
-    texts = {Way.SEGMENTS: _EXEC, Way.HOT: _HOT, Way.LINE: _LINE}[way]
-    return tuple(f"{10 * number} {text.format(token=token)}" for number, text in enumerate(texts, start=1))
+    filled = [text.format(token=token, **partner._asdict()) for text in _TEXTS[way]]
+    return tuple(f"{10 * number} {text}" for number, text in enumerate(filled, start=1))
 
 
 def hot_target(constant: str) -> str:
@@ -102,14 +123,14 @@ def claim(way: Way, edit_slot: int) -> Talk[None]:
         )
 
 
-def install(way: Way, token: int, edit_slot: int) -> Talk[None]:
+def install(way: Way, token: int, edit_slot: int, partner: Partner = NOBODY) -> Talk[None]:
     """Put the program onto the controller, over one of ours that may be there already; only after `claim`.
 
     Raises:
         ControllerError: the controller refuses a line.
         LinkTimeout: an answer stays away.
     """
-    name, lines = RESERVED[way], program_lines(way, token)
+    name, lines = RESERVED[way], program_lines(way, token, partner)
     there = yield from need(Ask(f"FCHECK{name}", spaced=False))
     for command in (
         f"LOAD={name}",
@@ -120,10 +141,14 @@ def install(way: Way, token: int, edit_slot: int) -> Talk[None]:
         yield from need(_edit(command, edit_slot))
 
 
-def clear_away(edit_slot: int, selected: str) -> Talk[tuple[str, ...]]:
+def clear_away(way: Way, edit_slot: int, selected: str) -> Talk[tuple[str, ...]]:
     """Delete programs of ours that a session left behind which was cut off; somebody else's are left alone.
 
+    A slow controller takes a third of a second to say of one that it is not there. That of MXT is looked for only by
+    its own way: it does nothing by itself.
+
     Args:
+        way: the present one.
         edit_slot: where programs are looked into.
         selected: what is selected instead if one of ours is; empty for the next one there.
 
@@ -131,7 +156,9 @@ def clear_away(edit_slot: int, selected: str) -> Talk[tuple[str, ...]]:
         The names of those that are gone.
     """
     gone = []
-    for name in RESERVED.values():
+    for other, name in RESERVED.items():
+        if other is Way.MXT and way is not Way.MXT:
+            continue
         first = yield from _first_line(name, edit_slot)
         if MARK not in first:
             continue

@@ -24,6 +24,7 @@ from drivers._rv2aj_identity import identify
 from drivers._rv2aj_key import Key, in_the_way
 from drivers._rv2aj_line import Ask, Cr1Line
 from drivers._rv2aj_programs import standing
+from drivers._rv2aj_recall import recall
 from drivers._rv2aj_settings import INPUT_REPLY, JOINT_REPLY, PLAIN_REPLY, STATUS_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
 from hil.clock import Clock
@@ -106,7 +107,7 @@ class _Run:
         self._began_s = self.lasted_s = 0.0
         self.looks = 0
         self._at = _number(job.programs[0].lines[0])
-        self._right = self._editing = False
+        self._right = self._editing = self._rising = False
         self._outputs: dict[int, int] = {}
         self._texts, self._presses = list(job.texts), list(job.pressed)
 
@@ -204,6 +205,7 @@ class _Run:
             raise ControllerError((yield from in_the_way(error))) from None
         self._right = True
         if not (yield from self._status()).servo:
+            self._rising = True
             yield from need(Ask("SRVON"))
         while not (yield from self._status()).servo:
             if self._clock.now_s() - began_s > settings.servo_timeout_s:
@@ -211,6 +213,7 @@ class _Run:
                     f"{settings.port_url}: the servos are not on {settings.servo_timeout_s:g} s after SRVON: look at "
                     "the emergency stop circuit, the key and the panel"
                 )
+        self._rising = False
         yield from need(Ask(f"OVRD={settings.override_percent}"))
 
     def _status(self, slot: int = 1) -> Talk[Status]:
@@ -342,6 +345,10 @@ class _Run:
         if not self._line.opened:
             return
         yield from self._come_to_rest()
+        if self._rising:
+            words = yield from recall(self._clock.now_s, self._settings.servo_timeout_s, self._status)
+            self._rising = False
+            self._watcher.said(words)
         if self._editing:
             yield from attempt(Ask("NEW", slot=self._edit_slot, length=PLAIN_REPLY))
         if self._right and self._ours:

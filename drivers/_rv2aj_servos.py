@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from drivers._rv2aj_codec import Status
 from drivers._rv2aj_control import Control
 from drivers._rv2aj_exchange import Exchange
 from drivers._rv2aj_line import Ask
 from drivers._rv2aj_looks import Looks
+from drivers._rv2aj_mxt import MxtStream
 from drivers._rv2aj_ours import OurProgram
 from drivers._rv2aj_programs import RESERVED
+from drivers._rv2aj_recall import recall
 from drivers._rv2aj_settings import Rv2ajSettings, Way
 from drivers._rv2aj_talk import RequestRefusedError, Talk, attempt, need
 from hil.errors import ControllerError
@@ -25,6 +28,7 @@ class Servos:
         looks: ask how the controller is.
         ours: our program.
         say: takes words for the user.
+        stream: begins with the program that takes packets.
     """
 
     def __init__(
@@ -35,9 +39,10 @@ class Servos:
         looks: Looks,
         ours: OurProgram,
         say: Callable[[str], None],
+        stream: MxtStream,
     ) -> None:
         self._settings, self._exchange, self._control = settings, exchange, control
-        self._looks, self._ours, self._say = looks, ours, say
+        self._looks, self._ours, self._say, self._stream = looks, ours, say, stream
 
     def switch_on(self) -> Talk[None]:
         """Take the right, switch the servos on, and get the controller ready for targets. Moves nothing.
@@ -51,6 +56,7 @@ class Servos:
         control.right = True
         status = yield from self._looks.status()
         if not status.servo:
+            control.rising = True
             yield from need(Ask("SRVON"))
         while not status.servo:
             if self._exchange.now_s - began_s > settings.servo_timeout_s:
@@ -74,6 +80,19 @@ class Servos:
             self._say(words)
         control.switched_on()
 
+    def switch_off(self) -> Talk[None]:
+        """Have brakes hold the arm again, where a stop came before the servos were on; say how that ended."""
+        patience_s = self._settings.servo_timeout_s
+        words = yield from recall(lambda: self._exchange.now_s, patience_s, self._looked)
+        self._control.recalled = False
+        self._say(words)
+
+    def _looked(self) -> Talk[Status]:
+        """How the controller is; the arm's place stays young meanwhile."""
+        status = yield from self._looks.status()
+        yield from self._looks.next()
+        return status
+
     def start_program(self) -> Talk[None]:
         """Put our loop program there with a token of this start, and run it; it moves nothing by itself.
 
@@ -87,10 +106,14 @@ class Servos:
         self._control.program_runs = True
         status = yield from self._looks.status()
         if status.running:
+            if self._settings.networked:
+                self._stream.begin(self._exchange.now_s)
             return
         self._control.program_runs = False
         if not reply.accepted:
             raise RequestRefusedError("RUN", reply)
+        # It may have ended in an alarm, which says more.
+        yield from self._looks.alarm()
         raise ControllerError(
             f"{self._settings.port_url}: our program {name} does not run after RUN; look at the panel"
         )

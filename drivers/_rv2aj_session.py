@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from drivers._rv2aj_causes import Wait
 from drivers._rv2aj_commands import Commands
 from drivers._rv2aj_control import Control
@@ -17,6 +19,8 @@ from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_key import in_the_way
 from drivers._rv2aj_line import Cr1Line
 from drivers._rv2aj_looks import Looks
+from drivers._rv2aj_mxt import MxtStream
+from drivers._rv2aj_mxt_commands import StreamedCommands
 from drivers._rv2aj_opening import Met, Opening
 from drivers._rv2aj_ours import OurProgram
 from drivers._rv2aj_servos import Servos
@@ -24,7 +28,11 @@ from drivers._rv2aj_settings import Rv2ajSettings
 from drivers._rv2aj_talk import RequestRefusedError, T, Talk, attempt
 from hil.errors import ControllerError
 from hil.link import FloatArray
+from hil.types import LineAccount
 from hil.wire_table import WireTable
+
+SILENT_LINE_S = 1.0
+"""Packets go on without the line for so long: a stop, and what a person does at the controller, come by it."""
 
 
 class Session:
@@ -45,6 +53,7 @@ class Session:
         course: where the arm is, and where it has to go.
         commands: takes those of the loop, once somebody was met.
         met: who answered; None while that is open.
+        stream: packets that lead the arm, in the way that has them.
     """
 
     def __init__(
@@ -63,10 +72,18 @@ class Session:
         self.met: Met | None = None
         self._parting = False
         wait = self._wait = Wait(line, self.course)
-        self.commands = Commands(settings, self.control, self.course, wait)
+        stream = self.stream = MxtStream(settings, line.wire, self.control, self.course, say)
+        self._networked = settings.networked
+        self.commands = (
+            StreamedCommands(settings, self.control, self.course, wait, stream)
+            if settings.networked
+            else Commands(settings, self.control, self.course, wait)
+        )
+        if settings.networked:
+            self.control.begin_apart()
         exchange = Exchange(line, self.control, self._serve, self.course.took_perhaps, now_s)
-        looks = Looks(name, exchange, self.control, self.course, inputs)
-        servos = Servos(settings, exchange, self.control, looks, ours, say)
+        looks = Looks(name, exchange, self.control, self.course, inputs, stream)
+        servos = Servos(settings, exchange, self.control, looks, ours, say, stream)
         self._exchange, self._looks, self._servos = exchange, looks, servos
         self._delivery = Delivery(settings, exchange, self.control, self.course, looks, servos, ours, wait)
         exchange.begin(self._open(opening))
@@ -74,12 +91,12 @@ class Session:
     def carry(self, table: WireTable, samples: FloatArray) -> None:
         """Rows are of this table from now on."""
         self.course.carry(table)
-        self.line.gate.certify(samples)
+        self.line.wire.certify(samples)
 
     def begin_rows(self) -> None:
         """The next row is the first of its motion."""
         self.course.targets.leave_table()
-        self.line.gate.begin()
+        self.line.wire.begin_rows()
 
     def go_on(self, now_s: float) -> None:
         """Take what came and say what is due.
@@ -98,12 +115,14 @@ class Session:
                 f"the arm stands short of it: {self._wait.why(now_s)}; connect again"
             )
         self._exchange.advance()
+        self.stream.look(now_s)
         if self.met is None:
             # After that, whoever reads judges how old what is known has become.
             refuse_silence(self.line, now_s)
 
     def give_up(self) -> None:
         """After trouble nothing but a stop leaves any more."""
+        self.stream.end(self._exchange.now_s)
         self._exchange.fall_silent()
         self.control.forget_axes()
         self.course.targets.throw_away()
@@ -116,16 +135,38 @@ class Session:
             LinkError: the line failed.
         """
         self.course.targets.throw_away()
+        # The packet that ends the stream is there before any request.
+        self.stream.end(now_s)
         self.control.halting, self._parting = True, False
+        if self._networked:
+            # What was to be started before the stop is not started after it.
+            self.control.switching = self.control.restarting = False
         if self.met is not None:
             # After trouble nothing but the stop, until it is answered: the line may have harmed the first.
             self._exchange.begin(self._serve() if well else _at_last(attempt(STOP)))
         self.line.stop(now_s)
 
+    def call_off(self) -> bool:
+        """Whoever wanted the servos on wants it no more; False if nobody did. A stop comes after it."""
+        return self.control.call_off()
+
+    def account(self) -> LineAccount:
+        """What was counted on the line; where packets lead the arm, it is their answers that must not be late."""
+        believed_s = self.course.believed.at_s
+        counted = self.line.account(believed_s)
+        if not self.stream.reports:
+            return counted
+        now_s = self._exchange.now_s
+        overdue_s = self.stream.overdue_s(now_s)
+        if overdue_s is None and self.line.silent_s(now_s) > SILENT_LINE_S:
+            overdue_s = counted.overdue_s
+        return counted if overdue_s == counted.overdue_s else msgspec.structs.replace(counted, overdue_s=overdue_s)
+
     def part(self) -> bool:
         """Come to rest if a stop or our program still goes on, then say goodbye; True once nothing is left to say."""
         if not self._parting:
             self._parting = True
+            self.stream.end(self._exchange.now_s)
             self.course.targets.throw_away()
             self._exchange.begin(_at_last(self._part()))
         return not self.line.opened
@@ -136,8 +177,10 @@ class Session:
         Raises:
             LinkError: the line failed.
         """
+        self.stream.end(self._exchange.now_s)
         right = ("CNTLOFF",) if self.control.right else ()
-        self.line.farewell((*self._ours.removal, *right, CLOSE), self._exchange.now_s)
+        off = ("SRVOFF",) if self.control.recalled else ()
+        self.line.farewell((*off, *self._ours.removal, *right, CLOSE), self._exchange.now_s)
 
     # -- what is said --------------------------------------------------------------------------------------
 
@@ -154,8 +197,13 @@ class Session:
                 yield from looks.amid(self._halt())
             elif control.suspicious:
                 yield from looks.alarm()
+            elif control.recalled:
+                yield from looks.amid(self._servos.switch_off())
             elif control.switching and not control.servo:
                 yield from looks.amid(self._naming_the_key(self._switch_on()))
+            elif self._networked and (control.switching or control.restarting) and not control.program_runs:
+                yield from looks.amid(self._naming_the_key(self._servos.start_program()))
+                control.switching = control.restarting = False
             elif delivery.due:
                 yield from self._naming_the_key(delivery.tell())
             elif looks.due and not delivery.near:
@@ -186,6 +234,8 @@ class Session:
     def _part(self) -> Talk[None]:
         if self.control.halting or self.control.program_runs:
             yield from self._halt()
+        if self.control.recalled:
+            yield from self._servos.switch_off()
         for words in (yield from part(self.line, self._ours, self.control.right)):
             self._say(words)
 

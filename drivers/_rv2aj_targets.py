@@ -42,7 +42,7 @@ class Targets:
 
     def __init__(self, settings: Rv2ajSettings) -> None:
         self._settings = settings
-        self._speeds = settings.pace.speeds
+        self._speeds = tuple(settings.ceiling.tolist())
         self.late_s = LATE * settings.send_period_s
         self.wanted: Degrees | None = None
         self.row: int | None = None

@@ -15,6 +15,7 @@ CANCEL = b"\x1b\r"
 """ESC drops a half line that a former client left, CR closes the empty one; a CR alone would execute it."""
 
 _WIDTHS = re.compile(rb"[\x00\x32-\xfa]*", re.DOTALL)
+_TORN_VERSION = re.compile(rb"[-SC0-9V.XEGPUB \r]+")
 _VERSION = re.compile(r"SSC32-V?(\d+)\.")
 _MOVES_BY_ITSELF = re.compile(r"#|PL|XS", re.IGNORECASE)
 
@@ -165,6 +166,11 @@ def find_version(heard: bytes) -> Firmware | None:
             match = _VERSION.match(text)
             return Firmware(text=text, raw=raw, major=int(match[1]) if match else 1)
     return None
+
+
+def is_torn_version(heard: bytes) -> bool:
+    """Whether this can be answers to ``VER`` with bytes missing: no other letters, and enough of its own."""
+    return _TORN_VERSION.fullmatch(heard) is not None and sum(heard.count(letter) for letter in b"SC-V") >= 3
 
 
 def decode_pulses(raw: bytes) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from drivers._ssc32_adoption import Adoption
 from drivers._ssc32_codec import Firmware
 from drivers._ssc32_hello import Hello
 from drivers._ssc32_identity import (
+    ENABLE,
     FIRST_OFFSET,
     BoardIdentity,
     IdentityReader,
@@ -119,6 +120,9 @@ class Handshake:
             return None
         # Not met yet: once it is set right it must not count as another board.
         if words := why_no_motion(board, firmware, self._line.rate):
+            sign = self._line.signs.sign(now_s) if board.register(ENABLE) is None else None
+            if sign is not None:
+                raise ControllerError(f"{self._name}: register R0 could not be read: {sign.value}", cause=sign)
             raise ControllerError(f"{self._name}: {words}")
         self._acquaintance.meet(board.facts)
         for words in power_up_notices(board, firmware):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
-from drivers._ssc32_codec import CANCEL, CHANNELS, VERSION, Firmware, find_version
+from drivers._ssc32_codec import CANCEL, CHANNELS, VERSION, Firmware, find_version, is_torn_version
 from drivers._ssc32_line import Ssc32Line
 from drivers._ssc32_settings import Ssc32Settings
 from hil.clock import Clock
-from hil.errors import ControllerError, HilError, LinkError, LinkTimeout
+from hil.errors import ControllerError, HilError, LineCause, LinkError, LinkTimeout
 from hil.link import Answer, BytePort
 
 RATES = (115200, 38400, 9600, 2400)
@@ -53,13 +53,15 @@ class Hello:
         Raises:
             LinkError: an SSC-32 answers at another rate.
             LinkTimeout: nobody answers at any usual rate.
-            ControllerError: something that is no SSC-32 answers.
+            ControllerError: something that is no SSC-32 answers, or one on a line that echoes or loses bytes.
         """
         if not self._tried:
             self._wait_for_quiet(data, now_s)
             return None
         self._answer = (self._answer + data)[-HEARD_BYTES:]
         self._heard = (self._heard + data)[-HEARD_BYTES:]
+        if data:
+            self._line.signs.refuse_echo(self._name, least=1)
         firmware = find_version(self._answer)
         if firmware is not None:
             if self._line.rate != self._wanted and not self._any_rate:
@@ -101,6 +103,9 @@ class Hello:
 
     def _nobody(self) -> HilError:
         rates = ", ".join(str(rate) for rate in dict.fromkeys(self._tried))
+        sign = self._sign()
+        if sign is not None:
+            return ControllerError(f"{self._name}: an SSC-32 answers, but its {sign.value}", self._heard, cause=sign)
         if self._heard:
             return ControllerError(
                 f"{self._name}: something answers, but it is no SSC-32 (tried {rates} baud). It said "
@@ -114,6 +119,12 @@ class Hello:
             "SSC-32U red: wrong baud rate",
             self._name,
         )
+
+    def _sign(self) -> LineCause | None:
+        """Why the answer of what is an SSC-32 all the same cannot be read; None where nothing shows that it is one."""
+        if find_version(self._heard) is not None:
+            return LineCause.TRICKLE
+        return LineCause.TORN if is_torn_version(self._heard) else None
 
 
 def ask(open_port: Callable[[int], BytePort], name: str, clock: Clock) -> Answer:

@@ -132,7 +132,7 @@ class IdentityReader:
         """
         if self._asking:
             self._heard += data
-            self._listen(over=now_s >= self._due_s + PATIENCE_S)
+            self._listen(now_s, over=now_s >= self._due_s + PATIENCE_S)
         if not self._bursts and self._insists:
             self._insisted += 1
             self._silences = self._readings = self._failures = 0
@@ -152,7 +152,7 @@ class IdentityReader:
         longest = [item.length for item in burst] + [len(self._firmware.raw)]
         self._due_s = self._line.free_s + sum(map(self._settings.reply_s, longest))
 
-    def _listen(self, *, over: bool) -> None:
+    def _listen(self, now_s: float, *, over: bool) -> None:
         """Wait for the version behind the answers."""
         *answers, _ = self._heard.split(self._firmware.raw)
         if answers:
@@ -162,6 +162,8 @@ class IdentityReader:
         elif over:
             self._asking = False
             self._silences += 1
+            if self._heard:
+                self._line.signs.tear(now_s)
             if self._silences >= SILENCES:
                 self._bursts = []
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from drivers._line_counts import LineCounts
+from drivers._line_signs import LineSigns
 from drivers._ssc32_codec import (
     CANCEL,
     VERSION,
@@ -50,6 +51,7 @@ class Ssc32Line:
     Attributes:
         gate: looks at all bytes before they leave.
         counts: questions and what became of them.
+        signs: how bytes come.
         rate: present speed of the port.
         free_s: when everything written so far has left.
         canary_us: what the canary channel reads, once it is set.
@@ -82,7 +84,7 @@ class Ssc32Line:
         self._sync: _Sync | None = None
         self._usual_s = 0.0
         self._before_s = self._look_s = float("-inf")
-        self.counts = LineCounts()
+        self.counts, self.signs = LineCounts(), LineSigns(10 / self.rate)
 
     def ask_about(self, channels: Sequence[int], counted: Sequence[int] | None) -> None:
         """Ask for the pulses of these from now on; only between two questions.
@@ -136,17 +138,21 @@ class Ssc32Line:
             self._torn = True
             raise
         self._torn = False
+        self.signs.sent(data)
         self.free_s = max(now_s, self.free_s) + len(data) * 10 / self.rate
 
     def receive(self, now_s: float) -> bytes:
         """Everything that has arrived."""
         self._before_s, self._look_s = self._look_s, now_s
-        return self._port.read(now_s)
+        data = self._port.read(now_s)
+        if data:
+            self.signs.heard(data, now_s)
+        return data
 
     def set_rate(self, rate: int) -> None:
         """Change the port's speed."""
         self._port.set_baud(rate)
-        self.rate = rate
+        self.rate, self.signs.byte_s = rate, 10 / rate
 
     def close(self) -> None:
         """Let go of the port."""
@@ -174,6 +180,8 @@ class Ssc32Line:
             return replies[0][1]
         if now_s < self._deadline_s:
             return None
+        if self._decoder.surplus:
+            self.signs.tear(now_s)
         self.counts.lost += 1
         self._lose_track()
         return b""
@@ -190,9 +198,12 @@ class Ssc32Line:
         """Move the one outstanding pulse query along.
 
         A reply is given as soon as it is complete and plausible, and counts once the next look at the line has found
-        nothing behind it. After any other outcome nothing is believed until the exact answer to a ``VER``, and behind
-        it that to a query of the same line, has come by: since the board answers in order, a late byte can then no
-        longer be taken for a newer reply.
+        nothing behind it. A line that echoes is refused. After any other outcome nothing is believed until the exact
+        answer to a ``VER``, and behind it that to a query of the same line, has come by: since the board answers in
+        order, a late byte can then no longer be taken for a newer reply.
+
+        Raises:
+            ControllerError: the line gives back what it is sent.
         """
         reading, self._version = None, version
         if self._sync is not None:
@@ -202,6 +213,8 @@ class Ssc32Line:
         elif data:
             self.counts.noise_bytes += len(data)
             self._lose_track()
+        if data and self._sync is not None:
+            self.signs.refuse_echo(self._settings.port_url)
         return reading
 
     def go_on(self, now_s: float, version: bytes) -> None:
@@ -242,6 +255,8 @@ class Ssc32Line:
                 # What has come of it by now may be the rest of a reply that lost bytes: ask anew.
                 self.overdue_s = self._due_s
                 heard = self._decoder.surplus
+                if heard:
+                    self.signs.tear(now_s)
                 self._lose_track(waiting=True)
                 if self._sync is not None:
                     self._sync.hear(heard, now_s, self._before_s)
@@ -343,6 +358,8 @@ class Ssc32Line:
         if sync.found is not None or now_s < max(sync.retry_s, self.free_s):
             return
         if sync.asked:
+            if sync.total and not sync.answered(version):
+                self.signs.tear(now_s)
             self.counts.noise_bytes += sync.new_noise(version, self._width)
         self.send(VERSION.line + self._pulses.line, now_s)
         self._asked_counted = self.counted

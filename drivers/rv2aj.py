@@ -15,6 +15,7 @@ from drivers._rv2aj_inputs import Inputs
 from drivers._rv2aj_line import Cr1Line
 from drivers._rv2aj_opening import Opening
 from drivers._rv2aj_ours import OurProgram
+from drivers._rv2aj_programs import Partner
 from drivers._rv2aj_run import run_program
 from drivers._rv2aj_session import Session
 from drivers._rv2aj_settings import Rv2ajSettings, Rv2ajTable, settings_from_table
@@ -58,9 +59,11 @@ class Rv2ajDriver:
         self._session: Session | None = None
         self._bounds: MotionBounds | None = None
         self._carried: tuple[WireTable, FloatArray] | None = None
-        self._ours, self._inputs = OurProgram(settings.way), Inputs()
+        partner = Partner(settings.computer, round(1000.0 * settings.filter_s))
+        self._ours, self._inputs = OurProgram(settings.way, partner), Inputs()
         self._acquaintance = Acquaintance(self._name)
         self._notices: list[str] = []
+        self._looked_s = float("-inf")
         self._opening = Opening(settings, self._acquaintance, self._ours, self._notices.append)
         self._forget()
 
@@ -91,7 +94,7 @@ class Rv2ajDriver:
         self._forget()
         line = Cr1Line(self._settings, self._open_port(), now_s)
         if self._bounds is not None:
-            line.gate.bound(self._bounds, 2.0 * self._settings.pace.longest_s)
+            line.wire.bound(self._bounds)
         session = Session(self._settings, line, now_s, self._opening, self._ours, self._inputs, self._notices.append)
         if self._carried is not None:
             session.carry(*self._carried)
@@ -110,7 +113,7 @@ class Rv2ajDriver:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        session = self._session
+        session, self._looked_s = self._session, now_s
         if session is not None:
             try:
                 session.go_on(now_s)
@@ -160,6 +163,11 @@ class Rv2ajDriver:
         """Forget the target that has not left yet; the arm ends the move that it was given before."""
         if self._session is not None:
             self._session.course.targets.throw_away()
+
+    def call_off(self) -> bool:
+        """Servos that are not on yet stay off, or go off again if they are on their way; the stop says it."""
+        session = self._session
+        return session is not None and session.call_off()
 
     def stop(self, now_s: float) -> None:
         """Stop at the controller, keep the servos on, and throw away what was to come. Never raises.
@@ -214,19 +222,21 @@ class Rv2ajDriver:
 
     def _state(self) -> LinkState:
         session, last = self._session, self._told
+        sign = None if session is None else session.line.sign(self._looked_s)
         notices, inputs = tuple(self._notices), self._inputs.state()
         if session is None:
             phase, met, joints, known, line = LinkPhase.CLOSED, None, None, _NONE_KNOWN, LineAccount()
         else:
             met, joints, known = session.met, session.course.believed.joints, session.control.known
             phase = LinkPhase.OPENING if met is None else LinkPhase.READY
-            line = session.line.account(None if joints is None else joints.t_s)
+            line = session.account()
         if notices:
             self._notices.clear()
         elif (
             last.phase is phase
             and last.joints is joints
             and last.line is line
+            and last.sign is sign
             and (last.known, last.inputs) == (known, inputs)
             and not last.notices
         ):
@@ -240,6 +250,7 @@ class Rv2ajDriver:
             controller=None if met is None else met.controller,
             inputs=inputs,
             line=line,
+            sign=sign,
         )
         return self._told
 

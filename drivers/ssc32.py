@@ -49,6 +49,7 @@ class Ssc32Driver:
         self._carried: tuple[WireTable, FloatArray] | None = None
         self._acquaintance = Acquaintance(self._name)
         self._notices: list[str] = []
+        self._looked_s = float("-inf")
         self._forget()
 
     def _forget(self) -> None:
@@ -105,7 +106,7 @@ class Ssc32Driver:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        line, watch = self._line, self._watch
+        line, watch, self._looked_s = self._line, self._watch, now_s
         if line is not None:
             try:
                 data = line.receive(now_s)
@@ -240,6 +241,7 @@ class Ssc32Driver:
             controller=met.controller,
             line=line.counts.account(watch.joints.t_s, line.overdue_s, echo.wrong, echo.doubtful_s, echo.delayed_s),
             tells=met.trusted,
+            sign=line.signs.sign(self._looked_s),
             drives_unseen=met.kept and not met.trusted,
         )
 

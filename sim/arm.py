@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 from hil.errors import CommandError, LinkClosed
+from hil.model.servo import ServoModel
 from hil.types import Command, EnergiseCommand, JointState, LinkPhase, LinkState, StateSource
-from sim.servo_group import ServoGroup
+from sim.servo_group import Loads, ServoGroup
 
 IDENTITY = "simulated arm"
 
@@ -22,6 +23,8 @@ class SimulatedArm:
         frame_s: the set-point moves once per frame, as a board's does; 0 for one that moves continuously.
         energised: True if the servos hold their start position already; otherwise each axis is limp until it is
             energised, which it follows at once and at full speed.
+        models: how each servo follows, None for its lag; None for all.
+        loads: what the axes have to hold; None for nothing.
 
     Raises:
         ValueError: lengths differ, or a number is out of range.
@@ -35,12 +38,14 @@ class SimulatedArm:
         frame_s: float = 0.0,
         *,
         energised: bool = False,
+        models: Sequence[ServoModel | None] | None = None,
+        loads: Loads | None = None,
     ) -> None:
         if not start or not (len(start) == len(lags_s) == len(speeds)):
             raise ValueError("start, lags_s and speeds need one entry per axis, and at least one axis")
         if not (math.isfinite(frame_s) and frame_s >= 0.0):
             raise ValueError(f"frame period {frame_s!r}: 0 or more seconds allowed")
-        self._servos = ServoGroup(start, lags_s, speeds)
+        self._servos = ServoGroup(start, lags_s, speeds, models, loads)
         for axis in range(len(start)):
             self._servos.power(axis, energised)
         self._known = [energised] * len(start)
@@ -71,7 +76,7 @@ class SimulatedArm:
         self._setpoint = self._goal = self._from = tuple(positions)
         self._end_s = self._begin_s
         self._known = [False] * len(self._known)
-        self._servos.positions = self._servos.targets = self._setpoint
+        self._servos.place(self._setpoint)
         for axis in range(len(positions)):
             self._servos.power(axis, False)
 

@@ -31,7 +31,11 @@ class Controller(Protocol):
 
     @property
     def byte_s(self) -> float:
-        """Time of one byte at its own speed."""
+        """Time of one byte at its own speed; 0 where its line is a network port, which has no pace."""
+        ...
+
+    def join_network(self) -> None:
+        """Its line is a network port from now on: no pace, no framing, and each answer leaves in one piece."""
         ...
 
     def receive(self, data: bytes, start_s: float, byte_s: float, framing: Framing = ...) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from hil.clock import monotonic_s
 from hil.errors import ConfigError
-from sim.bench import BenchServo, ServoBench
+from sim.bench import BenchServo, ChannelLoads, ServoBench
 from sim.server import Orders, Ready, Service, TraceFile, serve_fake
 from sim.ssc32 import CHANNELS, FRAME_S, BoardSettings, Ssc32Board
 
@@ -19,11 +19,13 @@ class FakeOptions(Service, frozen=True):
         board: kind of board; by default a 2.x board at 115200 baud.
         powered: False for a board without logic supply: it takes bytes and never answers.
         servos: the arm behind the board; channels that are not named carry a generic servo.
+        loads: what its servos have to hold; None for nothing.
     """
 
     board: BoardSettings = BoardSettings()
     powered: bool = True
     servos: tuple[BenchServo, ...] = ()
+    loads: ChannelLoads | None = None
 
 
 def run_fake_ssc32(
@@ -50,7 +52,7 @@ def run_fake_ssc32(
     generic = [BenchServo(channel=number) for number in range(CHANNELS) if number not in named]
     try:
         servos = sorted([*options.servos, *generic], key=lambda servo: servo.channel)
-        bench = ServoBench(board, servos, start_s=start_s)
+        bench = ServoBench(board, servos, start_s=start_s, loads=options.loads)
     except ValueError as error:
         raise ConfigError("fake options", "servos", sorted(named), str(error)) from None
     trace = None if options.trace is None else Trace(options.trace, board, bench)

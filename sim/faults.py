@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -26,6 +26,10 @@ class FaultKind(Enum):
     DOUBLED = "doubled"
     LATE = "late"
     DELAYED = "delayed"
+    DRIBBLED = "dribbled"
+    MERGED = "merged"
+    ECHOED = "echoed"
+    SHARED = "shared"
     UNPLUG = "unplug"
     RESET = "reset"
     BROWN_OUT = "brown_out"
@@ -40,6 +44,7 @@ class FaultKind(Enum):
     EMERGENCY_STOP = "emergency_stop"
     SERVO_ALARM = "servo_alarm"
     RIGHT_TAKEN = "right_taken"
+    NO_NETWORK = "no_network"
 
 
 class Direction(Enum):
@@ -49,7 +54,19 @@ class Direction(Enum):
     COMMANDS = "commands"
 
 
-BYTE_KINDS = frozenset({FaultKind.LOST, FaultKind.GARBLED, FaultKind.DOUBLED, FaultKind.LATE, FaultKind.DELAYED})
+BYTE_KINDS = frozenset(
+    {
+        FaultKind.LOST,
+        FaultKind.GARBLED,
+        FaultKind.DOUBLED,
+        FaultKind.LATE,
+        FaultKind.DELAYED,
+        FaultKind.DRIBBLED,
+        FaultKind.MERGED,
+        FaultKind.ECHOED,
+        FaultKind.SHARED,
+    }
+)
 ANY_CONTROLLER = BYTE_KINDS | {
     FaultKind.UNPLUG,
     FaultKind.RESET,
@@ -61,9 +78,13 @@ ANY_CONTROLLER = BYTE_KINDS | {
 """Faults that the line brings about, whatever hangs on it."""
 
 _USUAL = Direction.REPLIES
+_ONE_WAY = {FaultKind.ECHOED: Direction.COMMANDS, FaultKind.SHARED: Direction.REPLIES}
+"""Faults that can happen one way only."""
 _EXTRA = {
     FaultKind.LATE: "delay_ms",
     FaultKind.DELAYED: "delay_ms",
+    FaultKind.DRIBBLED: "delay_ms",
+    FaultKind.MERGED: "delay_ms",
     FaultKind.STALL: "channel",
     FaultKind.BROWN_OUT: "channels_starting",
     FaultKind.STALE_TEXT: "text",
@@ -83,7 +104,9 @@ class Fault(Record, frozen=True):
         every: of byte faults, each n-th byte; probability: each byte with this chance. Neither: every byte.
         direction: which bytes a byte fault meets.
         delay_ms: how late a byte is. Late ones hold up the line, and what follows waits until it is free again; delayed
-            ones are on their way for so much longer, as through a slow adapter, and nothing overtakes them.
+            ones are on their way for so much longer, as through a slow adapter, and nothing overtakes them. Dribbled
+            ones come so long after the byte before them at the soonest; merged ones wait in the adapter for its next
+            look, one in so long, and arrive together.
         channel: whose joint stalls.
         channels_starting: a brown-out happens once so many servos get their first pulse in one frame.
         text: what an earlier client left in the board, without CR.
@@ -152,6 +175,9 @@ def faults_from_table(table: Mapping[str, Any], file: str) -> FaultFile:
 def _check(fault: Fault, key: str, findings: Findings) -> None:
     kind = fault.kind
     if kind in BYTE_KINDS:
+        only = _ONE_WAY.get(kind)
+        if only is not None and fault.direction not in (None, only):
+            findings.say(f"{key}.direction", fault.direction.value, f"{only.value}: {kind.value} happens one way only")
         if fault.every is not None and fault.probability is not None:
             allowed = "either every or probability"
             findings.say(f"{key}.probability", fault.probability, allowed)
@@ -174,12 +200,41 @@ def _check(fault: Fault, key: str, findings: Findings) -> None:
         findings.say(f"{key}.text", fault.text, "printable ASCII, no CR")
 
 
+def _way(fault: Fault) -> Direction:
+    """Which bytes a byte fault meets."""
+    return _ONE_WAY.get(fault.kind) or fault.direction or _USUAL
+
+
 class Event(Record, frozen=True):
     """A fault of the board or cable begins, or ends."""
 
     time_s: float
     fault: Fault
     begins: bool
+
+
+class Struck(NamedTuple):
+    """What becomes of one byte.
+
+    Attributes:
+        arriving: the bytes that arrive instead.
+        late_s: for how long it holds up the line; delayed_s: for how much longer it is on its way.
+        gap_s: how long after the byte before it arrives at the soonest.
+        look_s: it arrives when the adapter looks, one in so long; 0 for at once.
+        back: bytes that come back to who sent it.
+    """
+
+    arriving: bytes
+    late_s: float = 0.0
+    delayed_s: float = 0.0
+    gap_s: float = 0.0
+    look_s: float = 0.0
+    back: bytes = b""
+
+    def arrives_s(self, end_s: float, before_s: float) -> float:
+        """When it is there, if its last bit is over at `end_s` and the byte before arrived at `before_s`."""
+        due_s = max(end_s + self.late_s + self.delayed_s, before_s + self.gap_s)
+        return math.ceil(due_s / self.look_s - 1e-9) * self.look_s if self.look_s else due_s
 
 
 class FaultScript:
@@ -198,11 +253,9 @@ class FaultScript:
     def __init__(self, faults: FaultFile, rng: random.Random, start_s: float = 0.0) -> None:
         self._rng = rng
         self._start_s = start_s
-        self._bytes = {
-            way: [f for f in faults.fault if f.kind in BYTE_KINDS and (f.direction or _USUAL) is way]
-            for way in Direction
-        }
+        self._bytes = {way: [f for f in faults.fault if f.kind in BYTE_KINDS and _way(f) is way] for way in Direction}
         self._met: dict[int, int] = {}
+        self._others: set[int] = set()
         self._unplugs = [f for f in faults.fault if f.kind is FaultKind.UNPLUG]
         self.channels = frozenset(f.channel for f in faults.fault if f.channel is not None)
         self.kinds = frozenset(fault.kind for fault in faults.fault)
@@ -233,23 +286,38 @@ class FaultScript:
         """True while the cable is out."""
         return any(f.at_s <= now_s - self._start_s < f.end_s for f in self._unplugs)
 
-    def strike(self, value: int, time_s: float, way: Direction) -> tuple[bytes, float, float]:
-        """What becomes of one byte: the bytes that arrive instead, for how long it holds up the line, and its delay."""
-        arriving, late_s, delayed_s = bytes((value,)), 0.0, 0.0
+    def strike(self, value: int, time_s: float, way: Direction) -> Struck:
+        """What becomes of one byte."""
+        arriving, back = bytes((value,)), b""
+        late_s = delayed_s = gap_s = look_s = 0.0
         for fault in self._bytes[way]:
-            if not fault.at_s <= time_s - self._start_s < fault.end_s or not self._hits(fault):
+            if not fault.at_s <= time_s - self._start_s < fault.end_s:
                 continue
-            if fault.kind is FaultKind.LOST:
+            hits, delay_s = self._hits(fault), (fault.delay_ms or 0.0) / 1000
+            if fault.kind is FaultKind.SHARED:
+                # A hit is a change of who reads: each of the two takes what is there when it looks.
+                if hits:
+                    self._others ^= {id(fault)}
+                arriving = b"" if id(fault) in self._others else arriving
+            elif not hits:
+                continue
+            elif fault.kind is FaultKind.LOST:
                 arriving = b""
             elif fault.kind is FaultKind.DOUBLED:
                 arriving = arriving * 2
             elif fault.kind is FaultKind.GARBLED:
                 arriving = bytes(each ^ (1 << self._rng.randrange(8)) for each in arriving)
             elif fault.kind is FaultKind.LATE:
-                late_s += (fault.delay_ms or 0.0) / 1000
+                late_s += delay_s
+            elif fault.kind is FaultKind.DELAYED:
+                delayed_s += delay_s
+            elif fault.kind is FaultKind.DRIBBLED:
+                gap_s = max(gap_s, delay_s)
+            elif fault.kind is FaultKind.MERGED:
+                look_s = max(look_s, delay_s)
             else:
-                delayed_s += (fault.delay_ms or 0.0) / 1000
-        return arriving, late_s, delayed_s
+                back = bytes((value,))
+        return Struck(arriving, late_s, delayed_s, gap_s, look_s, back)
 
     def _hits(self, fault: Fault) -> bool:
         if fault.probability is not None:

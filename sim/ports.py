@@ -41,13 +41,13 @@ class FakeLine:
         self._framing = self._usual_framing = framing or board.framing
         self._faults = faults
         self._bench = bench
-        self._free_s = self._reaches_s = -math.inf
+        self._free_s = self._reaches_s = self._came_s = -math.inf
         self._arriving: deque[tuple[float, bytes]] = deque()
         self.set_baud(baud)
 
     @property
     def byte_s(self) -> float:
-        """Time of one byte at the host's end."""
+        """Time of one byte at the host's end; 0 on a network."""
         return self._byte_s
 
     def set_baud(self, baud: int) -> None:
@@ -55,11 +55,13 @@ class FakeLine:
         if baud <= 0:
             raise ValueError(f"baud {baud}: a positive number allowed")
         self._baud = baud
-        self._byte_s = self._framing.bits / baud
+        self._byte_s = self._framing.bits / baud if self.board.byte_s else 0.0
 
     def backlog(self, now_s: float) -> int:
         """Bytes handed over that have not left yet."""
-        return max(math.ceil((self._free_s - now_s) / self._byte_s - 1e-9), 0) if self._free_s > now_s else 0
+        if self._free_s <= now_s or not self._byte_s:
+            return 0
+        return max(math.ceil((self._free_s - now_s) / self._byte_s - 1e-9), 0)
 
     def send(self, data: bytes, now_s: float) -> None:
         """Put bytes on the line behind what is on it already."""
@@ -70,24 +72,34 @@ class FakeLine:
             self._free_s = start_s + len(data) * self._byte_s
             return
         for value in data:
-            arriving, late_s, delayed_s = self._faults.strike(value, start_s, Direction.COMMANDS)
-            start_s += late_s
-            self._reaches_s = max(start_s + delayed_s, self._reaches_s)
-            self.board.receive(arriving, self._reaches_s, self._byte_s, self._framing)
-            start_s += self._byte_s * max(len(arriving), 1)
-            self._reaches_s += self._byte_s * max(len(arriving), 1)
+            struck = self._faults.strike(value, start_s, Direction.COMMANDS)
+            start_s += struck.late_s
+            self._reaches_s = max(struck._replace(late_s=0.0).arrives_s(start_s, self._reaches_s), self._reaches_s)
+            self.board.receive(struck.arriving, self._reaches_s, self._byte_s, self._framing)
+            start_s += self._byte_s * max(len(struck.arriving), 1)
+            self._reaches_s += self._byte_s * max(len(struck.arriving), 1)
+            if struck.back:
+                self._arrive(start_s, struck.back)
         self._free_s = start_s
 
     def poll(self, now_s: float) -> bytes:
         """Let everything happen up to `now_s`, and take the bytes that have arrived at the host."""
+        return b"".join(self.poll_parts(now_s))
+
+    def poll_parts(self, now_s: float) -> list[bytes]:
+        """The same, in the parts that a network sends one by one: what is complete at one time goes together."""
         self._apply_faults(now_s)
         self._bring(self.board.transmit(now_s))
         if not self._arriving or self._arriving[0][0] > now_s:
-            return b""
-        arrived = bytearray()
+            return []
+        parts, part, part_s = [], bytearray(), self._arriving[0][0]
         while self._arriving and self._arriving[0][0] <= now_s + 1e-12:
-            arrived += self._arriving.popleft()[1]
-        return bytes(arrived)
+            end_s, data = self._arriving.popleft()
+            if end_s != part_s:
+                parts.append(bytes(part))
+                part, part_s = bytearray(), end_s
+            part += data
+        return [*parts, bytes(part)]
 
     def next_due_s(self, *, frames: bool = False) -> float:
         """When something happens next by itself; `frames` as for the board."""
@@ -122,14 +134,18 @@ class FakeLine:
         if self._faults is not None:
             arriving = b""
             for value in data:
-                struck, late_s, delayed_s = self._faults.strike(value, end_s, Direction.REPLIES)
-                arriving += struck
-                end_s += late_s + delayed_s
+                struck = self._faults.strike(value, end_s, Direction.REPLIES)
+                arriving += struck.arriving
+                end_s = self._came_s = struck.arrives_s(end_s, self._came_s)
             data = arriving
         if data:
-            if self._arriving:
-                end_s = max(end_s, self._arriving[-1][0])
-            self._arriving.append((end_s, data))
+            self._arrive(end_s, data)
+
+    def _arrive(self, end_s: float, data: bytes) -> None:
+        """Bytes will be at the host then; nothing overtakes."""
+        if self._arriving:
+            end_s = max(end_s, self._arriving[-1][0])
+        self._arriving.append((end_s, data))
 
     def _apply_faults(self, now_s: float) -> None:
         if self._faults is None or self._faults.next_event_s > now_s:
@@ -171,8 +187,10 @@ def check_faults(faults: FaultScript, board: Controller, bench: Plant | None) ->
     """Make sure that a script's faults can happen here.
 
     Raises:
-        ValueError: one needs a servo that is not there, or another kind of controller.
+        ValueError: one needs a servo that is not there, a serial line, or another kind of controller.
     """
+    if not board.byte_s and FaultKind.WRONG_LINE in faults.kinds:
+        raise ValueError("wrong_line: a network port has no framing; ask for the line's pace, --serial-pace")
     if not faults.channels <= set(bench.channels if bench else ()):
         raise ValueError(f"a fault stalls a joint on channel {sorted(faults.channels)}: no servo is there")
     possible = ANY_CONTROLLER | board.FAULTS | (bench.FAULTS if bench else frozenset())

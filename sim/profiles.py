@@ -15,7 +15,7 @@ import msgspec
 
 from hil.errors import ConfigError
 from hil.model.files import find, list_names, merged, read_toml
-from hil.tables import closest, convert
+from hil.tables import closest, convert, fields_of
 from hil.types import Record
 from sim.uart import FRAMINGS, Framing
 
@@ -233,9 +233,9 @@ def _quoted(text: str) -> str:
     return '"' + "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text) + '"'
 
 
-def _field(record: type[Any], key: str, file: str, where: str) -> Any:
+def _field(record: Any, key: str, file: str, where: str) -> Any:
     """The type of one field."""
-    kinds = {field.name: field.type for field in msgspec.structs.fields(record)}
+    kinds = {field.name: field.type for field in fields_of(record)}
     if key in kinds:
         return kinds[key]
     meant = closest(key, kinds)
@@ -254,6 +254,8 @@ def _convert(record: type[Any], key: str, value: Any, file: str, where: str) -> 
         return _among({_word(member): member for member in kind}, value, file, where + key)
     if key == "registers" and isinstance(value, Mapping):
         value = _registers(value, file, where + key)
+    if key == "inputs_v" and isinstance(value, Mapping) and (unknown := set(value) - set("ABCDEFGH")):
+        raise ConfigError(file, where + key, min(map(str, unknown)), "names of inputs, A to H")
     return getattr(convert({key: value}, record, file=file, prefix=where.rstrip(". ")), key)
 
 

@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
@@ -36,6 +37,8 @@ Heard = Callable[[bytes, float], None]
 """Is told what a client sent, before any fault of the line, and when it came."""
 Orders = Callable[[float], Sequence[Event]]
 """What is to go wrong now, or to be over: asked at every look, with the time."""
+Beside = Callable[[float], None]
+"""Does what else the controller has to do at every look, with the time: a network beside its line."""
 
 
 class Recorder(Protocol):
@@ -84,16 +87,25 @@ class Service(Record, frozen=True):
     Attributes:
         link: where to put a symbolic link to the pseudo-terminal; None for none.
         tcp_port: serve on 127.0.0.1 at this port instead, 0 for any free one.
+        socket: serve on a socket at this path instead, at the pace of a serial line.
         faults: path of a fault file.
         seed: of the faults' chance; None for the file's own.
         trace: path of a file that gets one JSON line per step in which something moved.
+        serial_pace: over TCP too, bytes come and go no faster than on the serial line.
     """
 
     link: str | None = None
     tcp_port: int | None = None
+    socket: str | None = None
     faults: str | None = None
     seed: int | None = None
     trace: str | None = None
+    serial_pace: bool = False
+
+    @property
+    def network(self) -> bool:
+        """The line is a network port: no pace, and each answer leaves in one piece."""
+        return self.tcp_port is not None and not self.serial_pace
 
 
 def serve_fake(
@@ -106,6 +118,7 @@ def serve_fake(
     trace: Recorder | None = None,
     owned: Callable[[], bool] | None = None,
     orders: Orders = lambda now_s: (),
+    beside: Beside = lambda now_s: None,
 ) -> None:
     """Serve a controller until it is told to end. Prints nothing.
 
@@ -119,11 +132,14 @@ def serve_fake(
         owned: asked several times a second whether to end, by somebody who has seen to signals; None for a fake that
             stands for itself and ends by Ctrl-C, SIGTERM or a closed terminal.
         orders: what its owner lets happen to it, of the kinds that a script may have, but for those of single bytes.
+        beside: called at every look.
 
     Raises:
         ConfigError: a fault file is wrong or asks for what cannot happen here, the link's place is taken, the port is
             busy, or the system has no pseudo-terminals.
     """
+    if service.network:
+        board.join_network()
     script = None
     if service.faults is not None:
         faults = load_faults(service.faults)
@@ -137,9 +153,11 @@ def serve_fake(
     with signals as stop:
         if service.tcp_port is not None:
             end: _End = _TcpEnd(service.tcp_port)
+        elif service.socket is not None:
+            end = _FileEnd(service.socket)
         else:
             end = _pty_end(board, service.link)
-        _serve(board, end, ready, bench, script, trace, lambda data, now_s: None, stop, orders)
+        _serve(board, end, ready, bench, script, trace, lambda data, now_s: None, stop, orders, beside)
 
 
 def serve_pty(
@@ -152,6 +170,7 @@ def serve_pty(
     trace: Recorder | None = None,
     heard: Heard = lambda data, now_s: None,
     stop: Callable[[], bool] = lambda: False,
+    beside: Beside = lambda now_s: None,
 ) -> None:
     """Serve a controller on a raw pseudo-terminal until `stop()`; clients may come and go.
 
@@ -164,11 +183,12 @@ def serve_pty(
         trace: the record of what moved.
         heard: is told what clients send.
         stop: asked several times a second.
+        beside: called at every look.
 
     Raises:
         ConfigError: no pseudo-terminals here, or something other than a link stands at `link`.
     """
-    _serve(board, _pty_end(board, link), ready, bench, faults, trace, heard, stop)
+    _serve(board, _pty_end(board, link), ready, bench, faults, trace, heard, stop, beside=beside)
 
 
 def _pty_end(board: Controller, link: str | None) -> _End:
@@ -188,13 +208,20 @@ def serve_tcp(
     trace: Recorder | None = None,
     heard: Heard = lambda data, now_s: None,
     stop: Callable[[], bool] = lambda: False,
+    beside: Beside = lambda now_s: None,
 ) -> None:
-    """Serve a controller on 127.0.0.1 to one client at a time; otherwise as `serve_pty`. No baud rate can differ.
+    """Serve a controller on 127.0.0.1 to one client at a time, as a network port; otherwise as `serve_pty`.
 
     Raises:
-        ConfigError: the port is taken.
+        ConfigError: the port is taken, or a fault needs a serial line.
     """
-    _serve(board, _TcpEnd(port), ready, bench, faults, trace, heard, stop)
+    board.join_network()
+    try:
+        if faults is not None:
+            check_faults(faults, board, bench)
+    except ValueError as error:
+        raise ConfigError("fake options", "faults", port, str(error)) from None
+    _serve(board, _TcpEnd(port), ready, bench, faults, trace, heard, stop, beside=beside)
 
 
 class _End(Protocol):
@@ -221,34 +248,27 @@ class _End(Protocol):
     def close(self) -> None: ...
 
 
-class _TcpEnd:
+class _SocketEnd(ABC):
     """A listening socket; a second client is turned away."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self) -> None:
         self._listener: socket.socket | None = None
         self._client: socket.socket | None = None
 
     @property
-    def url(self) -> str:
-        return f"socket://127.0.0.1:{self._port}"
+    @abstractmethod
+    def url(self) -> str: ...
 
     @property
     def baud(self) -> int | None:
         return None
 
+    @abstractmethod
+    def _listen(self) -> socket.socket: ...
+
     def open(self) -> None:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        try:
-            if sys.platform != "win32":
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(("127.0.0.1", self._port))
-            listener.listen(4)
-        except (OSError, OverflowError) as error:
-            listener.close()
-            raise ConfigError("fake options", "tcp_port", self._port, f"a free port ({error})") from None
-        listener.setblocking(False)
-        self._listener, self._port = listener, listener.getsockname()[1]
+        self._listener = self._listen()
+        self._listener.setblocking(False)
 
     def wait(self, timeout_s: float) -> None:
         if self._listener is None:
@@ -272,7 +292,7 @@ class _TcpEnd:
         return data
 
     def write(self, data: bytes) -> None:
-        if self._client is not None:
+        if self._client is not None and data:
             with contextlib.suppress(OSError):
                 self._client.send(data)
 
@@ -293,7 +313,8 @@ class _TcpEnd:
             client.close()
             return
         client.setblocking(False)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if client.family == socket.AF_INET:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client = client
 
     def _has_more_to_say(self) -> bool:
@@ -316,6 +337,61 @@ class _TcpEnd:
             self._client = None
 
 
+class _TcpEnd(_SocketEnd):
+    """One on TCP."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._port = port
+
+    @property
+    def url(self) -> str:
+        return f"socket://127.0.0.1:{self._port}"
+
+    def _listen(self) -> socket.socket:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            if sys.platform != "win32":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("127.0.0.1", self._port))
+            listener.listen(4)
+        except (OSError, OverflowError) as error:
+            listener.close()
+            raise ConfigError("fake options", "tcp_port", self._port, f"a free port ({error})") from None
+        self._port = listener.getsockname()[1]
+        return listener
+
+
+class _FileEnd(_SocketEnd):
+    """One in a file, for whoever may enter its folder."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self._path}"
+
+    def _listen(self) -> socket.socket:
+        if sys.platform == "win32":
+            raise ConfigError("fake options", "socket", self._path, "TCP only", "Windows has no sockets in files.")
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listener.bind(self._path)
+            listener.listen(4)
+        except OSError as error:
+            listener.close()
+            raise ConfigError("fake options", "socket", self._path, f"a path that is free ({error})") from None
+        return listener
+
+    def close(self) -> None:
+        if self._listener is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+        super().close()
+
+
 def _serve(
     board: Controller,
     end: _End,
@@ -326,12 +402,13 @@ def _serve(
     heard: Heard,
     stop: Callable[[], bool],
     orders: Orders = lambda now_s: (),
+    beside: Beside = lambda now_s: None,
 ) -> None:
     line = FakeLine(board, board.baud, faults, bench)
     try:
         end.open()
         ready(end.url)
-        _loop(line, end, faults, trace, heard, stop, orders)
+        _loop(line, end, faults, trace, heard, stop, orders, beside)
     finally:
         end.close()
         if trace is not None:
@@ -346,6 +423,7 @@ def _loop(
     heard: Heard,
     stop: Callable[[], bool],
     orders: Orders,
+    beside: Beside,
 ) -> None:
     plugged, pulled = True, False
     while not stop():
@@ -374,9 +452,12 @@ def _loop(
             heard(data, now_s)
             line.set_baud(end.baud or line.board.baud)
             line.send(data, now_s)
-        replies = line.poll(now_s)
-        if replies and plugged:
-            end.write(replies)
+        replies = line.poll_parts(now_s)
+        if plugged:
+            # Byte by byte on a serial line, a network sends each answer as a whole.
+            for reply in [b"".join(replies)] if line.byte_s else replies:
+                end.write(reply)
+        beside(now_s)
         if trace is not None:
             trace.tick(now_s)
 

@@ -1,8 +1,13 @@
-"""A hobby servo: follows its target with a first-order lag and a top speed; exact over any step."""
+"""A servo that follows its target by a lag with a top speed, exact over any step, or by a model of its own."""
 
 from __future__ import annotations
 
 import math
+
+from hil.control.servo import Follower
+
+SHORTEST_S = 1e-12
+"""A shorter step is none: a rate over it would be no number any more."""
 
 FALL_SPEED = math.radians(180.0)
 """A plain limit: gears and motors that turn along brake a limp joint."""
@@ -18,14 +23,14 @@ def follow(position: float, start: float, end: float, duration_s: float, lag_s: 
         position: where the servo is at the beginning, in any unit.
         start: target at the beginning, same unit.
         end: target at the end, same unit.
-        duration_s: length of the step; nothing happens at or below 0.
+        duration_s: length of the step; nothing happens below `SHORTEST_S`.
         lag_s: time constant, 0 for none.
         speed: top speed in units per second, may be infinite.
 
     Returns:
         The position at the end of the step.
     """
-    if duration_s <= 0.0:
+    if duration_s < SHORTEST_S:
         return position
     rate = (end - start) / duration_s
     error = start - position
@@ -75,9 +80,23 @@ class Servo:
         powered: it has power and pulses. Without, it stays where it is, or sinks to `rest`.
         stalled: something blocks it; it stays, powered or not.
         loose: nobody holds it: without power it sinks. One that was put somewhere by hand is held until it is driven.
+        load: what it has to hold, N m or N; only a servo with a model of its own feels it.
     """
 
-    __slots__ = ("fall_speed", "lag_s", "loose", "position", "powered", "rest", "speed", "stalled", "target", "time_s")
+    __slots__ = (
+        "fall_speed",
+        "follower",
+        "lag_s",
+        "load",
+        "loose",
+        "position",
+        "powered",
+        "rest",
+        "speed",
+        "stalled",
+        "target",
+        "time_s",
+    )
 
     def __init__(
         self,
@@ -87,6 +106,7 @@ class Servo:
         time_s: float = 0.0,
         rest: float | None = None,
         fall_speed: float = FALL_SPEED,
+        follower: Follower | None = None,
     ) -> None:
         """Make one without power.
 
@@ -97,6 +117,7 @@ class Servo:
             time_s: its clock.
             rest: where it sinks to when it is let go of; None for a joint that stays where it is.
             fall_speed: how fast at most, in units per second.
+            follower: how it follows, standing at `position`; None for the lag.
 
         Raises:
             ValueError: a number is out of range.
@@ -109,16 +130,33 @@ class Servo:
         self.lag_s, self.speed, self.time_s = lag_s, speed, time_s
         self.rest, self.fall_speed = rest, fall_speed
         self.powered = self.stalled = self.loose = False
+        self.follower, self.load = follower, 0.0
+
+    def put(self, position: float) -> None:
+        """It stands here now, by a hand."""
+        self.position = position
+        if self.follower is not None:
+            self.follower.put(position)
+
+    def at_rest(self, tolerance: float) -> bool:
+        """It is within `tolerance` of where it comes to rest."""
+        slack = 0.0 if self.follower is None else self.follower.slack(self.load)
+        return abs(self.target - self.position) <= tolerance + slack
 
     def advance(self, until_s: float) -> float:
         """Position at `until_s`, the target staying where it is; time never runs backwards."""
         step_s = until_s - self.time_s
         if step_s > 0.0:
             self.time_s = until_s
+            if self.follower is not None and self.powered and not self.stalled:
+                self.position = self.follower.follow(self.target, self.target, step_s, self.load)
+                return self.position
             if self.falling:
                 self._sink(step_s)
             elif self.powered and not self.stalled and self.position != self.target:
                 self.position = follow(self.position, self.target, self.target, step_s, self.lag_s, self.speed)
+            if self.follower is not None:
+                self.follower.put(self.position)
         return self.position
 
     @property

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from sim.servo import follow
+from hil.control.servo import Follower, follower
+from hil.model.servo import ServoModel
+from sim.servo import SHORTEST_S, follow
+
+WEIGHED_EVERY_S = 0.1
+"""How often the loads are asked for: weighing an arm takes as long as half a tick, and its pose changes slowly."""
+
+Loads = Callable[[Sequence[float]], Sequence[float]]
+"""What each axis has to hold where they all are, N m or N."""
 
 
 class ServoGroup:
@@ -15,6 +23,8 @@ class ServoGroup:
         positions: where each is, in any unit.
         lags_s: their time constants, 0 for none.
         speeds: their top speeds in units per second.
+        models: how each follows, None for a plain lag; None for all.
+        loads: what they have to hold; None for nothing.
 
     Attributes:
         positions: where each is at `time_s`.
@@ -25,7 +35,14 @@ class ServoGroup:
         ValueError: lengths differ, or a number is out of range.
     """
 
-    def __init__(self, positions: Sequence[float], lags_s: Sequence[float], speeds: Sequence[float]) -> None:
+    def __init__(
+        self,
+        positions: Sequence[float],
+        lags_s: Sequence[float],
+        speeds: Sequence[float],
+        models: Sequence[ServoModel | None] | None = None,
+        loads: Loads | None = None,
+    ) -> None:
         for position, lag_s, speed in zip(positions, lags_s, speeds, strict=True):
             if not (math.isfinite(position) and math.isfinite(lag_s) and lag_s >= 0.0 and speed > 0.0):
                 raise ValueError(
@@ -40,16 +57,33 @@ class ServoGroup:
         self._powered = [False] * len(self._bands)
         self._stalled = [False] * len(self._bands)
         self._free = [False] * len(self._bands)
+        self._followers: tuple[Follower | None, ...] = ()
+        self._loads, self._weighed_s = loads, -math.inf
+        self._carried = (0.0,) * len(self._bands)
+        if models is not None and any(model is not None for model in models):
+            self._followers = tuple(
+                [
+                    None if model is None else follower(model, position, lag_s, speed)
+                    for model, position, lag_s, speed in zip(models, positions, lags_s, speeds, strict=True)
+                ]
+            )
+
+    def place(self, positions: tuple[float, ...]) -> None:
+        """All stand here, and want to."""
+        self.positions = self.targets = positions
+        for each, position in zip(self._followers, positions, strict=False):
+            if each is not None:
+                each.put(position)
 
     def power(self, axis: int, powered: bool) -> None:
         """Give one power and pulses, or take them away."""
         self._powered[axis] = powered
-        self._free[axis] = powered and not self._stalled[axis]
+        self._set_free(axis, powered and not self._stalled[axis])
 
     def stall(self, axis: int, stalled: bool) -> None:
         """Block one, or free it."""
         self._stalled[axis] = stalled
-        self._free[axis] = self._powered[axis] and not stalled
+        self._set_free(axis, self._powered[axis] and not stalled)
 
     def advance(self, until_s: float) -> None:
         """Until a time, the targets staying where they are; time never runs backwards."""
@@ -60,6 +94,13 @@ class ServoGroup:
         step_s = until_s - self.time_s
         if step_s <= 0.0:
             self.targets = ends
+            return
+        if step_s < SHORTEST_S:
+            self.time_s, self.targets = until_s, ends
+            return
+        if self._followers:
+            self._follow(ends, step_s)
+            self.time_s, self.targets = until_s, ends
             return
         positions = []
         same_lag_s, decay = 0.0, 0.0
@@ -79,3 +120,27 @@ class ServoGroup:
             else:
                 positions.append(follow(position, start, end, step_s, lag_s, speed))
         self.time_s, self.targets, self.positions = until_s, ends, tuple(positions)
+
+    def _set_free(self, axis: int, free: bool) -> None:
+        self._free[axis] = free
+        each = self._followers[axis] if self._followers else None
+        if each is not None and not free:
+            each.put(self.positions[axis])
+
+    def _follow(self, ends: tuple[float, ...], step_s: float) -> None:
+        """As `ramp`, where some follow by a model."""
+        if self._loads is not None and self.time_s + step_s >= self._weighed_s + WEIGHED_EVERY_S:
+            self._weighed_s = self.time_s + step_s
+            self._carried = tuple(self._loads(self.positions))
+        positions = []
+        for position, start, end, free, each, load, lag_s, speed in zip(
+            self.positions, self.targets, ends, self._free, self._followers, self._carried, self._lags_s, self._speeds,
+            strict=True,
+        ):  # fmt: skip
+            if not free:
+                positions.append(position)
+            elif each is None:
+                positions.append(follow(position, start, end, step_s, lag_s, speed))
+            else:
+                positions.append(each.follow(start, end, step_s, load))
+        self.positions = tuple(positions)

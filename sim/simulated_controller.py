@@ -38,7 +38,7 @@ class SimulatedController:
     FAULTS: ClassVar[frozenset[FaultKind]] = frozenset()
 
     def __init__(self, arm: SimulatedArm, axes: int, start_s: float = 0.0, *, held: bool = False) -> None:
-        self.baud, self.framing = BAUD, EIGHT_N_ONE
+        self.baud, self.framing, self._network = BAUD, EIGHT_N_ONE, False
         self._arm, self._axes = arm, axes
         self._held = [held] * axes
         self._powered, self._hung = True, False
@@ -57,8 +57,8 @@ class SimulatedController:
 
     @property
     def byte_s(self) -> float:
-        """Time of one byte at its own speed."""
-        return self.framing.bits / self.baud
+        """Time of one byte at its own speed; 0 on a network."""
+        return 0.0 if self._network else self.framing.bits / self.baud
 
     def setpoints(self, now_s: float) -> tuple[float | None, ...]:
         """What it drives each axis to; None for a limp one."""
@@ -70,6 +70,10 @@ class SimulatedController:
         """Where the arm is."""
         self.advance(now_s)
         return tuple([0.0 if at is None else at for at in self._arm.look(now_s).positions])
+
+    def join_network(self) -> None:
+        """Its line is a network port from now on; see `sim.controllers.Controller`."""
+        self._network = True
 
     # -- the line ----------------------------------------------------------------------------------------
 
@@ -156,7 +160,11 @@ class SimulatedController:
     def _reply(self, text: str, now_s: float) -> None:
         body = text.encode("ascii")
         self._free_s = max(self._free_s, now_s)
-        for value in body + b"*%08X\n" % zlib.crc32(body):
+        line = body + b"*%08X\n" % zlib.crc32(body)
+        if self._network:
+            self._outbox.put_whole(self._free_s, line)
+            return
+        for value in line:
             self._free_s += self.byte_s
             self._outbox.put(self._free_s, value)
 

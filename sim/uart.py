@@ -78,6 +78,8 @@ class Chunk:
         size = len(self.data)
         if self.end_s(size) <= until_s:
             return size
+        if not self.byte_s:
+            return 0
         return min(size, max(int((until_s - self.start_s) / self.byte_s + 1e-9), 0))
 
 
@@ -85,28 +87,31 @@ class Outbox:
     """Bytes on their way out, each with the time at which it is complete, in order."""
 
     def __init__(self) -> None:
-        self._bytes: deque[tuple[float, int]] = deque()
+        self._parts: deque[tuple[float, bytes]] = deque()
 
     def put(self, end_s: float, value: int) -> None:
         """One more byte, complete at `end_s`."""
-        self._bytes.append((end_s, value))
+        self._parts.append((end_s, bytes((value,))))
+
+    def put_whole(self, end_s: float, data: bytes) -> None:
+        """Bytes that are complete together, as on a network."""
+        self._parts.append((end_s, data))
 
     @property
     def due_s(self) -> float:
         """When the next byte is complete; infinity if none is under way."""
-        return self._bytes[0][0] if self._bytes else math.inf
+        return self._parts[0][0] if self._parts else math.inf
 
     def sent_by(self, until_s: float) -> list[tuple[float, bytes]]:
-        """Take the bytes complete by then, each with the time of its end."""
+        """Take what is complete by then, each with the time of its end."""
         sent: list[tuple[float, bytes]] = []
-        while self._bytes and self._bytes[0][0] <= until_s + 1e-12:
-            end_s, value = self._bytes.popleft()
-            sent.append((end_s, bytes((value,))))
+        while self._parts and self._parts[0][0] <= until_s + 1e-12:
+            sent.append(self._parts.popleft())
         return sent
 
     def clear(self) -> None:
         """What has not left never will."""
-        self._bytes.clear()
+        self._parts.clear()
 
 
 def same_speed(sent_byte_s: float, heard_byte_s: float) -> bool:
@@ -161,8 +166,10 @@ def hear(
 ) -> list[tuple[Chunk, bool]]:
     """What a receiver takes off the line: all at once if both ends agree, else byte by byte; and what was wrong in it.
 
-    Args and times as for `mishear`.
+    Args and times as for `mishear`; a receiver without a byte time, on a network, hears everything at once.
     """
+    if not heard_byte_s:
+        return [(Chunk(data, start_s, 0.0), False)] if data else []
     if sent == heard and same_speed(sent_byte_s, heard_byte_s):
         return [(Chunk(data, start_s, sent_byte_s), False)] if data else []
     return [

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
+from hil.errors import ConfigError
 from hil.link import FloatArray
+from hil.model.servo import ServoModel
 from hil.program.arm import ProgramArm, beyond
 from hil.program.errors import ProgramError
 from hil.program.motions import Limits
@@ -15,6 +19,7 @@ from hil.program.values import ZERO_POSITION, Position
 from hil.types import Record
 from hil.units import DEG
 from sim.cr1.state import Servo
+from sim.servo_group import ServoGroup
 
 Watcher = Callable[[float, Sequence[float]], None]
 """Is told when a control cycle ended in which the arm moved, and the five joints in degrees."""
@@ -26,6 +31,20 @@ JERK_RATIO = 4.0
 """How many times faster the joints reach their full acceleration than their full speed."""
 
 Five = tuple[float, float, float, float, float]
+
+
+class JointDrive(Record, frozen=True):
+    """How one joint follows the place that its servo is driven to.
+
+    Attributes:
+        lag_s: time constant.
+        speed_rad_s: top speed.
+        model: in more detail; None for the lag alone.
+    """
+
+    lag_s: Annotated[float, Meta(gt=0.0)]
+    speed_rad_s: Annotated[float, Meta(gt=0.0)]
+    model: ServoModel | None = None
 
 
 class ArmModel(Record, frozen=True):
@@ -41,7 +60,9 @@ class ArmModel(Record, frozen=True):
         jog_part: part of the top speed that jogging at full override has.
         jog_mm_s: the same of the control point.
         inch_deg, inch_mm: length of a high and of a low inching step.
+        pulses_a_degree: of each motor, for pulse data of MXT; no document at hand names a gear.
         sag_deg: how far each joint stands off the place that its servo drives it to, as under a load.
+        drives: how the joints follow, one each; none for joints that are where they are driven to at once.
     """
 
     lower_deg: Five = LOWER_DEG
@@ -55,7 +76,9 @@ class ArmModel(Record, frozen=True):
     jog_mm_s: float = 250.0
     inch_deg: tuple[float, float] = (0.1, 0.01)
     inch_mm: tuple[float, float] = (0.1, 0.01)
+    pulses_a_degree: Five = (1000.0, 1000.0, 1000.0, 1000.0, 1000.0)
     sag_deg: Five = (0.0, 0.0, 0.0, 0.0, 0.0)
+    drives: tuple[JointDrive, ...] = ()
 
     def limits(self, period_s: float) -> Limits:
         """How fast moves are planned."""
@@ -88,17 +111,40 @@ class Cr1Arm:
         self.limit_bits = (0, 0)
         self.watchers: list[Watcher] = []
         self._true_row = self._before = self.row
+        self._drives: ServoGroup | None = None
+        if model.drives:
+            if len(model.drives) != len(self.row):
+                raise ConfigError("fake cr1", "arm.drives", len(model.drives), f"none, or {len(self.row)}: one a joint")
+            lags_s, speeds = [each.lag_s for each in model.drives], [each.speed_rad_s for each in model.drives]
+            models = [each.model for each in model.drives]
+            self._drives = ServoGroup(tuple(self.row.tolist()), lags_s, speeds, models)
+            for axis in range(len(model.drives)):
+                self._drives.power(axis, True)
         self._speed_rad_s = np.array(model.speed_deg_s) * DEG * SPEED_SLACK
 
     @property
     def joints(self) -> tuple[float, ...]:
-        """Where the five joints stand, degrees."""
-        return tuple(((self.row + self._sag) / DEG).tolist())
+        """Where the five joints are driven to, and would stand, degrees."""
+        return self.shown_joints(self.row)
 
-    @property
-    def place(self) -> Position:
-        """Pose and flags of the control point."""
-        return self.kinematics.position((self.row + self._sag).tolist())
+    def joints_at(self, now_s: float) -> tuple[float, ...]:
+        """Where the five joints stand, degrees."""
+        return self.shown_joints(self.row_at(now_s))
+
+    def row_at(self, now_s: float) -> FloatArray:
+        """Where the joints have followed to, in radians; but for the arm's sag."""
+        if self._drives is None or self.locked:
+            return self.row
+        self._drives.advance(now_s)
+        return np.array(self._drives.positions)
+
+    def shown_joints(self, row: FloatArray) -> tuple[float, ...]:
+        """Where the joints stand, degrees, when the servos drive them to `row`."""
+        return tuple(((row + self._sag) / DEG).tolist())
+
+    def shown_place(self, row: FloatArray) -> Position:
+        """Pose and flags of the control point, likewise."""
+        return self.kinematics.position((row + self._sag).tolist())
 
     @property
     def speed_mm_s(self) -> float:
@@ -137,8 +183,11 @@ class Cr1Arm:
         self._before = before
         if self.row is not before and not self.locked:
             self._true_row = self.row
+            if self._drives is not None:
+                self._drives.advance(time_s - self.limits.period_s)
+                self._drives.ramp(tuple(self.row.tolist()), time_s)
             for watcher in self.watchers:
-                watcher(time_s, self.joints)
+                watcher(time_s, self.joints_at(time_s))
 
     def rest(self) -> None:
         """It stands."""
@@ -147,6 +196,8 @@ class Cr1Arm:
     def stand(self, joints_deg: Sequence[float]) -> None:
         """Somebody has brought it here by hand, its brakes released."""
         self.row = self._before = self._true_row = np.array(joints_deg, dtype=np.float64) * DEG - self._sag
+        if self._drives is not None:
+            self._drives.place(tuple(self.row.tolist()))
 
     def unlock(self) -> None:
         """Show again where the arm really is."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sim.cr1.machine import Machine
 from sim.cr1.requests import RefusedRequest, Request
-from sim.cr1.settings import Cr1Settings
+from sim.cr1.settings import Cr1Settings, Series
 
 
 @dataclass
@@ -56,39 +56,45 @@ class Command(NamedTuple):
     Attributes:
         right: it needs the operation right.
         bare: it takes no argument.
+        later: only controllers after the CRn-500 know it.
+        waits: its answer comes when what it has begun is over.
     """
 
     word: str
     do: Do
     right: bool
     bare: bool
+    later: bool
+    waits: bool
 
 
 TABLE: dict[str, Command] = {}
 
 
-def command(*words: str, right: bool = False, bare: bool = False) -> Callable[[Do], Do]:
+def command(
+    *words: str, right: bool = False, bare: bool = False, later: bool = False, waits: bool = False
+) -> Callable[[Do], Do]:
     """Put a function into the table under its words."""
 
     def register(do: Do) -> Do:
-        TABLE.update({word: Command(word, do, right, bare) for word in words})
+        TABLE.update({word: Command(word, do, right, bare, later, waits) for word in words})
         return do
 
     return register
 
 
-def answer(machine: Machine, session: Session, request: Request) -> str:
-    """Do a request.
+def answer(machine: Machine, session: Session, request: Request) -> tuple[str, bool]:
+    """Do a request; what follows ``QoK``, and whether that waits until what was begun is over.
 
     Raises:
         RefusedRequest: it cannot be done; 6010 where the word is none.
     """
-    found, argument = _find(request.body)
+    found, argument = _find(request.body, machine.settings.series)
     if machine.settings.must_open and not session.opened and found.word != "OPEN=":
         raise RefusedRequest(6010)
     if found.right and not machine.enabled:
         raise RefusedRequest(6020)
-    return found.do(Call(machine, session, request.slot, argument))
+    return found.do(Call(machine, session, request.slot, argument)), found.waits and machine.direct is not None
 
 
 def takes_client(settings: Cr1Settings, names: str) -> bool:
@@ -96,11 +102,11 @@ def takes_client(settings: Cr1Settings, names: str) -> bool:
     return not settings.clients or names.split(";")[0] in settings.clients
 
 
-def _find(body: str) -> tuple[Command, str]:
+def _find(body: str, series: Series) -> tuple[Command, str]:
     """The longest word that the request begins with, and that can take what follows it."""
     for length in range(min(len(body), _LONGEST), 0, -1):
         found = TABLE.get(body[:length])
-        if found is not None:
+        if found is not None and not (found.later and series is Series.CRN_500):
             argument = body[length:]
             if not (found.bare and argument.strip()):
                 return found, argument

@@ -14,12 +14,14 @@ from typing import ClassVar
 
 from hil.errors import ConfigError
 from hil.program.motions import Limits
+from sim.cr1 import programs
 from sim.cr1.arm import Watcher
 from sim.cr1.conversation import Conversation, Counts
 from sim.cr1.machine import Machine
-from sim.cr1.requests import Procedure
+from sim.cr1.requests import Procedure, RefusedRequest
 from sim.cr1.settings import Cr1Settings
 from sim.cr1.state import Holder, Key, Stop
+from sim.cr1.tasks import Mode
 from sim.faults import Event, FaultKind
 from sim.uart import EIGHT_E_TWO, Chunk, Framing, hear
 
@@ -63,6 +65,7 @@ class Cr1:
             FaultKind.EMERGENCY_STOP,
             FaultKind.SERVO_ALARM,
             FaultKind.RIGHT_TAKEN,
+            FaultKind.NO_NETWORK,
         }
     )
 
@@ -94,7 +97,7 @@ class Cr1:
         self._inbox: deque[Chunk] = deque()
         machine, line = self.machine, self.conversation
         self._happens: tuple[Callable[[float], None], ...] = (
-            machine.finish_servo,
+            machine.drives.finish,
             machine.run_cycle,
             line.end_request,
             line.do_request,
@@ -103,6 +106,10 @@ class Cr1:
         )
         self.power, self._ready_s = Power.BOOTING, start_s
         self._boot(start_s)
+
+    def prepare(self) -> None:
+        """Read the programs in its memory before somebody runs one."""
+        self.machine.language.prepare()
 
     # What a test or a bench looks at.
 
@@ -123,13 +130,13 @@ class Cr1:
 
     @property
     def byte_s(self) -> float:
-        """Time of one byte at the controller's own speed."""
+        """Time of one byte at the controller's own speed; 0 on a network."""
         return self.conversation.byte_s
 
     @property
     def joints(self) -> tuple[float, ...]:
         """Where the arm is shown to be, five joints in degrees."""
-        return self.machine.arm.joints
+        return self.machine.arm.joints_at(self.machine.now_s)
 
     @property
     def in_motion(self) -> bool:
@@ -154,11 +161,15 @@ class Cr1:
             due_s = min(due_s, chunk.end_s(end or len(chunk.data)))
         if self.power is Power.RUNNING:
             due_s = min(due_s, line.request_due_s, line.pause_due_s, self._reboot_due_s())
-            if frames or machine.comm.is_open:
+            if frames or machine.comm.is_open or machine.ethernet.is_open:
                 due_s = min(due_s, machine.cycle_due_s)
         return min(due_s, self._ready_s)
 
     # What the world does to the controller.
+
+    def join_network(self) -> None:
+        """It is asked by its Ethernet port: LF, NUL or a pause end a request too; see `sim.controllers.Controller`."""
+        self.conversation.join_network()
 
     def receive(self, data: bytes, start_s: float, byte_s: float, framing: Framing = EIGHT_E_TWO) -> None:
         """Put bytes on the controller's input; see `sim.controllers.Controller`.
@@ -224,6 +235,9 @@ class Cr1:
             self.press(Stop.PANEL, at_s, begins)
         elif kind is FaultKind.RIGHT_TAKEN:
             self.take_right(at_s, begins)
+        elif kind is FaultKind.NO_NETWORK:
+            self.advance(at_s)
+            self.machine.ethernet.unplugged = begins
         elif kind is FaultKind.SERVO_ALARM and begins and event.fault.number is not None:
             self.fail(event.fault.number, at_s)
 
@@ -240,6 +254,21 @@ class Cr1:
         """Enable the teach box, or disable it."""
         self.advance(at_s)
         self.machine.enable_teach_box(enabled)
+
+    def press_start(self, name: str, at_s: float) -> None:
+        """Choose a program at the panel, and press START: it repeats in slot 1, whoever holds the right.
+
+        Raises:
+            ConfigError: there is none of this name, something in it is wrong, or nothing may be started now.
+        """
+        self.advance(at_s)
+        try:
+            programs.start(self.machine, self.machine.slots[1], name.upper(), Mode.REPEAT)
+        except RefusedRequest as refused:
+            kept = ", ".join(self.machine.store.programs) or "none"
+            raise ConfigError(
+                "fake cr1", "start", name, f"a program that can run (in its memory: {kept})", f"Error {refused.number}"
+            ) from None
 
     def press(self, stop: Stop, at_s: float, pressed: bool = True) -> None:
         """Press an emergency stop, or release it."""

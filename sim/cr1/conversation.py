@@ -19,6 +19,7 @@ from sim.cr1.requests import (
     format_answer,
     parse_request,
 )
+from sim.cr1.tasks import Task
 from sim.uart import Outbox
 
 WAITING_LIMIT = 64
@@ -26,6 +27,9 @@ WAITING_LIMIT = 64
 
 HURRY_S = 0.1
 """Between an answer and the next request, while a program runs."""
+
+APART_S = 1e-6
+"""Between two answers on a network, so that each leaves by itself."""
 
 ROBOTS = 3
 PRN = "PRN"
@@ -57,26 +61,33 @@ class Conversation:
     """
 
     def __init__(self, machine: Machine, counts: Counts) -> None:
-        self._machine, self._counts = machine, counts
+        self._machine, self._counts, self._network = machine, counts, False
         self._outbox = Outbox()
         self.forget()
 
     def forget(self) -> None:
         """The power goes: nothing is under way, and the line's settings are read again."""
         settings, parameters = self._machine.settings, self._machine.parameters
-        self._reader = RequestReader(settings.any_end, settings.pause_s, self._take)
+        self._reader = RequestReader(settings.any_end or self._network, settings.pause_s, self._take)
         self._waiting: deque[RequestLine] = deque()
         self._outbox.clear()
         self._line_free_s = -math.inf
+        self._held: list[bytes] | None = None
+        self._waits_for: Task | None = None
         self.session = Session()
         self.framing, self.baud = parameters.framing, parameters.baud
         self.end_code = settings.end_code if settings.end_code is EndCode.NONE else parameters.end_code
         self.procedure = parameters.procedure
 
+    def join_network(self) -> None:
+        """No time per byte, any end of a request, and each answer leaves in one piece."""
+        self._network = True
+        self.forget()
+
     @property
     def byte_s(self) -> float:
-        """Time of one byte."""
-        return self.framing.bits / self.baud
+        """Time of one byte; 0 on a network."""
+        return 0.0 if self._network else self.framing.bits / self.baud
 
     # Bytes in.
 
@@ -86,16 +97,20 @@ class Conversation:
         self._reader.feed(value, time_s)
 
     def cut(self) -> None:
-        """The cable is pulled: what is under way never arrives."""
+        """The cable is pulled: what is under way never arrives, nor what is still to be answered."""
         self._outbox.clear()
         self._reader.forget()
+        self._waits_for = None
 
     def hang(self) -> None:
         """The processor stops: nobody answers what waits."""
         self._outbox.clear()
         self._waiting.clear()
+        self._waits_for = None
 
     def _take(self, line: RequestLine) -> None:
+        if self._waits_for is not None and self._for_program(line):
+            return
         if len(self._waiting) >= WAITING_LIMIT:
             self._counts.lost += len(line.text)
             return
@@ -120,23 +135,34 @@ class Conversation:
     @property
     def request_due_s(self) -> float:
         """A request is thought about once it is complete and the answer before it has left."""
+        if self._waits_for is not None:
+            return math.inf if self._machine.direct is self._waits_for else self._machine.now_s
         if not self._waiting:
             return math.inf
         return max(self._waiting[0].end_s, self._line_free_s) + self._machine.settings.answer_s
 
     def do_request(self, time_s: float) -> None:
-        """Answer the oldest one."""
+        """Answer the oldest one, or the one that waited for the end of what it had begun."""
+        if self._waits_for is not None:
+            self._waits_for = None
+            self._answer_late(time_s)
+            return
         machine, line = self._machine, self._waiting.popleft()
         self._counts.requests += 1
         if self._for_program(line):
             return
         text, error, standing = "", None, machine.alarms.standing is not None
+        self._held = []
         try:
             self._require_readable(line)
             request = parse_request(line.text, ROBOTS, machine.edit_slot)
             if self._ignores(request.body):
+                self._held = None
                 return
-            text = answer(machine, self.session, request)
+            text, waits = answer(machine, self.session, request)
+            if waits:
+                self._waits_for, self._held = machine.direct, None
+                return
             standing = machine.alarms.standing is not None
         except RefusedRequest as refused:
             error = refused
@@ -146,7 +172,19 @@ class Conversation:
             standing = standing or error.cause is Cause.EDIT
         standing &= machine.settings.small_letters
         digits = machine.settings.error_digits
+        printed, self._held = self._held or [], None
         self._send(format_answer(text, error, standing=standing, digits=digits, end=self.end_code), time_s)
+        for data in printed:
+            self._send(data, time_s)
+
+    def _answer_late(self, time_s: float) -> None:
+        """What was begun is over: well, or by the error that stands now."""
+        alarms, settings = self._machine.alarms, self._machine.settings
+        failed = alarms.standing is not None and alarms.standing.level < 3
+        error = RefusedRequest(alarms.number) if failed else None
+        standing = alarms.standing is not None and settings.small_letters
+        text = format_answer("", error, standing=standing, digits=settings.error_digits, end=self.end_code)
+        self._send(text, time_s)
 
     def _require_readable(self, line: RequestLine) -> None:
         if line.too_long:
@@ -181,13 +219,21 @@ class Conversation:
     # Bytes out.
 
     def print_text(self, text: str, time_s: float) -> None:
-        """What a program prints on the line, its line ends made those of the line."""
+        """What is printed on the line, its line ends made those of the line; the answer to a request goes first."""
         bare = text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", self.end_code.text)
-        self._send(bare.encode("latin-1", "replace"), time_s)
+        data = bare.encode("latin-1", "replace")
+        if self._held is None:
+            self._send(data, time_s)
+        else:
+            self._held.append(data)
 
     def _send(self, data: bytes, time_s: float) -> None:
         start_s = max(time_s, self._line_free_s)
         byte_s = self.byte_s
+        if self._network:
+            self._outbox.put_whole(start_s, data)
+            self._line_free_s = start_s + APART_S
+            return
         for place, value in enumerate(data, start=1):
             self._outbox.put(start_s + place * byte_s, value)
         self._line_free_s = start_s + len(data) * byte_s

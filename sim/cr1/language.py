@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
 
+from hil.link import FloatArray
 from hil.program import nodes
 from hil.program.builder import Dialect
 from hil.program.errors import ProgramError
-from hil.program.frames import SlotState
-from hil.program.interpreter import Interpreter
+from hil.program.frames import Frame, Modal, SlotState
 from hil.program.settings import Settings
-from hil.program.structure import Program, parse_program
+from hil.program.structure import Program, parse_program, parts_of
 from hil.program.syntax import parse_statement, read_lines, upper_outside_strings
 from hil.program.values import Position, Value, format_number
 from sim.cr1.arm import Cr1Arm
+from sim.cr1.ethernet import Ethernet
+from sim.cr1.interpreter import SlotInterpreter
 from sim.cr1.requests import Cause, RefusedRequest
 from sim.cr1.settings import Cr1Settings
 from sim.cr1.signals import Comm, Signals, SlotSignals
@@ -30,7 +32,7 @@ from sim.cr1.tasks import Slot, Task
 LONGEST_STOP = 2000
 """Cycles after which whatever slows down has stopped for certain."""
 
-LASTING_WORDS = frozenset({"DLY", "WAIT", "HLT"})
+LASTING_WORDS = frozenset({"DLY", "WAIT", "MXT"})
 
 
 class World(Protocol):
@@ -43,14 +45,28 @@ class World(Protocol):
     servo: Servo
     signals: Signals
     comm: Comm
+    ethernet: Ethernet
     store: Store
 
     def set_frames(self, tool: Position, base: Position) -> None:
         """TOOL and BASE."""
         ...
 
+    @property
+    def ticks(self) -> int:
+        """Control cycles since the start, also those in which nothing moved."""
+        ...
+
     def switch_servo(self, on: bool) -> None:
-        """SERVO ON and SERVO OFF."""
+        """See `sim.cr1.interpreter.Doing`."""
+        ...
+
+    def begin_pulse(self, bits: Sequence[int], before: int, after_s: float) -> None:
+        """See `sim.cr1.interpreter.Doing`."""
+        ...
+
+    def caution(self, number: int, slot: int, line: int) -> None:
+        """An error stands that lets the program go on."""
         ...
 
 
@@ -89,21 +105,14 @@ class MelfaBasic:
         Raises:
             ProgramError: something in it is wrong.
         """
-        return SlotProgram(self._world, self.machine(self._parse(name, program), slot))
+        return SlotProgram(self._world, self.machine(self._parse(name, program), slot), slot)
 
-    def machine(self, program: Program, slot: int) -> Interpreter:
+    def machine(self, program: Program, slot: int) -> SlotInterpreter:
         """An interpreter in a slot."""
         world = self._world
-        signals = SlotSignals(world.signals, world.comm, slot)
-        machine = Interpreter(
-            program,
-            world.arm.kinematics,
-            signals,
-            world.arm.limits,
-            world.arm.row.tolist(),
-            settings=_settings(world),
-            library=self._library(),
-        )
+        signals = SlotSignals(world.signals, world.comm, world.ethernet, slot)
+        machine = SlotInterpreter(program, world.arm, signals, world, self._library())
+        machine.settings = _settings(world)
         machine.shared = self.variables
         machine.reset()
         return machine
@@ -124,11 +133,25 @@ class MelfaBasic:
                 continue
         return found
 
+    def prepare(self) -> None:
+        """Read every program in the memory, for the first who runs one."""
+        self._library()
+
     def desk(self, slot: Slot) -> SlotDesk:
         """Where a slot's single statements are executed."""
-        if slot.number not in self._desks:
-            self._desks[slot.number] = SlotDesk(self._world, self.machine(_EMPTY, slot.number), slot)
-        return self._desks[slot.number]
+        number = slot.number
+        if number not in self._desks:
+            self._desks[number] = SlotDesk(
+                self._world, self.machine(parse_program("", name="", dialect=self.dialect), number), slot
+            )
+        desk = self._desks[number]
+        desk.machine.library = self._library()
+        return desk
+
+    def reset_desk(self, number: int) -> None:
+        """What a slot's single statements have set for all moves goes back to its default."""
+        if number in self._desks:
+            self._desks[number].reset()
 
     def read(self, name: str) -> str | None:
         """A global variable."""
@@ -137,9 +160,6 @@ class MelfaBasic:
     def names(self, kind: str) -> list[str]:
         """Global variables of a class that are set."""
         return sorted(name for name in self.variables if name.startswith(kind))
-
-
-_EMPTY = parse_program("", name="")
 
 
 def show(value: Value) -> str:
@@ -155,16 +175,18 @@ def show(value: Value) -> str:
 class _Machine:
     """An interpreter whose world is the controller."""
 
-    def __init__(self, world: World, machine: Interpreter) -> None:
-        self._world = world
+    def __init__(self, world: World, machine: SlotInterpreter, number: int) -> None:
+        self._world, self._number = world, number
         self.machine = machine
         self._reported: ProgramError | None = None
         self._still = True
+        self._seen = world.ticks
 
     # Variables.
 
     def read(self, name: str) -> str | None:
         """A variable as VAL prints it; None where it is not set."""
+        self._take_world()
         try:
             return show(self.machine.read(name))
         except ProgramError:
@@ -184,8 +206,15 @@ class _Machine:
 
     # The world before and after a cycle.
 
+    def keep_time(self) -> None:
+        """Control cycles in which it did nothing count too: timers go on."""
+        missed = max(self._world.ticks - self._seen - 1, 0)
+        self.machine.ticks += missed
+        self._seen += missed
+
     def _take_world(self) -> None:
         world, machine = self._world, self.machine
+        self.keep_time()
         machine.servo_on = world.servo.on
         machine.arm, machine.tool, machine.base = world.arm.kinematics, world.arm.tool, world.arm.base
         machine.settings = _settings(world)
@@ -197,14 +226,17 @@ class _Machine:
         world, machine = self._world, self.machine
         if machine.arm is not world.arm.kinematics:
             world.set_frames(machine.tool, machine.base)
-        if machine.servo_on != world.servo.on:
-            world.switch_servo(machine.servo_on)
+        for caution in machine.cautions:
+            line = 0 if caution.place is None else caution.place.number or caution.place.row
+            world.caution(caution.number, self._number, line)
+        machine.cautions.clear()
 
     def _tick(self) -> None:
         """One cycle."""
         self._take_world()
         before = self.machine.row
         self.machine.tick()
+        self._seen = self._world.ticks
         self._give_world()
         self._still = np.array_equal(before, self.machine.row)
 
@@ -214,6 +246,17 @@ class _Machine:
         if error is not None and error is not self._reported:
             self._reported = error
             raise error
+
+    @property
+    def goal(self) -> FloatArray | None:
+        """Where the move under way will end."""
+        motion = self.machine.motion
+        return None if motion is None else motion.rows[-1]
+
+    @property
+    def still(self) -> bool:
+        """The arm does not move by it, whatever else it does."""
+        return self._still
 
     @property
     def at_rest(self) -> bool:
@@ -302,16 +345,55 @@ class SlotProgram(_Machine):
         machine.state = SlotState.PAUSED
 
 
+class _Ground(NamedTuple):
+    """What single statements see and change: a frame with variables and definitions, speeds, timers."""
+
+    frame: Frame
+    modal: Modal
+    timers_ms: dict[int, float]
+
+
+def _lasts(statement: nodes.Statement) -> bool:
+    """It moves the arm, or waits."""
+    if isinstance(statement, nodes.Word):
+        return statement.word in LASTING_WORDS
+    return isinstance(statement, nodes.Move | nodes.Input | nodes.Call)
+
+
+@contextmanager
+def _unset_as_undefined() -> Iterator[None]:
+    """A single statement knows no line above it that might have set a variable."""
+    try:
+        yield
+    except ProgramError as error:
+        raise ProgramError(4340, error.detail) if error.number == 3700 else error from None
+
+
 class SlotDesk(_Machine):
     """Where a slot's single statements are executed; they see the variables of the program that is loaded there."""
 
-    def __init__(self, world: World, machine: Interpreter, slot: Slot) -> None:
-        super().__init__(world, machine)
+    def __init__(self, world: World, machine: SlotInterpreter, slot: Slot) -> None:
+        super().__init__(world, machine, slot.number)
         self._slot = slot
-        self._own = machine.frames[0].store
+        self._own = _Ground(machine.frames[0], machine.modal, machine.timers_ms)
         self._pending = False
 
     line = 0
+
+    def read(self, name: str) -> str | None:
+        """A variable as VAL prints it; None where it is not set."""
+        self._stand_on_the_program()
+        return super().read(name)
+
+    def write(self, name: str, value: str) -> None:
+        """Set one from its written value."""
+        self._stand_on_the_program()
+        super().write(name, value)
+
+    def names(self, kind: str) -> list[str]:
+        """Those of a class that are set."""
+        self._stand_on_the_program()
+        return super().names(kind)
 
     @property
     def ended(self) -> bool:
@@ -329,10 +411,7 @@ class SlotDesk(_Machine):
         Raises:
             ProgramError: it is wrong.
         """
-        statement = parse_statement(upper_outside_strings(text), Dialect.LOOSE)
-        if isinstance(statement, nodes.Word):
-            return statement.word in LASTING_WORDS
-        return isinstance(statement, nodes.Move | nodes.Input)
+        return any(_lasts(part) for part in parts_of(parse_statement(upper_outside_strings(text), Dialect.LOOSE)))
 
     def execute(self, text: str) -> Task | None:
         """Do a statement at once, or begin it; the way that its first cycle makes belongs to the next cycle.
@@ -340,15 +419,13 @@ class SlotDesk(_Machine):
         Raises:
             ProgramError: it is wrong, or cannot be done.
         """
-        machine, task = self.machine, self._slot.task
-        frame, loaded = machine.frames[0], task.machine.frames[0] if isinstance(task, SlotProgram) else None
-        frame.store = self._own if loaded is None else loaded.store
-        if loaded is not None:
-            frame.pallets, frame.functions, frame.ports = loaded.pallets, loaded.functions, loaded.ports
+        machine = self.machine
+        self._stand_on_the_program()
         self._take_world()
         statement = parse_statement(upper_outside_strings(text), Dialect.LOOSE)
         if isinstance(statement, nodes.Assign) and statement.pulse_s is None:
-            machine.assign(text)
+            with _unset_as_undefined():
+                machine.assign(text)
             return None
         machine.direct(text)
         self._tick()
@@ -357,8 +434,37 @@ class SlotDesk(_Machine):
         if error is not None:
             machine.reset_error()
             self._pending = False
-            raise ProgramError(4340, error.detail) if error.number == 3700 else error
-        return None if self.ended else self
+            with _unset_as_undefined():
+                raise error
+        if not self.ended:
+            return self
+        machine.drop_direct()
+        if isinstance(statement, nodes.Word) and statement.word == "END":
+            self.reset()
+        return None
+
+    def _stand_on_the_program(self) -> None:
+        """Variables, definitions, speeds and timers are those of the program in the slot, if one is there."""
+        machine, task = self.machine, self._slot.task
+        if isinstance(task, SlotProgram):
+            ground = _Ground(task.machine.frames[0], task.machine.modal, task.machine.timers_ms)
+        else:
+            ground = self._own
+        if machine.state is not SlotState.RUNNING:
+            machine.frames[:], machine.state = [ground.frame], SlotState.READY
+        machine.modal, machine.timers_ms = ground.modal, ground.timers_ms
+
+    def reset(self) -> None:
+        """Speeds as after END, and no line open."""
+        self._own = self._own._replace(modal=Modal())
+        self._world.comm.close(self._number)
+
+    def keep_time(self) -> None:
+        """By the clock of the program in the slot, else by the controller's."""
+        task = self._slot.task
+        if isinstance(task, SlotProgram):
+            task.keep_time()
+        self.machine.ticks = task.machine.ticks if isinstance(task, SlotProgram) else self._world.ticks
 
     def step(self) -> None:
         """Do one control cycle."""
@@ -374,8 +480,7 @@ class SlotDesk(_Machine):
         """The statement will not be gone on with."""
         self.freeze()
         self._pending = False
-        if len(self.machine.frames) > 1:
-            self.machine.leave()
+        self.machine.drop_direct()
         self.machine.reset_error()
 
     def go_on(self) -> None:

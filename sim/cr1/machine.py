@@ -6,12 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 
 from hil.errors import ConfigError
+from hil.link import FloatArray
 from hil.program.errors import ProgramError
 from hil.program.motions import Limits
 from hil.program.settings import Settings
 from hil.program.values import Position, position
 from sim.cr1.arm import Cr1Arm
 from sim.cr1.calendar import Calendar
+from sim.cr1.cycles import Cycles
+from sim.cr1.drives import Drives
+from sim.cr1.ethernet import Ethernet
 from sim.cr1.jog import Jogger
 from sim.cr1.language import MelfaBasic
 from sim.cr1.parameters import Parameters
@@ -52,12 +56,15 @@ class Machine:
         self.servo = Servo(settings.servo_on_s, settings.servo_off_s)
         model = settings.arm
         self.arm = Cr1Arm(model, joints_deg or model.origin_deg, limits or model.limits(settings.cycle_s), self.servo)
+        self.cycles = Cycles(self.arm.limits.period_s)
+        self.drives = Drives(self.servo, settings.after_servo_off, self)
         self.language_settings = Settings(servo_on_s=settings.servo_on_s)
         self.parameters = Parameters(settings)
         self.store = Store(settings.memory_bytes)
         self.signals = Signals()
         self.panel = Panel(settings.key)
         self.calendar = Calendar(start_s, settings.day)
+        self.ethernet = Ethernet(self)
         self._print_text = print_text
         self.forget()
 
@@ -79,24 +86,24 @@ class Machine:
         """The power goes, and with it everything that does not outlive it."""
         settings = self.settings
         self.alarms = Alarms(self._on_alarm)
-        self.servo.drop()
+        self.drives.forget()
         self.panel.forget()
         self.signals.pseudo = False
         self.signals.reset_outputs()
         self.comm = Comm(self._print_text)
+        self.ethernet.forget()
         self.override = settings.override
-        self._servo_was_on = False
         self.edit = EditBuffer()
         self.slots = {number: Slot(number) for number in range(1, settings.slots + 2)}
         self.direct: Task | None = None
         self.jogger = Jogger(self.arm)
         self.arm.locked = False
         self.arm.rest()
-        self._cycle, self._origin_s = 0, self.now_s
+        self.cycles.begin(self.now_s)
 
     def boot(self, at_s: float) -> None:
         """It has started up."""
-        self._origin_s, self._cycle = at_s, 0
+        self.cycles.begin(at_s)
         tool, base = (position(self.parameters.numbers(name)) for name in ("MEXTL", "MEXBS"))
         self.arm.set_frames(tool, base)
         self.language = MelfaBasic(self)
@@ -107,7 +114,7 @@ class Machine:
     @property
     def cycle_s(self) -> float:
         """The control cycle."""
-        return self.arm.limits.period_s
+        return self.cycles.period_s
 
     @property
     def six(self) -> bool:
@@ -134,12 +141,23 @@ class Machine:
         """Something makes the arm move, or is about to."""
         if self.direct is not None or self.jogger.moving:
             return True
-        return any(not slot.at_rest for slot in self.slots.values())
+        for slot in self.slots.values():
+            # Nearly all are empty, and this is asked at every byte and tick.
+            if (slot.task is not None or slot.state is not SlotState.IDLE) and not slot.at_rest:
+                return True
+        return False
+
+    @property
+    def goal(self) -> FloatArray:
+        """Where the move under way will end, five joints in radians; where the arm is without one."""
+        tasks = (self.direct, *(slot.task for slot in self.slots.values()))
+        goals = [task.goal for task in tasks if task is not None and task.goal is not None]
+        return goals[0] if goals else self.arm.row
 
     @property
     def shows_place(self) -> bool:
         """Replies tell where the arm is."""
-        return self._servo_was_on or self.settings.first_position is FirstPosition.TRUE
+        return self.drives.were_on or self.settings.first_position is FirstPosition.TRUE
 
     def slot(self, number: int) -> Slot:
         """A slot by the number of a request; 0 is taken as 1."""
@@ -153,8 +171,7 @@ class Machine:
         if key is not Key.AUTO_EXT:
             self._lose_right()
         if key is Key.TEACH:
-            self.halt()
-            self.servo.switch_off(self.now_s)
+            self.drives.switch_off(self.now_s)
 
     def enable_teach_box(self, enabled: bool) -> None:
         """Enable the teach box, with the key at AUTO an error, or disable it."""
@@ -180,30 +197,38 @@ class Machine:
 
     @property
     def cycle_due_s(self) -> float:
-        """When the next control cycle ends; infinity if nothing moves."""
-        return self._origin_s + (self._cycle + 1) * self.cycle_s if self.in_motion else math.inf
+        """When the next control cycle ends; infinity if there is nothing to do in it."""
+        return self.cycles.next_end_s if self._has_work else math.inf
+
+    @property
+    def _has_work(self) -> bool:
+        """There is something to do in a control cycle, be it only the end of a pulse."""
+        return self.in_motion or self.signals.pulses > 0
+
+    @property
+    def ticks(self) -> int:
+        """Control cycles since the start, also those in which nothing moved."""
+        return self.cycles.by(self.now_s)
 
     def wake(self) -> None:
         """Cycles count from here, if none went on."""
-        if not self.in_motion:
-            self._cycle = max(self._cycle, self._cycles_by(self.now_s))
+        if not self._has_work:
+            self.cycles.catch_up(self.now_s)
 
     def skip_cycles(self) -> None:
         """The processor stood still until now: what it missed is not made up for."""
-        self._cycle = self._cycles_by(self.now_s)
-
-    def _cycles_by(self, time_s: float) -> int:
-        return math.floor((time_s - self._origin_s) / self.cycle_s + 1e-9)
+        self.cycles.skip_to(self.now_s)
 
     def run_cycle(self, time_s: float) -> None:
         """Everything that runs or moves does its part of one cycle."""
-        self._cycle += 1
+        self.cycles.count()
         before = self.arm.row
         for slot in self.slots.values():
             if not slot.at_rest:
                 self._step_slot(slot, time_s)
         if self.direct is not None:
             self._step_direct(self.direct, time_s)
+        self.signals.end_pulses(time_s)
         try:
             self.jogger.step(time_s, self.override / 100.0)
         except ProgramError as error:
@@ -264,44 +289,52 @@ class Machine:
         self.parameters.keep_frame("MEXBS", base.members[:6])
 
     def switch_servo(self, on: bool) -> None:
-        """What SERVO ON, after its time, and SERVO OFF do."""
+        """What the statements SERVO ON and SERVO OFF do; see `sim.cr1.drives`."""
         if on:
-            self.servo.come_on()
-            self._servo_was_on = True
+            self.drives.switch_on(self.now_s)
         else:
-            self.servo.switch_off(self.now_s)
+            self.drives.switch_off(self.now_s, by_statement=True)
 
-    def finish_servo(self, time_s: float) -> None:
-        """The drives have come on, or gone off."""
-        self.servo.run_to(time_s)
-        self._servo_was_on |= self.servo.on
-        if not self.servo.on:
-            self._freeze()
+    def begin_pulse(self, bits: Sequence[int], before: int, after_s: float) -> None:
+        """What a single statement with DLY behind it does: output bits go back after a time.
+
+        Raises:
+            ProgramError: a fifth pulse at a time.
+        """
+        self.wake()
+        self.signals.begin_pulse(bits, before, self.now_s + after_s)
 
     # Errors and stops.
 
     def _on_alarm(self, alarm: Alarm) -> None:
         if alarm.level == 1:
             self.servo.drop()
-            self._freeze()
+            self.freeze()
         elif alarm.level == 2:
             self.halt()
 
-    def _freeze(self) -> None:
-        """Brakes: everything stays where it is, at once."""
-        self.halt()
-        self._drop_direct()
+    def freeze(self, *, only_what_moves: bool = False) -> None:
+        """Brakes: everything stays where it is, at once; a program that only counts may go on."""
+        self.halt(only_what_moves=only_what_moves)
+        if self.direct is not None and not (only_what_moves and self.direct.still):
+            self._drop_direct()
         self.jogger.freeze()
         for slot in self.slots.values():
-            if slot.task is not None:
+            if slot.task is not None and not (only_what_moves and slot.task.still):
                 slot.task.freeze()
         self.arm.rest()
 
-    def halt(self) -> None:
+    def caution(self, number: int, slot: int, line: int) -> None:
+        """An error stands that lets the program go on."""
+        name = self.slots[slot].name
+        self.alarms.strike(number, self.now_s, name, line if name else 0)
+
+    def halt(self, *, only_what_moves: bool = False) -> None:
         """Slow down and pause: programs can go on later, single statements are dropped."""
         for slot in self.slots.values():
-            slot.pause()
-        if self.direct is not None:
+            if not (only_what_moves and (slot.task is None or slot.task.still)):
+                slot.pause()
+        if self.direct is not None and not (only_what_moves and self.direct.still):
             self.direct.hold()
         self.jogger.stop()
 
@@ -309,6 +342,8 @@ class Machine:
         """Back to the top, no pause."""
         slot.forget_task()
         self.comm.close(slot.number)
+        self.language.reset_desk(slot.number)
+        self.ethernet.close(slot.number)
 
     def reset_alarm(self) -> None:
         """What RSTALRM does."""

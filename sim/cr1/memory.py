@@ -6,7 +6,7 @@ from sim.cr1 import programs
 from sim.cr1.commands import Call, command, split, whole
 from sim.cr1.language import SlotDesk
 from sim.cr1.requests import VT, Cause, RefusedRequest
-from sim.cr1.store import EXTENSION, LAST_LINE, Program, add_line, check_name, program_from_text
+from sim.cr1.store import LAST_LINE, Program, add_line, check_name, program_from_text
 from sim.cr1.tasks import ProgramTask, Slot, SlotState, Variables
 
 BLOCK = 120
@@ -296,7 +296,7 @@ def list_programs(call: Call) -> str:
     total_ms, run_ms = round(program.total_s * 1e3), round(program.run_s * 1e3)
     mean_ms = round(total_ms / program.runs) if program.runs else 0
     return (
-        f"{name}{EXTENSION};{program.size};{machine.calendar.text(program.changed_s)};{free}{program.attributes};;"
+        f"{name}.{machine.settings.extension};{program.size};{machine.calendar.text(program.changed_s)};{free}{program.attributes};;"
         f"{len(program.lines)};{len(program.variables)};{total_ms};{run_ms};{mean_ms};{program.runs}"
     )
 
@@ -313,7 +313,7 @@ def list_files(call: Call) -> str:
     program = machine.store.programs[names[place]]
     free = f"{len(names)};{machine.store.capacity - machine.store.used};" if top else ""
     changed = machine.calendar.text(program.changed_s)
-    return f"{names[place]}{EXTENSION};{program.size};{changed};{free}{program.attributes}"
+    return f"{names[place]}.{machine.settings.extension};{program.size};{changed};{free}{program.attributes}"
 
 
 @command("FCHECK")

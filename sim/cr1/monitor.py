@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from hil.program.rv2aj import SLOTS
 from sim.cr1 import programs
 from sim.cr1.commands import Call, command, split, whole
-from sim.cr1.requests import RefusedRequest
+from sim.cr1.requests import VT, RefusedRequest
 from sim.cr1.signals import HANDS
 from sim.cr1.state import Alarm, text_of
 from sim.cr1.tasks import Mode, Slot, SlotState
+
+OPTION_SLOTS = 3
 
 # -- state -----------------------------------------------------------------------------------------------
 
@@ -20,7 +22,7 @@ def state(call: Call) -> str:
     """Nineteen fields: program, line, override, edit bits, status, step, mechanism, slot table."""
     machine, slot = call.machine, call.machine.slot(call.slot)
     edit = machine.edit.is_open + 2 * machine.in_motion + 4 * machine.edit.changed
-    name = programs.shown_name(slot)
+    name = programs.shown_name(machine, slot)
     fields = [
         name,
         programs.line_of(machine, slot),
@@ -62,7 +64,12 @@ def _status(call: Call, slot: Slot) -> str:
         | (slot.state is SlotState.IDLE) << 4
         | machine.signals.pseudo << 6
     )
-    return f"{run:02X}{stopped:02X}{alarms.number}"
+    return f"{run:02X}{stopped:02X}{_digits(alarms.number, machine.settings.status_zeros)}"
+
+
+def _digits(number: int, zeros: bool) -> str:
+    """An error's number, those of the emergency stops perhaps without zeros before them; none is 0."""
+    return f"{number:04d}" if zeros and number else str(number)
 
 
 def _runs(call: Call, slot: Slot) -> bool:
@@ -79,7 +86,7 @@ def _table(slot: Slot) -> tuple[str, str]:
 def slot_table(call: Call) -> str:
     """Program, mode, start condition, priority."""
     slot = call.machine.slot(call.slot)
-    return ";".join([programs.shown_name(slot), *_table(slot), "1"])
+    return ";".join([programs.shown_name(call.machine, slot), *_table(slot), "1"])
 
 
 @command("STPSIG", bare=True)
@@ -108,10 +115,23 @@ def user_areas(call: Call) -> str:
 @command("JPOS")
 def joints(call: Call) -> str:
     """Joint angles: F for all, a number for one axis."""
+    return _joints(call)
+
+
+@command("GJPOS", later=True)
+def goal_joints(call: Call) -> str:
+    """The same of the place where the move under way will end."""
+    return _joints(call, goal=True)
+
+
+def _joints(call: Call, *, goal: bool = False) -> str:
     mask = int(call.machine.settings.axes.partition(";")[2] or ("3F" if call.machine.six else "37"), 16)
     decimals = call.machine.settings.decimals
     values = [plain(0.0, decimals) if mask >> place & 1 else "****" for place in range(max(6, mask.bit_length()))]
-    shown = call.machine.arm.joints if call.machine.shows_place else (0.0,) * len(SLOTS)
+    machine = call.machine
+    shown = machine.arm.shown_joints(machine.goal if goal else machine.arm.row_at(machine.now_s))
+    if not machine.shows_place:
+        shown = (0.0,) * len(SLOTS)
     for slot, angle in zip(SLOTS, shown, strict=True):
         values[slot] = plain(angle, decimals)
     return _position(call, [f"J{place}" for place in range(1, len(values) + 1)], values, "****,****")
@@ -123,23 +143,31 @@ def pose(call: Call) -> str:
     return _pose(call)
 
 
+@command("GPPOS", later=True)
+def goal_pose(call: Call) -> str:
+    """The same of the place where the move under way will end."""
+    return _pose(call, goal=True)
+
+
 @command("XPOS")
 def pose_three_axes(call: Call) -> str:
     """3-axis XYZ: the wrist shows its joints."""
-    joints = dict(zip(("A", "B"), call.machine.arm.joints[3:], strict=True))
+    joints = dict(zip(("A", "B"), call.machine.arm.joints_at(call.machine.now_s)[3:], strict=True))
     return _pose(call, joints)
 
 
 @command("RPOS")
 def pose_cylinder(call: Call) -> str:
     """Cylinder: radius, angle, height."""
-    place = call.machine.arm.place
+    arm = call.machine.arm
+    place = arm.shown_place(arm.row_at(call.machine.now_s))
     radius = (place.members[0] ** 2 + place.members[1] ** 2) ** 0.5
-    return _pose(call, {"X": radius, "Y": call.machine.arm.joints[0]})
+    return _pose(call, {"X": radius, "Y": call.machine.arm.joints_at(call.machine.now_s)[0]})
 
 
-def _pose(call: Call, changes: dict[str, float] | None = None) -> str:
-    place = call.machine.arm.place
+def _pose(call: Call, changes: dict[str, float] | None = None, *, goal: bool = False) -> str:
+    machine = call.machine
+    place = machine.arm.shown_place(machine.goal if goal else machine.arm.row_at(machine.now_s))
     names = ["X", "Y", "Z", "A", "B", *(["C"] if call.machine.six else [])]
     values = dict(zip("XYZABC", place.members, strict=False)) | (changes or {})
     flags = f"{(place.fl1 or 0) + call.machine.six},{place.fl2 or 0}"
@@ -173,7 +201,9 @@ def plain(value: float, decimals: int = 2) -> str:
 def error(call: Call) -> str:
     """Number and level of the standing error, or nothing."""
     standing = call.machine.alarms.standing
-    return "" if standing is None else f"{standing.number:04d};{standing.level}"
+    if standing is None:
+        return ""
+    return f"{_digits(standing.number, call.machine.settings.error_zeros)};{standing.level}"
 
 
 @command("ERRORMES")
@@ -198,10 +228,10 @@ def error_log(call: Call) -> str:
 
 def _logged(call: Call, alarm: Alarm) -> str:
     moment = call.machine.calendar.text(alarm.at_s)
-    detail = f"{alarm.number:04d}00000"
+    number = _digits(alarm.number, call.machine.settings.error_zeros)
     return (
-        f"{moment[:8]};{moment[8:]};{alarm.number:04d};{text_of(alarm.number)};{alarm.level};"
-        f"{alarm.program};{alarm.line};{detail}"
+        f"{moment[:8]};{moment[8:]};{number};{text_of(alarm.number)};{alarm.level};"
+        f"{alarm.program};{alarm.line};{alarm.number:04d}00000"
     )
 
 
@@ -284,6 +314,42 @@ def hands(call: Call) -> str:
     found = call.machine.signals
     there = [f"{900 + 2 * (hand - 1)};{1 if found.hand_open(hand) else 2};1" for hand in range(1, HANDS + 1)]
     return ";".join([*there, *["-1;-1;-1"] * (8 - HANDS)])
+
+
+# -- option cards ----------------------------------------------------------------------------------------
+
+
+@command("OPNUMRD", bare=True)
+def option_slots(call: Call) -> str:
+    """How many option slots there are."""
+    return str(OPTION_SLOTS)
+
+
+@command("OPSTSRD")
+def option_card(call: Call) -> str:
+    """What is in one of them: the Ethernet card in the first, nothing in the others."""
+    number = whole(call.argument, 1, OPTION_SLOTS)
+    if number > 1 or not call.machine.settings.ethernet:
+        return "None;None"
+    address, *_ = call.machine.parameters.texts("NETIP")
+    real_time, *others = call.machine.parameters.texts("NETPORT")
+    counts = "/".join(["1", *["0"] * (len(others) - 1)])
+    return VT.join(
+        [
+            f"Ethernet;IP Addr {address}",
+            f"PortNo(R-time) {real_time}",
+            f"PortNo(OPT11-19) {'/'.join(others)}",
+            f"Connect Count(OPT11-19) {counts}",
+            "MAC Addr 00:00:00:00:00:00",
+            "H/W Ver: 0",
+        ]
+    )
+
+
+@command("THMRD", bare=True)
+def temperature(call: Call) -> str:
+    """Degrees inside the controller."""
+    return "25.0"
 
 
 # -- clock and meters ------------------------------------------------------------------------------------
@@ -383,7 +449,7 @@ def parameter_level(call: Call) -> str:
     return ""
 
 
-@command("RSTPWR", bare=True)
+@command("RSTPWR", bare=True, later=True)
 def reboot(call: Call) -> str:
     """As if the power had gone and come back, once the answer has left."""
     call.session.reboot_asked_s = call.machine.now_s

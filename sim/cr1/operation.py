@@ -10,7 +10,7 @@ from sim.cr1.state import Holder, ServoOff, ServoState
 from sim.cr1.store import check_name
 from sim.cr1.tasks import Mode, SlotState
 
-_COPYRIGHT = "COPYRIGHT(C)1999-2003 MITSUBISHI ELECTRIC CORPORATION ALL RIGHTS RESERVED"
+_COPYRIGHT = "COPYRIGHT(C){years} MITSUBISHI ELECTRIC CORPORATION ALL RIGHTS RESERVED"
 _KEYWORD = "MELFA"
 
 
@@ -26,8 +26,23 @@ def open_session(call: Call) -> str:
     call.session.opened = True
     masks, flags = ("3F;3F", "7,0") if call.machine.six else ("1F;37", "6,0")
     axes = f"{settings.axes or masks};{flags}"
-    name, version, slots = ("RV-6S" if call.machine.six else "RV-2AJ"), settings.version, settings.slots
-    return f"{axes};3,5,A,1E,32,46,64;MB4;PRM;{name};CRn-5xx;MELFA;03-11-19;{version};ENG;{_COPYRIGHT};1;1;{slots};"
+    fields = [
+        axes,
+        "3,5,A,1E,32,46,64",
+        settings.extension,
+        "PRM",
+        settings.robot or ("RV-6S" if call.machine.six else "RV-2AJ"),
+        settings.controller,
+        "MELFA",
+        settings.released,
+        settings.version,
+        "ENG",
+        _COPYRIGHT.format(years=settings.copyright_years),
+        "1",
+        settings.serial_number,
+        settings.slots,
+    ]
+    return "".join(f"{field};" for field in fields)
 
 
 @command("CLOSE", bare=True)
@@ -88,8 +103,7 @@ def servo_off(call: Call) -> str:
     machine = call.machine
     if machine.in_motion and machine.settings.servo_off is ServoOff.REFUSED:
         raise RefusedRequest(5640)
-    machine.halt()
-    machine.servo.switch_off(machine.now_s)
+    machine.drives.switch_off(machine.now_s)
     return ""
 
 
@@ -135,6 +149,13 @@ def cycle_stop(call: Call) -> str:
 @command("EXEC", right=True)
 def execute(call: Call) -> str:
     """One statement; the answer comes when it is accepted, not when its motion ends."""
+    direct.execute(call.machine, call.slot, call.argument)
+    return ""
+
+
+@command("EXEC2=", right=True, waits=True)
+def execute_to_the_end(call: Call) -> str:
+    """One statement; the answer comes when it is done."""
     direct.execute(call.machine, call.slot, call.argument)
     return ""
 
@@ -201,7 +222,7 @@ def _neighbour(call: Call, step: int) -> str:
 @command("PRGRD", bare=True)
 def selected(call: Call) -> str:
     """Which program is in the slot."""
-    return programs.shown_name(call.machine.slot(call.slot))
+    return programs.shown_name(call.machine, call.machine.slot(call.slot))
 
 
 @command("LINENO=", right=True)

@@ -5,14 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sim.cr1.requests import EndCode, Procedure, RefusedRequest
-from sim.cr1.settings import Cr1Settings
+from sim.cr1.settings import Cr1Settings, Series
 from sim.uart import Framing, Parity
 
 HIDDEN = frozenset({"MEJAR", "USRORG"})
 """Shown by PNR only behind the keyword."""
 
-EMULATED = {"CPRC232": ("0", "2"), "RLNG": ("1",)}
-"""Neither the ENQ/ACK procedure nor the Movemaster language is emulated."""
+EMULATED = {"CPRC232": ("0", "2")}
+"""The ENQ/ACK procedure is not emulated."""
+
+LANGUAGES = {Series.CRN_500: "1", Series.CR_750: "2"}
+"""RLNG: MELFA-BASIC IV or V; neither Movemaster nor another than the factory's is emulated."""
+
+NETWORK = {
+    "NETIP": ["192.168.0.1"],
+    "NETMSK": ["255.255.255.0"],
+    "NETPORT": [str(port) for port in range(10000, 10010)],
+    "NETMODE": ["1"] * 9,
+    "NETTERM": ["0"] * 9,
+    "CPRCE11": ["0"],
+    "CTERME11": ["0"],
+}
+"""Of the Ethernet card: a server on each of nine ports; what follows does not move the port that the fake serves."""
 
 FRAMES = frozenset({"MEXTL", "MEXBS"})
 
@@ -60,7 +74,8 @@ class Parameters:
             raise RefusedRequest(7081)
         if any(_is_number(was) and not _is_number(now) for was, now in zip(old, new, strict=True)):
             raise RefusedRequest(7081)
-        if name in EMULATED and new[0] not in EMULATED[name]:
+        fixed = EMULATED | {"RLNG": tuple(self._factory["RLNG"])}
+        if name in fixed and new[0] not in fixed[name]:
             raise RefusedRequest(7081, detail="not emulated")
         if name in FRAMES and any(float(value) for value in new[3:5]):
             raise RefusedRequest(7081, detail="five axes cannot show a frame tilted by A or B")
@@ -79,6 +94,10 @@ class Parameters:
     def undo_all(self) -> None:
         """All of them."""
         self._values = dict(self._factory)
+
+    def texts(self, name: str) -> list[str]:
+        """The values of one, as they are written."""
+        return list(self._values[name])
 
     def numbers(self, name: str) -> list[float]:
         """The values of one."""
@@ -118,7 +137,7 @@ def _factory(settings: Cr1Settings) -> dict[str, list[str]]:
         "CSTOP232": [str(settings.framing.stop_bits)],
         "CTERM232": ["1" if settings.end_code is EndCode.CR_LF else "0"],
         "CPRC232": [str(settings.procedure.value)],
-        "RLNG": ["1"],
+        "RLNG": [LANGUAGES[settings.series]],
         "TASKMAX": [str(settings.slots)],
         "MEJAR": ranges,
         "MEPAR": ["-10000.00", "10000.00"] * 3,
@@ -136,7 +155,7 @@ def _factory(settings: Cr1Settings) -> dict[str, list[str]]:
         "RETPATH": ["1"],
         "MXTTOUT": ["-1"],
         "AUTOENA": ["-1", "-1"],
-    }
+    } | (NETWORK if settings.ethernet else {})
 
 
 def _eight(five: Sequence[float]) -> tuple[float, ...]:

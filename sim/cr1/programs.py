@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from sim.cr1.language import SlotDesk, refusing
 from sim.cr1.machine import Machine
 from sim.cr1.requests import Cause, RefusedRequest
-from sim.cr1.store import EXTENSION, EditBuffer, Program, check_name
+from sim.cr1.store import EditBuffer, Program, check_name
 from sim.cr1.tasks import Mode, ProgramTask, Slot, SlotState
 
 
-def shown_name(slot: Slot) -> str:
+def shown_name(machine: Machine, slot: Slot) -> str:
     """The program in a slot, with its extension."""
-    return f"{slot.name}{EXTENSION}" if slot.name else ""
+    return f"{slot.name}.{machine.settings.extension}" if slot.name else ""
 
 
 def line_of(machine: Machine, slot: Slot) -> int:

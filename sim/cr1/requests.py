@@ -14,7 +14,7 @@ ROBOTS, SLOTS = 3, 33
 VT = "\x0b"
 """Separates what may contain semicolons."""
 
-_CR, _LF = 13, 10
+_CR, _LF, _NUL = 13, 10, 0
 _SHAPE = re.compile(r"(\d{0,3});(\d{0,3});([\x20-\x7e\x0b\xa0-\xff]*)")
 
 
@@ -92,7 +92,8 @@ class RequestReader:
     """Puts requests together from bytes.
 
     Args:
-        any_end: True to end a request at CR, LF, or a pause, as a network face does; else only CR ends one.
+        any_end: True to end a request at CR, LF, NUL (a public program sends one), or a pause, as a network face does;
+            else only CR ends one.
         pause_s: how long a pause ends a request.
         take: gets each request as it completes.
     """
@@ -111,7 +112,7 @@ class RequestReader:
     def feed(self, value: int, time_s: float) -> None:
         """Take one byte. A line feed before a request belongs to the end code of the one before."""
         self._last_s = time_s
-        if value == _CR or (value == _LF and self._any_end):
+        if value == _CR or (self._any_end and value in (_LF, _NUL)):
             self.finish(time_s)
         elif value == _LF and not self._length:
             return

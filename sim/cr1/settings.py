@@ -10,7 +10,7 @@ import msgspec
 from hil.types import Record
 from sim.cr1.arm import ArmModel
 from sim.cr1.requests import EndCode, Procedure
-from sim.cr1.state import FirstPosition, Key, ServoOff
+from sim.cr1.state import AfterServoOff, FirstPosition, Key, ServoOff
 from sim.uart import EIGHT_E_TWO, Framing
 
 Seconds = Annotated[float, msgspec.Meta(ge=0.0)]
@@ -23,6 +23,15 @@ class Face(Enum):
     """The RV-2AJ's own: ``J4;****``, no C."""
     SIX = 6
     """For clients that stumble over stars: J4 and C are there, and 0."""
+
+
+class Series(Enum):
+    """Which words of the protocol a controller knows."""
+
+    CRN_500 = "crn500"
+    """CR1, CR2, CR2A: without the words that the manual marks as those of later series."""
+    CR_750 = "cr750"
+    """CRnD-700, CR750, CR751: with them, and MELFA-BASIC V in the parameter RLNG."""
 
 
 class Cr1Settings(Record, frozen=True):
@@ -57,15 +66,31 @@ class Cr1Settings(Record, frozen=True):
         memory_bytes: for programs.
         strict: programs are MELFA-BASIC IV to the letter; else V's spelling passes too.
         decimals: digits after the point of joints and poses in replies.
+        status_zeros: STATE and DSTATE show an error below 1000 in four digits, H0060 as 0060; else as 60 (I: no error
+            is one 0).
+        error_zeros: ERROR and the log do so (S: a public client takes four characters).
         small_letters: the third letter of an answer is lower case while an error stands (I).
         shows_running: the status tells of a move by EXEC as of a running program (U).
         first_position: where the arm is shown to be before its servos were on for the first time (U).
         servo_off: what SRVOFF does while something moves (U).
+        after_servo_off: what becomes of a program in which SERVO OFF stands (M: the example of GETM goes on to RELM
+            and END).
         checks_parity: a byte with a wrong parity or stop bit is dropped (I); else it is taken as it was heard.
         override: in percent, from power-up on (I; real panels keep the last).
         version: what its software calls itself.
+        series: which words of the protocol it knows.
+        robot: the arm's name in the answer to OPEN; empty for RV-2AJ, or RV-6S with six axes.
+        controller: its own name there.
+        released: the day of its software there.
+        copyright_years: of its software there.
+        serial_number: the field before TASKMAX there.
+        extension: of programs, by the language that they are in.
         day: the controller's date when it is made, days count from 2004-01-01.
         arm: the arm.
+        ethernet: an Ethernet card is there: OPEN "ENET:..." and MXT are possible.
+        udp_port: of the card, on this computer; 0 for any free one.
+        newest_counts: of several packets in one cycle of MXT the newest is obeyed and the others are lost; else one a
+            cycle, in their order (U).
     """
 
     face: Face = Face.FIVE
@@ -94,12 +119,25 @@ class Cr1Settings(Record, frozen=True):
     memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 90_000
     strict: bool = True
     decimals: Annotated[int, msgspec.Meta(ge=0, le=6)] = 2
+    status_zeros: bool = False
+    error_zeros: bool = True
     small_letters: bool = True
     shows_running: bool = True
     first_position: FirstPosition = FirstPosition.TRUE
     servo_off: ServoOff = ServoOff.STOPS
+    after_servo_off: AfterServoOff = AfterServoOff.GOES_ON
     checks_parity: bool = True
     override: Annotated[int, msgspec.Meta(ge=1, le=100)] = 100
     version: str = "Ver.J4"
+    series: Series = Series.CRN_500
+    robot: str = ""
+    controller: str = "CRn-5xx"
+    released: str = "03-11-19"
+    copyright_years: str = "1999-2003"
+    serial_number: str = "1"
+    extension: Literal["MB4", "MB5", "MB6"] = "MB4"
     day: int = 0
     arm: ArmModel = ArmModel()
+    ethernet: bool = False
+    udp_port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = 0
+    newest_counts: bool = True

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from hil.link import FloatArray
+from hil.program.arm import ProgramArm
 from hil.program.errors import ProgramError
+from hil.program.machine import LAST_OUTPUTS
+from hil.program.streams import Lead
+from sim.cr1.ethernet import ENET, Ethernet
 from sim.cr1.requests import RefusedRequest
 
 SIGNALS = 256
@@ -28,13 +33,19 @@ class Signals:
         self.pseudo = False
         self._inputs: set[int] = set()
         self._outputs: set[int] = set()
+        self._pulses: list[tuple[float, tuple[int, ...], int]] = []
         self.reset_outputs()
 
     def reset_outputs(self) -> None:
         """All off, all hands open: the pattern HANDINIT 1,0,1,0,1,0,1,0."""
         self._outputs.clear()
+        self._pulses.clear()
         for hand in range(1, HANDS + 1):
             self.move_hand(hand, opened=True)
+
+    def clear_outputs(self) -> None:
+        """All off but the hands, as CLR 1 does while ORST is as delivered."""
+        self._outputs = {signal for signal in self._outputs if signal >= HAND_FIRST}
 
     def read(self, first: int, count: int, *, outputs: bool = False) -> int:
         """Bits from `first` upwards as a number.
@@ -59,6 +70,29 @@ class Signals:
                 bits.add(first + place)
             else:
                 bits.discard(first + place)
+
+    @property
+    def pulses(self) -> int:
+        """How many outputs, or groups of them, still have to go back."""
+        return len(self._pulses)
+
+    def begin_pulse(self, bits: Sequence[int], before: int, due_s: float) -> None:
+        """Put bits back to what they were before, the first the lowest of `before`, when it is `due_s`.
+
+        Raises:
+            ProgramError: L3110, a fifth at a time.
+        """
+        if len(self._pulses) >= LAST_OUTPUTS:
+            raise ProgramError(3110, "a fifth pulse at a time", allowed=f"{LAST_OUTPUTS}")
+        self._pulses.append((due_s, tuple(bits), before))
+
+    def end_pulses(self, now_s: float) -> None:
+        """Those whose time has come."""
+        due = [pulse for pulse in self._pulses if pulse[0] <= now_s + 1e-9]
+        for pulse in due:
+            self._pulses.remove(pulse)
+            for place, bit in enumerate(pulse[1]):
+                self.write(bit, 1, pulse[2] >> place & 1)
 
     def move_hand(self, hand: int, *, opened: bool) -> None:
         """Hand `hand` is the pair of outputs 900 + 2 (hand - 1), + 1: the first opens, the second closes."""
@@ -137,8 +171,8 @@ class Comm:
 class SlotSignals:
     """`hil.program.signals.Signals` for the program in one slot."""
 
-    def __init__(self, signals: Signals, comm: Comm, slot: int) -> None:
-        self._signals, self._comm, self._slot = signals, comm, slot
+    def __init__(self, signals: Signals, comm: Comm, ethernet: Ethernet, slot: int) -> None:
+        self._signals, self._comm, self._ethernet, self._slot = signals, comm, ethernet, slot
 
     def advance(self, now_s: float) -> None:
         """Time is the controller's."""
@@ -158,8 +192,15 @@ class SlotSignals:
         with _as_program_errors():
             self._signals.write(signal, 1, value)
 
+    def clear_outputs(self) -> None:
+        """All off but those of the hands."""
+        self._signals.clear_outputs()
+
     def open(self, device: str, number: int) -> None:
-        """Open the serial line; no other device is there."""
+        """Open the serial line, or with an Ethernet card a line to a computer."""
+        if device.upper().startswith(ENET):
+            self._ethernet.open(self._slot, number, device)
+            return
         if device.upper() != "COM1:":
             raise ProgramError(3140, f'"{device}"', allowed='"COM1:"')
         self._comm.open(self._slot, number)
@@ -167,23 +208,31 @@ class SlotSignals:
     def close(self, number: int) -> None:
         """Close it."""
         self._comm.close(self._slot, number)
+        self._ethernet.close(self._slot, number)
 
     def connected(self, number: int) -> bool:
         """An open line has a partner."""
-        return self._comm.opened_as(self._slot, number)
+        return self._on_serial(number) or self._ethernet.opened_as(self._slot, number)
 
     def waiting(self, number: int) -> bool:
         """Text has come."""
-        return self.connected(number) and self._comm.waiting()
+        return self._on_serial(number) and self._comm.waiting()
 
     def receive(self, number: int) -> str | None:
         """The oldest text."""
-        return self._comm.receive() if self.connected(number) else None
+        return self._comm.receive() if self._on_serial(number) else None
 
     def send(self, number: int, text: str) -> None:
         """Send text on the line."""
-        if self.connected(number):
+        if self._on_serial(number):
             self._comm.send(text)
+
+    def lead(self, lead: Lead, arm: ProgramArm, row: FloatArray) -> FloatArray | None:
+        """One cycle of MXT."""
+        return self._ethernet.lead(self._slot, lead, arm, row)
+
+    def _on_serial(self, number: int) -> bool:
+        return self._comm.opened_as(self._slot, number)
 
 
 @contextmanager

@@ -236,6 +236,15 @@ class ServoOff(Enum):
     """5640: nothing, as for a second move."""
 
 
+class AfterServoOff(Enum):
+    """What becomes of a program in which SERVO OFF stands."""
+
+    GOES_ON = "goes_on"
+    """It goes on with the next line; what moves the arm stops."""
+    PAUSES = "pauses"
+    """It waits to be started again, as after SRVOFF."""
+
+
 class Panel:
     """Everything that a person can do to the controller by hand.
 

@@ -17,7 +17,7 @@ MOST_PROGRAMS = 88
 PAGE = 200
 """Characters of listing that go into one answer."""
 
-EXTENSION = ".MB4"
+EXTENSIONS = (".MB4", ".MB5", ".MB6")
 
 _LINE = re.compile(r"\s*(\d+)(?:\s+(.*)|\s*)", re.DOTALL)
 _VARIABLE = re.compile(r"\s*([A-Za-z]\w*)(\([\d, ]+\))?\s*=\s*(.*)", re.DOTALL)
@@ -145,7 +145,9 @@ def check_name(name: str) -> str:
     Raises:
         RefusedRequest: too long, empty, or with a character that is not allowed.
     """
-    bare = name.strip().upper().removesuffix(EXTENSION)
+    bare = name.strip().upper()
+    if bare.endswith(EXTENSIONS):
+        bare = bare[: -len(EXTENSIONS[0])]
     if len(bare) > LONGEST_NAME:
         raise RefusedRequest(4120)
     if not _NAME.fullmatch(bare):

@@ -21,8 +21,18 @@ class Work(Protocol):
         ...
 
     @property
+    def still(self) -> bool:
+        """The arm does not move by it just now, whatever else it does."""
+        ...
+
+    @property
     def at_rest(self) -> bool:
         """It moves nothing just now, and will not by itself."""
+        ...
+
+    @property
+    def goal(self) -> FloatArray | None:
+        """Where the move under way will end, five joints in radians; None without one."""
         ...
 
     def step(self) -> None:
@@ -136,9 +146,20 @@ class JointMove:
         return self._place >= len(self._rows) - 1
 
     @property
+    def still(self) -> bool:
+        """The arm does not move by it just now."""
+        return self.at_rest
+
+    @property
     def at_rest(self) -> bool:
         """It moves nothing just now."""
         return self.ended or (self._rate == 0.0 and self._wish == 0.0)
+
+    @property
+    def goal(self) -> FloatArray | None:
+        """Where it will end."""
+        row: FloatArray = self._rows[-1]
+        return row
 
     def step(self) -> None:
         """Do one control cycle."""

@@ -13,6 +13,7 @@ from sim.ssc32.settings import (
     FirstMove,
     Fractions,
     Mixed,
+    Reserved,
     Rounding,
     Untouched,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "Fractions",
     "Level",
     "Mixed",
+    "Reserved",
     "Rounding",
     "Ssc32Board",
     "Untouched",

@@ -62,6 +62,7 @@ class Ssc32Board:
         start_s: float = 0.0,
         powered: bool = True,
     ) -> None:
+        self._network = False
         self.settings = settings = settings or BoardSettings()
         self.counts = Counts()
         self.machine = Machine(settings, self.counts, start_s)
@@ -79,8 +80,8 @@ class Ssc32Board:
 
     @property
     def byte_s(self) -> float:
-        """Time of one byte at the board's own speed."""
-        return 10.0 / self.baud
+        """Time of one byte at the board's own speed; 0 on a network."""
+        return 0.0 if self._network else 10.0 / self.baud
 
     @property
     def moving(self) -> bool:
@@ -116,9 +117,13 @@ class Ssc32Board:
             due_s = min(due_s, chunk.end_s(end or len(chunk.data)))
         if self.state is BoardState.BOOTING:
             due_s = min(due_s, self._ready_s)
-        return min(due_s, self.machine.outputs.due_s) if frames else due_s
+        return min(due_s, self.machine.outputs.due_s, self.machine.sequencer.due_s) if frames else due_s
 
     # What the world does to the board.
+
+    def join_network(self) -> None:
+        """An adapter makes its line a network port; see `sim.controllers.Controller`."""
+        self._network = True
 
     def receive(self, data: bytes, start_s: float, byte_s: float, framing: Framing = EIGHT_N_ONE) -> None:
         """Put bytes on the board's input.
@@ -172,7 +177,7 @@ class Ssc32Board:
         self.advance(at_s)
         if hung and self.state is BoardState.RUNNING:
             self.state = BoardState.HUNG
-            self.machine.outputs.freeze()
+            self.machine.freeze()
             self._outbox.clear()
         elif not hung and self.state is BoardState.HUNG:
             self.state = BoardState.RUNNING
@@ -228,7 +233,7 @@ class Ssc32Board:
             self._run_frames(time_s)
 
     def _run_frames(self, time_s: float) -> None:
-        sagged_s = self.machine.outputs.run_to(time_s)
+        sagged_s = self.machine.run_to(time_s)
         if sagged_s is not None:
             self._reset(sagged_s)
 
@@ -331,6 +336,10 @@ class Ssc32Board:
         if not data:
             return
         begin_s = max(max(time_s, self.machine.eeprom.busy_until_s) + self._delay_s, self._line_free_s)
+        if self._network:
+            self._outbox.put_whole(begin_s, data)
+            self._line_free_s = begin_s
+            return
         for value in data:
             end_s = begin_s + self.byte_s
             self._outbox.put(end_s, value)

@@ -38,6 +38,11 @@ class Eeprom:
         """What stands in a register."""
         return self._registers.get(number, _FIRST_WIDTH_US if number in FIRST_WIDTHS else 0)
 
+    def names(self, number: int) -> bool:
+        """Whether the firmware names this register; what stands in the others is reserved."""
+        named = number <= TRANSMIT_PACING or number in OFFSETS or number in FIRST_WIDTHS
+        return named or (number == BAUD and self._u)
+
     def write(self, number: int, value: int, time_s: float) -> None:
         """Change a register."""
         self._registers[number] = value

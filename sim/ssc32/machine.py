@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from sim.ssc32.counts import Counts
 from sim.ssc32.eeprom import BAUD, ENABLE, FIRST_WIDTHS, OFFSETS, TRANSMIT_DELAY, TRANSMIT_PACING, Eeprom
-from sim.ssc32.inputs import InputPin
+from sim.ssc32.inputs import input_pins
 from sim.ssc32.outputs import Level, Outputs, Servo
-from sim.ssc32.settings import HIGHEST_US, LOWEST_US, VERSIONS, BoardSettings, Firmware, Untouched
+from sim.ssc32.sequencer import Sequencer
+from sim.ssc32.settings import HIGHEST_US, LOWEST_US, VERSIONS, BoardSettings, Firmware, Reserved, Untouched
 from sim.ssc32.words import BadLineError, Command, Kind, LineParser, vocabulary
 
 MIDDLE = 150
@@ -26,7 +27,7 @@ class Machine:
 
     Attributes:
         version: the answer to VER, without its CR.
-        sequencer: what the words of the hexapod sequencer have set.
+        sequencer: the hexapod sequencer.
     """
 
     def __init__(self, settings: BoardSettings, counts: Counts, at_s: float) -> None:
@@ -35,8 +36,8 @@ class Machine:
         self.version = VERSIONS[self.firmware] if settings.version is None else settings.version
         self.eeprom = Eeprom(settings)
         self.outputs = Outputs(settings, counts, at_s)
-        self.inputs = {name: InputPin() for name in ("ABCDEFGH" if self.firmware is Firmware.U else "ABCD")}
-        self.sequencer: dict[str, int] = {}
+        self.inputs = input_pins("ABCDEFGH" if self.firmware is Firmware.U else "ABCD", settings, at_s)
+        self.sequencer = Sequencer(self.outputs, settings.sequencer)
         self.parser = LineParser(vocabulary(self.firmware, self.version, settings.lacks), settings.mixed, counts)
         v1 = self.firmware is Firmware.V1
         self._shows_offset = v1 if settings.shows_offset is None else settings.shows_offset
@@ -70,7 +71,12 @@ class Machine:
         self._busy_until_s = self.eeprom.busy_until_s = -math.inf
         for pin in self.inputs.values():
             pin.forget()
-        self.sequencer.clear()
+        self.sequencer.forget()
+
+    def freeze(self) -> None:
+        """The processor stops: pulses stay as they are, what moves them is forgotten."""
+        self.outputs.freeze()
+        self.sequencer.forget()
 
     def boot(self, at_s: float) -> Sequence[str]:
         """Start up as the registers say.
@@ -179,6 +185,15 @@ class Machine:
     def _tell_voltage(self, args: Sequence[str], time_s: float) -> bytes:
         return bytes((self.inputs[args[0][1]].read_voltage(),))
 
+    def run_to(self, time_s: float) -> float | None:
+        """Let frames happen up to `time_s`, and states of the sequencer in between; see `Outputs.run_to`."""
+        while (due_s := self.sequencer.due_s) <= time_s:
+            sagged_s = self.outputs.run_to(due_s)
+            if sagged_s is not None:
+                return sagged_s
+            self.sequencer.advance(due_s)
+        return self.outputs.run_to(time_s)
+
     def _stop(self, args: Sequence[str], time_s: float) -> bytes:
         if self.settings.bare_stop and len(args) == 1:
             for channel in self.outputs.channels:
@@ -192,7 +207,7 @@ class Machine:
         if not 0 <= number < FIRST_WIDTHS.stop or len(args) not in (2, 4):
             raise BadLineError
         if len(args) == 2:
-            return b"%d\r" % self.eeprom.register(number)
+            return self._tell_register(number)
         if args[2] != "=":
             raise BadLineError
         value = self.parser.number(args[3:])[0]
@@ -206,6 +221,11 @@ class Machine:
         self.eeprom.write(number, value, time_s)
         return b""
 
+    def _tell_register(self, number: int) -> bytes:
+        if self.eeprom.names(number) or self.settings.reserved is Reserved.ZERO:
+            return b"%d\r" % self.eeprom.register(number)
+        return b"65535\r" if self.settings.reserved is Reserved.ERASED else b""
+
     def _restore_defaults(self, args: Sequence[str], time_s: float) -> bytes:
         self.eeprom.restore_defaults(time_s)
         return b"OK\r"
@@ -214,6 +234,9 @@ class Machine:
         return f'"{self.eeprom.startup}"\r'.encode("latin-1")
 
     def _append_startup(self, args: Sequence[str], time_s: float) -> bytes:
+        if len(args) != 2:
+            # Only at the head of a line is the rest of it kept as it was sent.
+            raise BadLineError
         self.eeprom.append_startup(args[1], time_s)
         return b""
 
@@ -226,11 +249,11 @@ class Machine:
 
     def _sequence(self, args: Sequence[str], time_s: float) -> bytes:
         if args[0] == "XQ":
-            return b"\x00"
+            return bytes((self.sequencer.told(time_s),))
         if args[0] == "XSTOP":
-            self.sequencer.pop("XS", None)
-        else:
-            self.sequencer[args[0]] = self.parser.number(args[1:])[0]
+            self.sequencer.stop(time_s)
+        elif not self.sequencer.set(args[0], self.parser.number(args[1:])[0], time_s):
+            self.counts.oddities += 1
         return b""
 
     def _play(self, args: Sequence[str], time_s: float) -> bytes:

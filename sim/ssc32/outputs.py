@@ -13,6 +13,7 @@ from sim.ssc32.settings import (
     CLIPPED_US,
     FRAME_S,
     HIGHEST_US,
+    LARGEST_US,
     LOWEST_US,
     Beyond,
     BoardSettings,
@@ -287,7 +288,7 @@ class Outputs:
         if self._settings.beyond is Beyond.IGNORE:
             return None
         if self._settings.beyond is Beyond.THROUGH and width > CLIPPED_US:
-            return width
+            return min(width, LARGEST_US)
         return min(max(width, LOWEST_US), HIGHEST_US)
 
     def _release(self, channel: Channel, level: Level) -> None:

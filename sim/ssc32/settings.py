@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -15,6 +16,9 @@ FRAME_S = 0.02
 LOWEST_US, HIGHEST_US = 500, 2500
 CLIPPED_US = 3000
 """Widths up to this are clipped for sure; of one above it somebody reports that it was made."""
+
+LARGEST_US = 0xFFFF
+"""The largest width that sixteen bits hold: no pin makes a longer pulse."""
 
 
 class Firmware(Enum):
@@ -93,6 +97,18 @@ class Untouched(Enum):
     """Any byte, another one each time."""
 
 
+class Reserved(Enum):
+    """What reading a register answers that this firmware does not name, such as R4 of a 2.x board."""
+
+    ZERO = "zero"
+    ERASED = "erased"
+    """65535, as memory reads in which nothing was ever written."""
+    SILENT = "silent"
+
+
+Input = Literal["A", "B", "C", "D", "E", "F", "G", "H"]
+"""Names of the input pins; a board but the SSC-32U has the first four."""
+
 VERSIONS = {Firmware.V1: "SSC32-1.06XE", Firmware.V2: "SSC32-V2.03XE", Firmware.U: "SSC32-V2.50USB"}
 BAUDS = {Firmware.V1: 115200, Firmware.V2: 115200, Firmware.U: 9600}
 
@@ -120,6 +136,13 @@ class BoardSettings(Record, frozen=True):
         lacks: words that this build does not know, though its family does.
         greeting: what it sends by itself once it has started up, CR and all; manuals tell of nothing.
         q_newest: Q tells of the newest move only; else of whichever ends last.
+        reserved: what reading a register answers that the firmware does not name.
+        sequencer: the hexapod sequencer plays; else its words are only kept, and XQ is always 0.
+        inputs_v: voltages at the input pins; 5 V, by the pull-up, at one that is not named.
+        noise_v: standard deviation of each reading of a voltage.
+        inputs_low: pins whose level is low; the others idle high.
+        flips_hz: how often a second the level of each pin changes by chance, faster than it counts or not; 0 for never.
+        input_seed: of the chance of both.
     """
 
     firmware: Firmware = Firmware.V2
@@ -145,3 +168,10 @@ class BoardSettings(Record, frozen=True):
     lacks: tuple[str, ...] = ()
     greeting: str = ""
     q_newest: bool = True
+    reserved: Reserved = Reserved.ZERO
+    sequencer: bool = True
+    inputs_v: Mapping[Input, Annotated[float, msgspec.Meta(ge=0.0, le=5.0)]] = {}
+    noise_v: Annotated[float, msgspec.Meta(ge=0.0, le=5.0)] = 0.0
+    inputs_low: tuple[Input, ...] = ()
+    flips_hz: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 0.0
+    input_seed: int = 0

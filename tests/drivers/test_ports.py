@@ -190,19 +190,30 @@ def test_windows_names_are_taken_in_every_spelling_and_shown_plain(given, plain)
     assert _ports.port_name(given) == plain
 
 
-@pytest.fixture
-def server():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield listener
+KINDS = ["tcp", pytest.param("file", marks=posix)]
+
+
+@pytest.fixture(params=KINDS)
+def server(request, tmp_path):
+    if request.param == "tcp":
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            yield listener
+    else:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            listener.bind(str(tmp_path / "arm"))
+            listener.listen()
+            yield listener
 
 
 def dial(listener):
-    port = _ports.open_serial(f"socket://127.0.0.1:{listener.getsockname()[1]}", 115200)
+    name = listener.getsockname()
+    url = f"unix://{name}" if isinstance(name, str) else f"socket://127.0.0.1:{name[1]}"
+    port = _ports.open_serial(url, 115200)
     other, _ = listener.accept()
     return port, other
 
 
-def test_a_tcp_port_carries_every_byte_and_has_no_rate(server):
+def test_a_socket_carries_every_byte_and_has_no_rate(server):
     port, other = dial(server)
     with other:
         assert port.read(0.0) == b""
@@ -219,7 +230,7 @@ def test_a_tcp_port_carries_every_byte_and_has_no_rate(server):
     port.close()
 
 
-def test_a_tcp_port_that_takes_no_more_is_an_overrun(server):
+def test_a_socket_that_takes_no_more_is_an_overrun(server):
     port, other = dial(server)
     with other, pytest.raises(LinkOverrun):
         for _ in range(10_000):
@@ -227,7 +238,7 @@ def test_a_tcp_port_that_takes_no_more_is_an_overrun(server):
     port.close()
 
 
-def test_a_tcp_port_that_is_closed_unread_ends_and_is_not_reset(server):
+def test_a_socket_that_is_closed_unread_ends_and_is_not_reset(server):
     port, other = dial(server)
     with other:
         other.sendall(EVERY_BYTE)
@@ -240,8 +251,8 @@ def test_a_tcp_port_that_is_closed_unread_ends_and_is_not_reset(server):
         assert other.recv(1) == b""
 
 
-@pytest.mark.parametrize("url", ["socket://127.0.0.1:1", "socket://127.0.0.1:99999", "socket://"])
-def test_nobody_at_a_tcp_address_is_said_in_words(url):
+@pytest.mark.parametrize("url", ["socket://127.0.0.1:1", "socket://127.0.0.1:99999", "socket://", "unix:///no/arm"])
+def test_nobody_at_an_address_is_said_in_words(url):
     with pytest.raises(LinkClosed, match="nobody can be reached"):
         _ports.open_serial(url, 9600)
 

@@ -8,13 +8,18 @@ from cr1_terminal import Cr1Terminal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sim.cr1 import Cr1Settings
+from sim.profiles import choices_of
 from sim.uart import FRAMINGS
 
 
-@given(data=st.binary(max_size=400))
+@given(data=st.binary(max_size=400), name=st.sampled_from(["cr1", "cr750"]), network=st.booleans())
 @settings(max_examples=80, deadline=None)
-def test_after_any_bytes_it_answers_the_next_request(data: bytes) -> None:
-    terminal = Cr1Terminal()
+def test_after_any_bytes_it_answers_the_next_request(data: bytes, name: str, network: bool) -> None:
+    chosen = choices_of("cr1", name, {}).over(Cr1Settings())
+    terminal = Cr1Terminal(**{field: getattr(chosen, field) for field in chosen.__struct_fields__})
+    if network:
+        terminal.cr1.join_network()
     terminal.raw(data, 5.0)
     terminal.raw("\r", 1.0)
     terminal.raw("1;1;RSTALRM\r", 5.0)

@@ -466,3 +466,20 @@ def test_a_printed_text_waits_for_the_answer_before_it_and_takes_its_time():  # 
     sent = terminal.cr1.transmit(terminal.now_s + 1)
     assert b"".join(data for _, data in sent) == b"QoK\rHELLO\r"
     assert all(b[0] - a[0] >= 12 / 9600 - 1e-9 for a, b in pairwise(sent))
+
+
+# START at the panel.
+
+
+def test_a_program_that_is_started_at_the_panel_reads_the_data_link_from_the_first_line_on():  # M
+    terminal = Cr1Terminal({"LINK": LINK}, procedure=Procedure.DATA_LINK)
+    terminal.cr1.press_start("link", 0.0)
+    terminal.wait(0.1)
+    assert terminal.raw("1,2\r3,4\r") == "3\r7\r"
+
+
+@pytest.mark.parametrize(("name", "number"), [("NONE", 4140), ("TORN", 4220)])
+def test_start_at_the_panel_says_which_programs_there_are(name: str, number: int):
+    cr1 = Cr1Terminal({"LINK": LINK, "TORN": "10 MOV"}).cr1
+    with pytest.raises(ConfigError, match=rf"memory: LINK, TORN.*{number}"):
+        cr1.press_start(name, 0.0)

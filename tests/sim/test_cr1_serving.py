@@ -81,7 +81,7 @@ def test_over_tcp_a_request_with_any_end_code_is_answered():
     with Fake.of(Cr1Options(tcp_port=0, settings=Cr1Settings(any_end=True))) as fake, Client(fake.url) as client:
         for end in (b"\r", b"\r\n", b"\n", b""):
             assert client.ask(b"1;1;OVRD" + end, b"\r") == b"QoK100\r"
-        assert client.ask(b"1;1;OVRD\r1;1;GC\r", b"6010") != b""
+        assert client.ask(b"1;1;OVRD\r1;1;GC\r", b"601000000\r") == b"QoK100\rQeR601000000\r"
 
 
 def test_over_tcp_answers_can_go_without_end_code():
@@ -159,6 +159,7 @@ def test_a_line_feed_alone_gets_no_answer_on_the_serial_face(tmp_path):
         (["--faults", "nowhere"], "nowhere"),
         (["--program", "/nowhere.mb4"], "nowhere.mb4"),
         (["--error-digits", "5"], "9, 4"),
+        (["--faults", "cr1-wrong-line"], "--serial-pace"),
     ],
 )
 def test_what_cannot_be_had_is_refused_in_one_line(tmp_path, monkeypatch, capsys, arguments, text):

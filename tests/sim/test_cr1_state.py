@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cr1_terminal import Cr1Terminal
 
-from sim.cr1 import Face, Stop
+from sim.cr1 import Face, Series, Stop
 
 SERVO, RUNNING, ENABLED, TEACH = 0x20, 0x40, 0x80, 0x08
 
@@ -292,7 +292,7 @@ def test_after_power_comes_back_programs_stay_and_all_else_is_forgotten():  # M
 
 
 def test_rstpwr_answers_and_starts_anew():
-    terminal = Cr1Terminal(boot_s=1.0)
+    terminal = Cr1Terminal(boot_s=1.0, series=Series.CR_750)
     terminal.do("CNTLON", "RSTPWR")
     terminal.wait(2.0)
     assert terminal.status()[0] == 0

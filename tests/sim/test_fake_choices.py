@@ -10,7 +10,8 @@ from cr1_terminal import Cr1Terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.cr1 import FirstPosition, ServoOff
+from drivers import _rv2aj_codec as codec
+from sim.cr1 import FirstPosition, ServoOff, Stop
 from sim.ssc32 import Beyond, EarlyMove, Firmware, FirstMove, Rounding
 from sim.uart import FRAMINGS
 
@@ -213,3 +214,31 @@ def test_bytes_with_a_wrong_parity_are_dropped_or_taken(checks: bool) -> None:
 
 def test_the_override_at_power_up() -> None:
     assert Cr1Terminal(override=10).ask("OVRD") == "QoK10"
+
+
+@pytest.mark.parametrize(("zeros", "shown"), [(False, "60"), (True, "0060")])
+def test_an_emergency_stop_in_the_status(zeros: bool, shown: str) -> None:
+    t = Cr1Terminal(status_zeros=zeros).ready()
+    assert t.ask("DSTATE") == "QoKA0100;1;0"
+    t.cr1.press(Stop.PANEL, t.now_s)
+    assert t.ask("DSTATE") == f"Qok8013{shown};1;0"
+    assert t.ask("STATE").split(";")[4] == f"8013{shown}"
+
+
+@pytest.mark.parametrize(("zeros", "shown"), [(False, "50"), (True, "0050")])
+def test_an_emergency_stop_in_error_and_log(zeros: bool, shown: str) -> None:
+    t = Cr1Terminal(error_zeros=zeros).ready()
+    t.cr1.press(Stop.OUTSIDE, t.now_s)
+    assert t.ask("ERROR") == f"Qok{shown};1"
+    assert t.ask("ERRORLOGTOP").split(";")[2] == shown
+    assert t.ask("EXECM1=1") == "Qer560000000"
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("stop", list(Stop))
+def test_the_driver_reads_an_emergency_stop_either_way(zeros: bool, stop: Stop) -> None:
+    t = Cr1Terminal(status_zeros=zeros, error_zeros=zeros).ready()
+    t.cr1.press(stop, t.now_s)
+    for found in (codec.decode_status(t.ask("DSTATE")[3:]), codec.decode_state(t.ask("STATE")[3:]).status):
+        assert (found.error, found.emergency_stop) == (stop.number, True)
+    assert codec.decode_alarm(t.ask("ERROR")[3:]) == (stop.number, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from pathlib import Path
@@ -240,6 +241,51 @@ def test_delayed_replies_come_later_by_just_that():
     assert port.read(0.06) == b"SSC32-V2.03XE\r"
 
 
+def test_dribbled_bytes_come_no_sooner_than_so_long_after_each_other():
+    port, _, _ = faulty({"kind": "dribbled", "delay_ms": 5.0})
+    port.write(b"VER\r", 0.0)
+    came = [k for k in range(200) for _ in port.read(k * 1e-3)]
+    assert len(came) == 14
+    assert {b - a for a, b in itertools.pairwise(came)} == {5}
+
+
+def test_a_reply_is_split_where_chance_has_it():
+    port, _, _ = faulty({"kind": "dribbled", "probability": 0.3, "delay_ms": 40.0})
+    port.write(b"VER\r", 0.0)
+    pieces = [piece for k in range(100) if (piece := port.read(k * 0.02))]
+    assert b"".join(pieces) == b"SSC32-V2.03XE\r"
+    assert 2 < len(pieces) < 14
+
+
+def test_merged_bytes_of_several_replies_come_in_one_piece_when_the_adapter_looks():
+    port, _, _ = faulty({"kind": "merged", "delay_ms": 16.0})
+    port.write(b"VER\rQ\rVER\r", 0.0)
+    pieces = [(k, piece) for k in range(100) if (piece := port.read(k * 1e-3))]
+    assert pieces == [(16, b"SSC32-V2.03XE\r.SSC32-V2.03XE\r")]
+
+
+def test_an_adapter_that_echoes_gives_back_each_byte_once_it_has_left_and_the_board_hears_it_all_the_same():
+    port, board, _ = faulty({"kind": "echoed"})
+    port.write(b"#0P1500\rVER\r", 0.0)
+    assert port.read(1.5 * board.byte_s) == b"#"
+    assert port.read(1.0) == b"0P1500\rVER\rSSC32-V2.03XE\r"
+    assert board.pulse_us(0) == 1500
+
+
+@given(st.integers(0, 1000), st.floats(0.01, 0.9))
+def test_two_readers_part_the_bytes_between_them_and_none_is_changed(seed, chance):
+    port, _, _ = faulty({"kind": "shared", "probability": chance}, seed=seed)
+    port.write(b"VER\r" * 5, 0.0)
+    ours, rest = port.read(1.0), iter(b"SSC32-V2.03XE\r" * 5)
+    assert all(byte in rest for byte in ours)
+
+
+def test_each_of_two_readers_takes_some_bytes_in_a_row():
+    port, _, _ = faulty({"kind": "shared", "every": 5})
+    port.write(b"VER\r" * 2, 0.0)
+    assert port.read(1.0) == b"SSC3" + b"03XE\r" + b"-V2.0"
+
+
 def test_a_fault_lasts_only_from_its_beginning_to_its_end():
     port, _, _ = faulty({"kind": "lost", "at_s": 1.0, "for_s": 1.0})
     heard = []
@@ -338,6 +384,10 @@ def test_a_stall_without_a_servo_is_refused():
         ({"kind": "late"}, "kind late needs delay_ms"),
         ({"kind": "delayed"}, "kind delayed needs delay_ms"),
         ({"kind": "lost", "delay_ms": 2.0}, "delay_ms goes only with kind late"),
+        ({"kind": "dribbled"}, "kind dribbled needs delay_ms"),
+        ({"kind": "merged"}, "kind merged needs delay_ms"),
+        ({"kind": "echoed", "direction": "replies"}, "commands: echoed happens one way only"),
+        ({"kind": "shared", "direction": "commands"}, "replies: shared happens one way only"),
         ({"kind": "stall", "channel": 32}, "fault.0.channel: 32 given"),
         ({"kind": "stale_text", "text": "a\r"}, "printable ASCII"),
         ({"kind": "reset", "at_s": -1.0}, "fault.0.at_s: -1.0 given"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -94,9 +95,24 @@ def reopened(path: str) -> Client:
             select.select([], [], [], 0.01)
 
 
-def ask_on_tcp(address: tuple[str, int], data: bytes, count: int) -> tuple[socket.socket, bytes]:
+def connected(url: str) -> socket.socket:
+    """A client of a socket."""
+    if url.startswith("socket://"):
+        host, port = url.removeprefix("socket://").split(":")
+        return socket.create_connection((host, int(port)), timeout=5)
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.settimeout(5)
+    try:
+        client.connect(url.removeprefix("unix://"))
+    except OSError:
+        client.close()
+        raise
+    return client
+
+
+def ask_on_socket(url: str, data: bytes, count: int) -> tuple[socket.socket, bytes]:
     """A connected client and its answer; it is let in as soon as the one before it has hung up."""
-    client = socket.create_connection(address, timeout=5)
+    client = connected(url)
     got = b""
     client.sendall(data)
     while len(got) < count and (piece := client.recv(100)):
@@ -157,16 +173,36 @@ def test_it_paces_the_line_by_itself_since_a_pseudo_terminal_has_no_speed(tmp_pa
         assert time.monotonic() - before_s >= 120 * 10 / 2400
 
 
-def test_it_answers_on_tcp_to_one_client_at_a_time():
-    with Fake(FakeOptions(tcp_port=0)) as fake:
-        host, port = fake.url.removeprefix("socket://").split(":")
+@pytest.mark.parametrize("kind", ["tcp", "file"])
+def test_it_answers_on_a_socket_to_one_client_at_a_time(tmp_path, kind):
+    path = tmp_path / "arm"
+    options = FakeOptions(tcp_port=0) if kind == "tcp" else FakeOptions(socket=str(path))
+    with Fake(options) as fake:
         for _ in range(20):
-            client, got = ask_on_tcp((host, int(port)), b"VER\r", 14)
+            client, got = ask_on_socket(fake.url, b"VER\r", 14)
             with client:
                 assert got == b"SSC32-V2.03XE\r"
-                with socket.create_connection((host, int(port)), timeout=5) as second:
+                with connected(fake.url) as second:
                     assert second.recv(1) == b""
         assert "ended" in fake.end()
+    assert not path.exists()
+
+
+def test_a_pulled_cable_takes_a_socket_away_and_brings_it_back_under_its_name(tmp_path):
+    faults = tmp_path / "faults.toml"
+    faults.write_text('title = "t"\n[[fault]]\nkind = "unplug"\nat_s = 0.5\nfor_s = 0.5\n')
+    with Fake(FakeOptions(socket=str(tmp_path / "arm"), faults=str(faults))) as fake:
+        client, _ = ask_on_socket(fake.url, b"#0P1500\rQP0\r", 1)
+        with client:
+            assert client.recv(1) == b""
+        deadline_s = time.monotonic() + 20
+        while time.monotonic() < deadline_s:
+            with contextlib.suppress(OSError):
+                client, got = ask_on_socket(fake.url, b"QP0\r", 1)
+                client.close()
+                break
+            select.select([], [], [], 0.01)
+        assert got == b"\x96"
 
 
 @pytest.mark.pty
@@ -232,6 +268,8 @@ def test_a_missing_folder_and_a_busy_port_are_named(tmp_path):
         run_fake_ssc32(FakeOptions(link=str(tmp_path / "no" / "arm")), lambda url: None)
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigError, match="a free port"):
         run_fake_ssc32(FakeOptions(tcp_port=taken.getsockname()[1]), lambda url: None)
+    with pytest.raises(ConfigError, match="a path that is free"):
+        run_fake_ssc32(FakeOptions(socket=str(tmp_path / "no" / "arm")), lambda url: None)
     with pytest.raises(ConfigError, match="each once"):
         run_fake_ssc32(FakeOptions(servos=(BenchServo(channel=1), BenchServo(channel=1))), lambda url: None)
 

@@ -490,16 +490,6 @@ def test_a_byte_above_127_in_text_is_discarded_on_1_x(terminal):
     assert board.board.counts.oddities == 1
 
 
-def test_the_sequencer_is_recorded_and_moves_nothing(terminal):
-    board = terminal()
-    board.ask("XL50 XR100 XS100\r", 1.0)
-    assert board.board.machine.sequencer == {"XL": 50, "XR": 100, "XS": 100}
-    assert board.ask("XQ\r") == b"\x00"
-    board.ask("XSTOP\r")
-    assert "XS" not in board.board.machine.sequencer
-    assert board.board.pulses_us() == (0,) * 32
-
-
 def test_the_player_of_gp_builds_answers_that_it_rests(terminal):
     assert terminal(version="SSC32-V2.04GP ").ask("PL0SQ1\rQPL0\r") == b"\xff\x00\x00\x00"
     assert terminal().ask("QPL0\r") == b""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim.servo import Servo, follow
@@ -16,6 +16,7 @@ STEPS = st.lists(st.tuples(st.floats(0.0, 0.5), st.none() | PLACES), max_size=8)
 
 
 @given(SERVOS, STEPS)
+@example([(0.0, 0.05, 1.0, True, False)], [(2.3e-309, 1.0)])
 def test_each_of_a_group_goes_as_a_servo_alone(servos, steps):
     starts, lags_s, speeds, powered, stalled = zip(*servos, strict=True)
     group = ServoGroup(starts, lags_s, speeds)
