@@ -338,19 +338,24 @@ def save(sheet: Sheet, file: Path) -> None:
         CommandError: the ending is not known.
         HilError: the file cannot be written.
     """
-    kind = format_of(file)
+    data = written(sheet, format_of(file))
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise HilError(f"{file}: the picture cannot be written: {error.strerror}") from None
+
+
+def written(sheet: Sheet, kind: FigureFormat) -> bytes:
+    """A figure as it stands in a file; the same figure gives the same bytes."""
     made = f"hil {software_version()}"
     about: dict[FigureFormat, dict[str, Any]] = {
         FigureFormat.PNG: {"Software": made},
         FigureFormat.SVG: {"Creator": made, "Date": None},
         FigureFormat.PDF: {"Creator": made, "Producer": None, "CreationDate": None},
     }
-    written = io.BytesIO()
-    sheet.figure.savefig(written, format=kind.value, dpi=sheet.options.dpi, metadata=about[kind], facecolor="white")
-    try:
-        file.write_bytes(written.getvalue())
-    except OSError as error:
-        raise HilError(f"{file}: the picture cannot be written: {error.strerror}") from None
+    data = io.BytesIO()
+    sheet.figure.savefig(data, format=kind.value, dpi=sheet.options.dpi, metadata=about[kind], facecolor="white")
+    return data.getvalue()
 
 
 # -- panels ----------------------------------------------------------------------------------------------

@@ -54,14 +54,40 @@ def identity_of(name: str, found: SerialAdapter) -> AdapterIdentity:
     return AdapterIdentity(serial_number=serial, place=os.path.abspath(name) if os.sep in name[:1] else name)
 
 
-def check_adapter(rig: Rig, url: str, found: SerialAdapter) -> None:
+def refuse_renamed(url: str, serial_number: str, here: Sequence[SerialAdapter]) -> None:
+    """Say where an adapter is that is not at its port any more.
+
+    Raises:
+        InterlockError: it is at another port now.
+    """
+    found = [each for each in here if each.serial_number == serial_number] if serial_number else []
+    if len(found) != 1 or serial_number in SHARED_SERIALS:
+        return
+    lasting = next((link for link in found[0].links if "by-id" in link), "")
+    name = f"{lasting}, a name that stays" if lasting else found[0].device
+    raise InterlockError(
+        f"{url} is not the adapter {serial_number} any more: that is {found[0].device} now. The system numbers "
+        f"adapters anew when they are plugged in. Nothing was sent; begin again with --port {name}",
+        ["identity"],
+    )
+
+
+def check_adapter(rig: Rig, url: str, found: SerialAdapter, here: Sequence[SerialAdapter] = ()) -> None:
     """Make sure that a port carries the adapter that the rig is bound to, if it is bound to one.
+
+    Args:
+        rig: whose arm is meant.
+        url: the port.
+        found: what is there.
+        here: all adapters of this computer.
 
     Raises:
         InterlockError: it carries another, or none that can be told.
     """
     if rig.adapter_serial is None or found.serial_number == rig.adapter_serial:
         return
+    if not found.serial_number:
+        refuse_renamed(url, rig.adapter_serial, here)
     carried = f"the adapter {found.serial_number}" if found.serial_number else "no adapter with a serial number"
     raise InterlockError(
         f"{url} carries {carried}, and rig {rig.id} "
@@ -71,13 +97,16 @@ def check_adapter(rig: Rig, url: str, found: SerialAdapter) -> None:
     )
 
 
-def check_same_adapter(url: str, found: AdapterIdentity, before: AdapterIdentity) -> None:
+def check_same_adapter(
+    url: str, found: AdapterIdentity, before: AdapterIdentity, here: Sequence[SerialAdapter] = ()
+) -> None:
     """Make sure that a port still carries the adapter that was there at the beginning.
 
     Raises:
         InterlockError: it carries another.
     """
     if found != before:
+        refuse_renamed(url, "" if found.serial_number else before.serial_number, here)
         raise InterlockError(
             f"{url} carries {found.text} now; at the beginning it was {before.text}: this may be another arm. Nothing "
             "was sent. Plug in the one that is meant and begin again",

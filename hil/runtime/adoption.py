@@ -6,6 +6,7 @@ from hil.errors import CommandError, InterlockError
 from hil.model.rig import Rig
 from hil.motion.refusals import say, say_range
 from hil.runtime.connection import Connection
+from hil.runtime.divergence import REPLY_AGE_S
 from hil.runtime.farewell import SessionEnd
 from hil.runtime.first_moves import FirstMoves
 from hil.runtime.intent import Intent
@@ -15,7 +16,6 @@ from hil.runtime.supply import ServoSupply
 from hil.runtime.trail import Trail
 from hil.types import Confirm, JointState, Mode, StateSource
 
-REPLY_AGE_S = 0.2
 REPLY_AGE_PERIODS = 5
 REPLY_AGE_REPORTS = 1
 """A controller may take its time to answer: a whole round of an RV-2AJ's questions, half a second, is still fresh."""

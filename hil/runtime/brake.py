@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hil.errors import ControllerError, LinkError
-from hil.link import ArmLink, WaitingLink
+from hil.link import ArmLink, SwitchingLink, WaitingLink
 from hil.model.rig import Rig
 from hil.motion.stops import stop_ramp
 from hil.runtime.farewell import SessionEnd
+from hil.runtime.follow_source import Led
 from hil.runtime.intent import Intent
-from hil.runtime.jog_source import JogSource
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.modes import Event
 from hil.runtime.shadow import Shadow
@@ -33,6 +33,7 @@ class Brake:
         intent: what the arm is about to do.
         trail: the end of what was sent.
         end: of the session.
+        calls_off: a stop reaches a controller that still switches servos on; not in a session that did not do so.
     """
 
     def __init__(
@@ -45,7 +46,10 @@ class Brake:
         intent: Intent,
         trail: Trail,
         end: SessionEnd,
+        *,
+        calls_off: bool = True,
     ) -> None:
+        self._calls_off = calls_off
         self._rig, self._link, self._shadow, self._guard = rig, link, shadow, guard
         self._log, self._intent, self._trail, self._end = log, intent, trail, end
 
@@ -58,6 +62,8 @@ class Brake:
             log.say(log.cause.behind(f"stop: {reason}; nothing moves, and a reset is still needed"))
             return
         log.follow(Event.STOP, f"stop: {reason}")
+        if before is Mode.ENERGISING and self._call_off():
+            self._halt(now_s)
         if before is not Mode.STREAMING:
             return
         if now_s - self._trail.sent_s >= self._rig.look_ahead_s:
@@ -68,7 +74,7 @@ class Brake:
         if source is not None and source.at_end and self._trail.here == source.wanted:
             return
         self.leave_table()
-        if isinstance(source, JogSource) and len(source.stop):
+        if isinstance(source, Led) and len(source.stop):
             # The one that was looked at; worked out anew in the middle of a stop it would end a little elsewhere.
             intent.source = StopSource(source.stop)
             return
@@ -90,13 +96,21 @@ class Brake:
 
     def freeze(self, now_s: float) -> None:
         """Stop at the controller, without a ramp: for faults and the software stop."""
+        self._call_off()
+        self._halt(now_s)
+        self._shadow.stop(now_s)
+        self._trail.still_s = now_s + self._rig.controller.settle_s
+        self._intent.drop()
+
+    def _call_off(self) -> bool:
+        """Servos that a controller still switches on are not wanted any more; False if it does not."""
+        return self._calls_off and isinstance(self._link, SwitchingLink) and self._link.call_off()
+
+    def _halt(self, now_s: float) -> None:
         try:
             self._link.stop(now_s)
         except (LinkError, ControllerError) as error:
             self._log.say(f"the stop did not reach the controller: {error}")
-        self._shadow.stop(now_s)
-        self._trail.still_s = now_s + self._rig.controller.settle_s
-        self._intent.drop()
 
     def fault(self, now_s: float, reason: str) -> None:
         """Freeze the arm, and let nothing move before a reset."""
@@ -117,6 +131,7 @@ class Brake:
             return
         self._end.abandoned = reason
         self._intent.drop()
+        self._call_off()
         if isinstance(self._link, WaitingLink):
             self._link.throw_away()
         self._log.follow(Event.ABANDONED, f"stop: {reason}; nothing that moves is sent any more in this session")

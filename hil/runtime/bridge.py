@@ -15,11 +15,11 @@ from hil.identity import Acquaintance
 from hil.link import ArmLink, BoundedLink
 from hil.model.rig import Rig
 from hil.motion.stops import rest_time_s
-from hil.runtime.adoption import REPLY_AGE_S, Adoption
+from hil.runtime.adoption import Adoption
 from hil.runtime.brake import LATCHED, Brake
 from hil.runtime.certified_rows import CertifiedRows
 from hil.runtime.connection import Connection
-from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.divergence import DivergenceMonitor, window_of_s
 from hil.runtime.farewell import Farewell, SessionEnd
 from hil.runtime.first_moves import FirstMoves
 from hil.runtime.hand_jog import HandJog
@@ -47,10 +47,12 @@ from hil.types import (
     Disconnect,
     EmergencyStop,
     EndStream,
+    FollowTarget,
     JogHold,
     JogRelease,
     JogStep,
     LetGo,
+    LinkPhase,
     Load,
     Mode,
     Request,
@@ -76,6 +78,8 @@ class Bridge:
         epoch_offset_s: epoch seconds minus this clock's seconds, for the expiry of certificates.
         version: software version that certificates have to carry.
         supply: what an earlier session has left behind of the servo supply.
+        signs: see `Connection`.
+        calls_off: see `Brake`.
     """
 
     def __init__(
@@ -90,6 +94,8 @@ class Bridge:
         epoch_offset_s: float,
         version: str,
         supply: Supply = Supply.UNSAID,
+        signs: bool = True,
+        calls_off: bool = True,
     ) -> None:
         self.finished = False
         self._rig, self._link, self._shadow, self._tap = rig, link, shadow, tap
@@ -98,10 +104,10 @@ class Bridge:
         log = self._log = ModeLog()
         intent, end = self._intent, self._end = Intent(), SessionEnd()
         trail = self._trail = Trail(rig.period_s)
-        connection = self._connection = Connection(rig, link, acquaintance or Acquaintance(rig.id), log)
-        divergence = DivergenceMonitor(rig, rig.look_ahead_s + rig.controller.settle_s + REPLY_AGE_S)
+        connection = self._connection = Connection(rig, link, acquaintance or Acquaintance(rig.id), log, signs=signs)
+        divergence = DivergenceMonitor(rig, window_of_s(rig))
         rows = CertifiedRows(rig, link, guard)
-        brake = self._brake = Brake(rig, link, shadow, guard, log, intent, trail, end)
+        brake = self._brake = Brake(rig, link, shadow, guard, log, intent, trail, end, calls_off=calls_off)
         outlet = Outlet(rig, link, shadow, log, trail, brake)
         self._supply = ServoSupply([axis.name for axis in rig.axes], supply)
         self._first_moves = FirstMoves(rig, guard, connection, divergence, log, intent, trail, brake, outlet)
@@ -245,6 +251,9 @@ class Bridge:
     def _read(self, now_s: float) -> None:
         """Take what the controller says, and what follows from it for the pose."""
         connection, log = self._connection, self._log
+        if log.mode is Mode.FAULT and connection.state.phase is LinkPhase.OPENING:
+            # Whoever said so may be right about the whole controller: it is asked and sent nothing before a reset.
+            connection.forget()
         try:
             if not connection.read(now_s):
                 return
@@ -309,6 +318,8 @@ class Bridge:
                 self._attempt(lambda: self._hand.arm(share, now_s))
             case JogHold():
                 self._attempt(lambda: self._hand.hold(request, now_s), once=True)
+            case FollowTarget():
+                self._attempt(lambda: self._hand.follow(request, now_s), once=True)
             case JogStep():
                 self._attempt(lambda: self._hand.step(request, now_s))
             case JogRelease(seq=seq):

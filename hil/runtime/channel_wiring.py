@@ -69,7 +69,7 @@ def real_channels(
     """
 
     def check(rig: Rig, url: str) -> None:
-        adapters.check_same_adapter(url, port_wiring.check_adapter(rig, url), adapter)
+        adapters.check_same_adapter(url, port_wiring.check_adapter(rig, url), adapter, port_wiring.serial_adapters())
 
     settings = msgspec.structs.replace(rig.controller, port_url=url)  # type: ignore[type-var]
     link = _channel_kind(rig).build(settings, channels, port_wiring.door(rig, url, Wiring.REAL, check))

@@ -24,6 +24,7 @@ class Connection:
         link: the arm behind its driver.
         acquaintance: who has to answer.
         log: is told what people should know.
+        signs: what the way in which bytes come shows of the line is told; not in a session that did not do so.
 
     Attributes:
         state: the newest from the link.
@@ -32,7 +33,10 @@ class Connection:
         met: who was taken for the right one; the tick's record takes it.
     """
 
-    def __init__(self, rig: Rig, link: ArmLink, acquaintance: Acquaintance, log: ModeLog) -> None:
+    def __init__(
+        self, rig: Rig, link: ArmLink, acquaintance: Acquaintance, log: ModeLog, *, signs: bool = True
+    ) -> None:
+        self._signs = signs
         self._axes = len(rig.axes)
         self._link, self._acquaintance, self._log = link, acquaintance, log
         self._opening = SlowPort()
@@ -98,6 +102,7 @@ class Connection:
         if self.state.phase is LinkPhase.CLOSED:
             health.forget()
             return ""
+        health.sign = self.state.sign if self._signs else None
         news = health.look(self.state.line, now_s)
         if health.level is Level.FAULT:
             self._long_silent = True

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hil.runtime.jog_source import JogSource
+from hil.runtime.follow_source import Led
 from hil.runtime.sources import EnergiseSource, MotionSource, StopSource
 from hil.types import Confirm
 
-Source = MotionSource | StopSource | JogSource
+Source = MotionSource | StopSource | Led
 
 
 @dataclass(slots=True)

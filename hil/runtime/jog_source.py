@@ -51,6 +51,14 @@ class JogSource:
         self._jogging.hold(request.move)
         self._held_until_s = until_s
 
+    @property
+    def silence(self) -> str:
+        """What it means that it is silent, in words."""
+        return f"the jog's hold was not renewed for {HOLD_S * 1e3:.0f} ms"
+
+    def turn(self) -> None:
+        """A tick has come; what is held does not change by that."""
+
     def step(self, request: JogStep) -> None:
         """Begin one increment.
 

@@ -93,6 +93,17 @@ SAYINGS: Mapping[LineCause, Saying] = MappingProxyType(
             advice="the line is well, the controller is not: look at its supply and at its heat; the pose has to be "
             "confirmed anew",
         ),
+        LineCause.ECHO: Saying(
+            said="the line echoes what it is sent",
+            advice="switch the echo off in the adapter or serial server, and see that no wire joins its transmit and "
+            "receive lines; then connect again",
+        ),
+        LineCause.TORN: Saying(
+            said="answers come with bytes missing",
+            advice="another program may read this port too and take them away: end it (`hil ports` shows who has it "
+            "open). If there is none, look at plug, ground and shield",
+        ),
+        LineCause.TRICKLE: Saying(said="answers come byte by byte, with pauses between", advice=_SLOW),
         LineCause.DROOPING: Saying(
             said="an axis stands short of where it was sent",
             advice="the line is well: take off load or send it a shorter way, then look at the axis itself",
@@ -115,11 +126,13 @@ class LineHealth:
 
     Attributes:
         level: what the state of the line asks for now.
+        sign: what the way in which bytes come shows, for `words`; None for nothing odd.
         may_move: nothing is overdue or in doubt; where each command leaves at once, none may meanwhile.
         hold_s, fault_s: oldest believed report with which the arm may move, and with which it is no fault.
     """
 
     def __init__(self, rig: Rig) -> None:
+        self.sign: LineCause | None = None
         self._period_s, self._gap_s = rig.period_s, GAP_PERIODS * rig.period_s
         usual_s = rig.controller.report_period_s + 2.0 * rig.period_s
         self.hold_s = max(HOLD_S, HOLD_REPORTS * usual_s)
@@ -133,7 +146,7 @@ class LineHealth:
     def forget(self) -> None:
         """A line is opened anew."""
         self.level, self.may_move = Level.FINE, True
-        self._line = LineAccount()
+        self._line, self.sign = LineAccount(), None
         self._gaps: deque[tuple[float, float]] = deque()
         self._noise_from_s = self._noise_last_s = self._fine_until_s = float("-inf")
         self._clean_bytes = 0
@@ -220,6 +233,11 @@ class LineHealth:
     # -- words ---------------------------------------------------------------------------------------------
 
     def _cause(self, now_s: float) -> LineCause:
+        cause = self._counted(now_s)
+        return self.sign if self.sign is not None and cause in (LineCause.NOISE, LineCause.SILENT) else cause
+
+    def _counted(self, now_s: float) -> LineCause:
+        """The cause by what is counted alone."""
         line = self._line
         if line.delayed_s > 0.0:
             return LineCause.DELAYED
@@ -259,6 +277,8 @@ class LineHealth:
         return late_by_s
 
     def _tell(self, cause: LineCause, seconds: float, now_s: float) -> str:
+        if self.sign is not None and cause in (LineCause.NOISE, LineCause.SILENT, LineCause.LATE):
+            cause = self.sign
         if now_s - self._told_s.get(cause, float("-inf")) < REPEAT_S:
             return ""
         self._told_s[cause] = now_s

@@ -13,7 +13,7 @@ import msgspec
 
 from hil.errors import CommandError, HilError, InterlockError
 from hil.runtime.ring import RingReader, RingWriter, record_bytes
-from hil.types import Confirm, Disconnect, EmergencyStop, Request, Stop, SupplyCut
+from hil.types import Confirm, Disconnect, EmergencyStop, FollowTarget, Request, Stop, SupplyCut
 
 CAPACITY_BYTES = 16 << 20
 """An hour of seven axes at 50 Hz is 10 MB."""
@@ -24,6 +24,8 @@ RESERVED_BYTES = 64 << 10
 _SLOT = 0
 _STOPPING = (Stop, EmergencyStop, SupplyCut, Disconnect)
 _MAX_REMEMBERED = 16
+_MORE_LOOKS = 15
+"""Into a box that is full of targets, in one tick."""
 
 
 class MailboxWriter:
@@ -96,13 +98,22 @@ class MailboxReader:
         self.malformed = 0
 
     def take(self, limit: int = 8) -> tuple[Request, ...]:
-        """Up to `limit` requests in the order in which they were sent."""
+        """Up to `limit` requests in the order in which they were sent.
+
+        More where some of them are targets to follow, which come many times a second: what stops the arm does not
+        stand in line behind them.
+        """
         payloads = self._ring.read(limit)
         if not payloads:
             return ()
-        requests = [self._decode(payload) for payload in payloads]
+        requests = [request for payload in payloads if (request := self._decode(payload)) is not None]
+        for _ in range(_MORE_LOOKS):
+            if len(payloads) < limit or not any(isinstance(request, FollowTarget) for request in requests):
+                break
+            payloads = self._ring.read(limit)
+            requests += [request for payload in payloads if (request := self._decode(payload)) is not None]
         self._ring.publish_cursor()
-        return tuple(request for request in requests if request is not None)
+        return tuple(requests)
 
     def _decode(self, payload: bytes) -> Request | None:
         try:

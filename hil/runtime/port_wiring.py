@@ -9,15 +9,28 @@ from typing import Any
 import msgspec
 
 from drivers._ports import list_adapters, open_serial, port_name
+from drivers._udp import open_datagrams
 from hil.clock import Clock, RealClock, VirtualClock
 from hil.errors import ControllerError, HilError, InterlockError, LinkError, LinkTimeout
-from hil.link import Answer, BytePort, Condition, ProgramEnd, ProgramJob, ProgramWatcher, SavedFile, SerialAdapter
+from hil.joined import JoinedPort, split_url
+from hil.link import (
+    Answer,
+    BytePort,
+    Condition,
+    NetworkedSettings,
+    ProgramEnd,
+    ProgramJob,
+    ProgramWatcher,
+    SavedFile,
+    SerialAdapter,
+)
 from hil.model.rig import AdapterIdentity, Rig
 from hil.runtime import adapters
 from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.journal import Wiring
 from hil.runtime.kinds import NAMES, kind_named, kind_of
 from hil.runtime.kinds.kind import USUAL, FakeChoices
+from hil.runtime.open_ports import refuse_shared
 from hil.types import ControllerIdentity
 
 VIRTUAL_START_S = 0.1
@@ -48,7 +61,7 @@ def ask_port(url: str, clock: Clock) -> Answer:
         except (LinkTimeout, ControllerError) as error:
             problems.append(error)
         else:
-            return msgspec.structs.replace(answer, baud=None) if url.startswith("socket://") else answer
+            return msgspec.structs.replace(answer, baud=None) if url.startswith(("socket://", "unix://")) else answer
     raise problems[0]
 
 
@@ -159,21 +172,32 @@ def _by_itself(
 
 def door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable[[], BytePort]:
     """The one way to open a line for a rig; `check` looks at a real port each time."""
+    settings, (line, packets) = rig.controller, split_url(url)
+    if not packets and isinstance(settings, NetworkedSettings):
+        packets = settings.datagram_url
 
     def open_line() -> BytePort:
-        return open_serial(url, rig.controller.baud, rig.controller.framing)
+        port = open_serial(line, settings.baud, settings.framing)
+        return JoinedPort(port, open_datagrams(packets)) if packets else port
 
-    return open_line if wiring is Wiring.FAKE else adapters.looked_at(open_line, lambda: check(rig, url))
+    def open_alone() -> BytePort:
+        return refuse_shared(open_line(), url)
+
+    return open_line if wiring is Wiring.FAKE else adapters.looked_at(open_alone, lambda: check(rig, url))
 
 
 def _adapter(url: str) -> SerialAdapter:
+    return adapters.adapter_of(port_name(url), _here(url))
+
+
+def _here(url: str) -> tuple[SerialAdapter, ...]:
+    """All adapters of this computer; `url` is for messages."""
     try:
-        here = list_adapters()
+        return list_adapters()
     except OSError as error:
         raise LinkError(
             f"the serial ports of this computer cannot be listed ({error}); see `hil doctor`", url
         ) from None
-    return adapters.adapter_of(port_name(url), here)
 
 
 def adapter_at(url: str) -> AdapterIdentity:
@@ -188,8 +212,9 @@ def check_adapter(rig: Rig, url: str) -> AdapterIdentity:
         InterlockError: it carries another, or none that can be told; or no port may lead to a controller of this kind.
     """
     require_hardware(rig)
-    found = _adapter(url)
-    adapters.check_adapter(rig, url, found)
+    here = _here(url)
+    found = adapters.adapter_of(port_name(url), here)
+    adapters.check_adapter(rig, url, found, here)
     return adapters.identity_of(port_name(url), found)
 
 

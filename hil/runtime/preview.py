@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -59,10 +60,29 @@ class PreviewReport(Record, frozen=True):
     duration_s: float
     samples: int
 
+    def _repr_html_(self) -> str:
+        from hil.figures import notebook
+
+        verdict = "PASSED" if self.ok else "REFUSED"
+        size = f"{self.duration_s:.2f} s, {self.samples} samples, {len(self.wire_bytes)} bytes on the wire"
+        margins = ([m.check, m.subject, m.limit, f"{m.margin:.4g} {m.unit}"] for m in self.worst_margins)
+        return notebook.page(
+            notebook.heading(f"{verdict}: {size}"),
+            *(notebook.line(refusal.text) for refusal in self.refusals),
+            notebook.table(("check", "what", "limit", "worst margin"), margins),
+        )
+
     @property
     def ok(self) -> bool:
         """True if nothing was refused."""
         return not self.refusals
+
+
+class Rehearsed(NamedTuple):
+    """A preview, and every tick of its rehearsal; none of a motion that is refused before it."""
+
+    report: PreviewReport
+    records: tuple[TickRecord, ...]
 
 
 def preview(
@@ -76,6 +96,13 @@ def preview(
         now_epoch_s: time from which the certificate counts; the machine's own if not given.
         over_time: filled with the margins at all samples.
     """
+    return rehearsed(rig, motion, now_epoch_s=now_epoch_s, over_time=over_time).report
+
+
+def rehearsed(
+    rig: Rig, motion: Motion, *, now_epoch_s: float | None = None, over_time: OverTime | None = None
+) -> Rehearsed:
+    """A preview with the ticks of its rehearsal, for whoever judges what the arm did; arguments as for `preview`."""
     now_epoch_s = time.time() if now_epoch_s is None else now_epoch_s
     findings = check_motion(rig, Robot(rig.robot), motion, over_time)
     refusals, certificate = _with_ways_out(rig, motion, without_echoes(findings.refusals)), None
@@ -88,7 +115,7 @@ def preview(
         first_move, jumps = _check_first_move(rig, now_epoch_s)
         records, interruptions = _rehearse(rig, motion, certificate, now_epoch_s)
         refusals = (*refusals, *jumps, *interruptions)
-    return PreviewReport(
+    report = PreviewReport(
         refusals=refusals,
         certificate=None if refusals else certificate,
         worst_margins=findings.margins,
@@ -98,6 +125,7 @@ def preview(
         duration_s=motion.duration_s,
         samples=len(motion.samples),
     )
+    return Rehearsed(report, tuple(records))
 
 
 def _with_ways_out(rig: Rig, motion: Motion, refusals: tuple[Refusal, ...]) -> tuple[Refusal, ...]:

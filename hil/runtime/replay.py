@@ -126,6 +126,11 @@ def _session(path: Path) -> SessionRecord:
     session = next((entry.session for entry in read_journal(path) if entry.session is not None), None)
     if session is None:
         raise JournalError(f"{path}: no session record at the beginning; nothing can be replayed")
+    if "experiment" in session.settings:
+        raise JournalError(
+            f"{path}: a run of hil simulate, which no bridge sent; its settings stand in its first record and in the "
+            ".json that hil simulate -o writes: hil simulate ROBOT --settings FILE runs it again"
+        )
     return session
 
 

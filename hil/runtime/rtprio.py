@@ -17,7 +17,7 @@ PRIORITY = 40
 """Of SCHED_FIFO's 1 to 99: above every ordinary process, below the kernel's interrupt threads at 50."""
 
 RELAY_PRIORITY = 20
-"""Of SCHED_FIFO, for what stands between people and a loop."""
+"""Of SCHED_FIFO, for what stands between people and a loop, or in for a board."""
 
 _BEFORE_OTHERS, _AFTER_OTHERS = -10, 10
 
@@ -107,7 +107,7 @@ def go_before_others() -> None:
 
 
 def answer_at_once() -> None:
-    """Ask for real-time priority below the loops', or else to go before others: for whoever hands a stop on.
+    """Ask for real-time priority below the loops', or else to go before others: for boards, and who hands a stop on.
 
     Nice values count only among the programs of one session, so that a busy one beside it can still keep such a
     process waiting. For work that is short each time.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hil.errors import CommandError
 from hil.model.rig import Rig
 from hil.runtime.brake import Brake
+from hil.runtime.follow_source import Led
 from hil.runtime.intent import Intent
-from hil.runtime.jog_source import JogSource
 from hil.runtime.line_health import LineHealth
 from hil.runtime.mode_log import ModeLog
 from hil.runtime.modes import Event
@@ -58,7 +58,8 @@ class SampleStream:
         sample: int | None = None
         if isinstance(source, MotionSource):
             sample = source.sample
-        elif isinstance(source, JogSource):
+        elif isinstance(source, Led):
+            source.turn()
             resting = source.resting
             self._log.say_all(source.take_words())
             if resting:
@@ -87,8 +88,8 @@ class SampleStream:
         """Let the guard go through its look at the next sample; changes nothing."""
         source = self._intent.source
         if source is not None:
-            # What a jog wants next is known only with the next requests.
-            self._guard.rehearse(self._trail.here if isinstance(source, JogSource) else source.wanted)
+            # What a hand wants next is known only with the next requests.
+            self._guard.rehearse(self._trail.here if isinstance(source, Led) else source.wanted)
 
     def _hold_back(self, now_s: float) -> None:
         """Nothing that moves leaves: the controller may be another one by now. Without more it soon stands still."""

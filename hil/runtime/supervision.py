@@ -6,8 +6,8 @@ from hil.model.rig import Rig
 from hil.runtime.brake import LATCHED, Brake
 from hil.runtime.connection import Connection
 from hil.runtime.divergence import DivergenceMonitor
+from hil.runtime.follow_source import Led
 from hil.runtime.intent import Intent
-from hil.runtime.jog_source import HOLD_S, JogSource
 from hil.runtime.line_health import Level
 from hil.runtime.loaded_motion import LoadedMotion
 from hil.runtime.mode_log import ModeLog
@@ -80,9 +80,7 @@ class Supervision:
             if not source.motion.expected:
                 return ""
             return self._loaded.inputs.differing(source.sample, self._connection.state.inputs, now_s)
-        if isinstance(source, JogSource) and source.silent(now_s):
-            return f"the jog's hold was not renewed for {HOLD_S * 1e3:.0f} ms"
-        return ""
+        return source.silence if isinstance(source, Led) and source.silent(now_s) else ""
 
     def _diverged(self, now_s: float, alarm: str) -> None:
         """An arm that measures is elsewhere than it was sent: a ramp from where it should be is none that it would go.

@@ -33,6 +33,7 @@ from hil.runtime.slow_port import OpenedAside
 from hil.runtime.tap import PortTap
 from hil.safety.guard import Guard
 from hil.space.coverage import require_bodies
+from hil.space.gravity_load import axis_loads
 from hil.space.rig_of_robot import rig_of_robot
 from hil.tables import closest
 from hil.types import ControllerIdentity, Supply
@@ -122,7 +123,13 @@ def controller_tables() -> dict[str, type[Any]]:
 
 def simulated_arm(rig: Rig, start: Sequence[float], now_s: float) -> SimulatedArm:
     """The rig's arm without any controller, limp at `start`, as it runs beside every real one."""
-    shadow = SimulatedArm(start, [axis.servo_lag_s for axis in rig.axes], [axis.servo_speed for axis in rig.axes])
+    shadow = SimulatedArm(
+        start,
+        [axis.servo_lag_s for axis in rig.axes],
+        [axis.servo_speed for axis in rig.axes],
+        models=[axis.servo for axis in rig.axes],
+        loads=axis_loads(rig),
+    )
     shadow.open(now_s)
     return shadow
 
@@ -161,6 +168,8 @@ def _bridge(
     expected: ControllerIdentity | None = None,
     real: str | None = None,
     supply: Supply = Supply.UNSAID,
+    signs: bool = True,
+    calls_off: bool = True,
 ) -> Bridge:
     link, tap, acquaintance = _link(rig, url, open_port, expected, real)
     guard = Guard(rig, Robot(rig.robot))
@@ -175,6 +184,8 @@ def _bridge(
         epoch_offset_s=epoch_offset_s,
         version=version,
         supply=supply,
+        signs=signs,
+        calls_off=calls_off,
     )
 
 
@@ -200,7 +211,21 @@ def _session_bridge(session: SessionRecord, rig: Rig, open_port: Callable[[], By
         expected=None if facts is None else ControllerIdentity(facts=tuple((what, value) for what, value in facts)),
         real=session.port if session.wiring is Wiring.REAL else None,
         supply=Supply(session.settings.get("supply", Supply.UNSAID.value)),
+        signs=bool(session.settings.get("line_signs", False)),
+        calls_off=bool(session.settings.get("calls_off", False)),
     )
+
+
+def rig_of_session(session: SessionRecord) -> Rig:
+    """The rig of a journal.
+
+    Raises:
+        JournalError: it cannot be read by this version.
+    """
+    try:
+        return _rig_from_tree(session.rig, session.settings["controller_kind"])
+    except (msgspec.ValidationError, KeyError, HilError) as error:
+        raise JournalError(f"the journal's rig cannot be read by version {software_version()}: {error}") from None
 
 
 def replay_bridge(session: SessionRecord, open_port: Callable[[], BytePort]) -> Bridge:
@@ -209,10 +234,7 @@ def replay_bridge(session: SessionRecord, open_port: Callable[[], BytePort]) -> 
     Raises:
         JournalError: the journal's rig cannot be read by this version.
     """
-    try:
-        rig = _rig_from_tree(session.rig, session.settings["controller_kind"])
-    except (msgspec.ValidationError, KeyError, HilError) as error:
-        raise JournalError(f"the journal's rig cannot be read by version {software_version()}: {error}") from None
+    rig = rig_of_session(session)
     if rig.digest != session.rig_digest:
         raise JournalError("the journal's rig is not the one that its digest names: the session record was changed")
     return _session_bridge(session, rig, open_port)
@@ -361,7 +383,13 @@ def session_record(
         rig_id=rig.id,
         rig_digest=rig.digest,
         rig=msgspec.to_builtins(rig),
-        settings={"controller_kind": rig.controller.kind, "supply": supply.value, **who},
+        settings={
+            "controller_kind": rig.controller.kind,
+            "supply": supply.value,
+            "line_signs": True,
+            "calls_off": True,
+            **who,
+        },
         start_epoch_s=time.time(),
         start_monotonic_s=monotonic_s(),
     )

@@ -1,4 +1,6 @@
-"""The oracle of unsafe bytes: reads what left for an SSC-32 and says in words what should never have left.
+"""The oracle of unsafe bytes: reads what left for a controller and says in words what should never have left.
+
+Here stands what an SSC-32 is sent; packets for a CR1 are judged by `hil.testing.packet_oracle`.
 
 It knows the maker's protocol and the numbers of the rig, and shares nothing with driver, guard or emulator, so that
 it can judge all three.
@@ -10,8 +12,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 
+from hil.errors import ConfigError
 from hil.model.rig import Rig
 from hil.testing.facts import FRAME_S, ROUNDING, AxisFacts, RigFacts
+from hil.testing.packet_facts import PacketFacts, is_led_by_packets
+from hil.testing.packet_oracle import PacketJudge
 from hil.types import WRITING, Confirm, LetGo, Mode, Record, SupplyCut, TickRecord
 
 CANARY_US = frozenset({750, 1250, 1750, 2250})
@@ -345,7 +350,7 @@ class _Program(_Judge):
 
 
 class UnsafeBytes:
-    """Judges bytes for the SSC-32 of one rig, and remembers what should never have left.
+    """Judges bytes for one rig, of an SSC-32 or a CR1 led by packets, and remembers what should never have left.
 
     It can be asked in two ways, one per instance:
 
@@ -371,6 +376,12 @@ class UnsafeBytes:
     def __init__(
         self, rig: Rig, *, freezes_by_moves: bool = False, rounding_us: float = 0.0, limits_only: bool = False
     ) -> None:
+        self._session: _Session | PacketJudge
+        self._program: _Program | None = None
+        self._packets: list[UnsafeByte] = []
+        if is_led_by_packets(rig):
+            self._session = PacketJudge(PacketFacts(rig), self._note_packet)
+            return
         facts = RigFacts(rig)
         self._session = _Session(facts, rounding_us, freezes_by_moves=freezes_by_moves)
         self._program = _Program(facts, rounding_us, limits_only=limits_only)
@@ -382,13 +393,21 @@ class UnsafeBytes:
         return self
 
     def feed(self, data: bytes, now_s: float) -> UnsafeBytes:
-        """Judge bytes that left at `now_s`, in any pieces."""
+        """Judge bytes that left at `now_s`, in any pieces; of an SSC-32 alone.
+
+        Raises:
+            ConfigError: the rig's arm is led by packets, whose ticks alone can be judged.
+        """
+        if self._program is None:
+            raise ConfigError("feed", "controller.kind", "rv2aj", '"ssc32"; of this rig judge ticks with `take`')
         self._program.take(data, now_s)
         return self
 
     @property
     def findings(self) -> tuple[UnsafeByte, ...]:
         """Everything that should never have left, in order."""
+        if self._program is None or isinstance(self._session, PacketJudge):
+            return tuple(self._packets)
         return (*self._session.findings, *self._program.findings)
 
     @property
@@ -399,7 +418,14 @@ class UnsafeBytes:
     @property
     def seen(self) -> int:
         """How many bytes were judged."""
-        return self._session.seen + self._program.seen
+        return self._session.seen + (0 if self._program is None else self._program.seen)
+
+    def _note_packet(self, record: TickRecord, words: str, data: bytes) -> None:
+        self._packets.append(
+            UnsafeByte(
+                offset=self._session.seen, time_s=record.t_s, line=data, words=words, tick=record.tick, mode=record.mode
+            )
+        )
 
     @property
     def moves(self) -> int:

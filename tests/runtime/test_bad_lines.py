@@ -96,7 +96,9 @@ def test_bytes_that_trickle_in_for_a_minute_end_in_a_fault(session: Make, mode: 
     count = itertools.count()
     s.line.lie = lambda data: data + b"\x55" * (next(count) % every == 0)
     s.until(Mode.FAULT, within_s=60.0)
-    assert SAYINGS[LineCause.NOISE].said in first_fault(s)
+    # A byte at every look, and nothing else, is as well an answer that comes byte by byte.
+    causes = [LineCause.NOISE, LineCause.TRICKLE] if every == 1 else [LineCause.NOISE]
+    assert any(SAYINGS[cause].said in first_fault(s) for cause in causes)
 
 
 def test_silence_is_judged_alike_in_every_mode(session: Make) -> None:

@@ -38,7 +38,7 @@ from hil.workbench._proof import FoundError, Search
 from hil.workbench._prove_sessions import Stack
 
 TASKS = sorted((Path(__file__).parents[2] / "configs" / "tasks").glob("*.toml"))
-RIGS = ("lynx6", "rv2aj", "rv2aj-hot", "rv2aj-line")
+RIGS = ("lynx6", "rv2aj", "rv2aj-hot", "rv2aj-line", "rv2aj-mxt")
 SAMPLE = 40
 """One in the middle of the motions below."""
 
@@ -102,6 +102,12 @@ def stream(
         records.append(arm.bridge.tick(arm.clock.now_s(), requests))
         arm.clock.sleep_until(arm.clock.now_s() + rig.period_s)
     return records
+
+
+@functools.cache
+def gone_well(name: str) -> tuple[TickRecord, ...]:
+    """That motion by its table, with nothing in its way."""
+    return tuple(stream(rig_called(name), move(name), tabled(name)))
 
 
 def without_load(records: Sequence[TickRecord]) -> list[TickRecord]:
@@ -309,7 +315,7 @@ def _unplanted() -> Any:
 @pytest.mark.parametrize("plant", [byte_in_memory, another_row])
 def test_what_goes_wrong_in_memory_is_stopped_before_the_wire(name: str, plant: Plant) -> None:
     rig, motion = rig_called(name), move(name)
-    well, ill = stream(rig, motion, tabled(name)), stream(rig, motion, tabled(name), plant)
+    well, ill = gone_well(name), stream(rig, motion, tabled(name), plant)
     assert ill[-1].mode is Mode.FAULT
     targets(ill, only_of=well)
 
@@ -388,7 +394,7 @@ def test_a_fault_in_the_encoder_of_a_cr1_is_found_by_the_preview_and_stopped_bef
 
 def encoder_fault(name: str, module: Any, change: Callable[[bytes], bytes]) -> None:
     rig, motion = rig_called(name), move(name)
-    well = stream(rig, motion, tabled(name))
+    well = gone_well(name)
     with mock.patch.object(module, "wire_table", later_rows(change)(module.wire_table)):
         report = preview(rig, motion, now_epoch_s=EPOCH_S)
         ill = stream(rig, motion, certified(rig, motion))

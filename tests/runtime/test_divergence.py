@@ -11,7 +11,7 @@ from virtual_session import lynx6
 
 from hil.motion.planner import plan_joint_move
 from hil.runtime import wiring
-from hil.runtime.divergence import CONFIRM_REPORTS, DivergenceMonitor
+from hil.runtime.divergence import CONFIRM_REPORTS, DivergenceMonitor, DivergenceView, window_of_s
 from hil.testing.arms import VirtualArm
 from hil.types import JointState, Mode, StateSource
 from hil.units import DEG
@@ -153,3 +153,90 @@ def test_an_arm_that_measures_is_stopped_at_its_controller_when_it_has_parted(
     assert arm.mode is Mode.FAULT
     left = b"".join(record.written for record in arm.records[since:])
     assert b"1;1;STOP\r" in left and b"EXECMOV" not in left
+
+
+# -- what those who watch are told -----------------------------------------------------------------------
+
+
+class Seen:
+    """A view that is shown one number for every axis, 0.02 s apart."""
+
+    def __init__(self) -> None:
+        self.view = DivergenceView(lynx6())
+        self.now_s = 0.0
+
+    def look(
+        self,
+        setpoint: float,
+        reported: float | None,
+        *,
+        mode: Mode = Mode.HOLDING,
+        driven: bool = True,
+        age_s: float = 0.0,
+        source: StateSource = StateSource.ECHOED,
+    ) -> float | None:
+        self.now_s += 0.02
+        self.view.take(
+            self.now_s,
+            mode,
+            (setpoint if driven else None,) * AXES,
+            (setpoint,) * AXES,
+            JointState(t_s=self.now_s, positions=(setpoint,) * AXES, source=StateSource.SIMULATED),
+            JointState(t_s=self.now_s - age_s, positions=(reported,) * AXES, source=source),
+        )
+        return self.view.errors[0]
+
+
+@given(st.floats(-1.0, 1.0), st.floats(-0.5, 0.5), st.sampled_from([StateSource.ECHOED, StateSource.MEASURED]))
+def test_the_error_of_an_arm_that_stands_is_what_it_reports_less_what_was_commanded(
+    at: float, off: float, source: StateSource
+) -> None:
+    assert Seen().look(at, at + off, source=source) == pytest.approx(off, abs=1e-12)
+
+
+def test_an_arm_that_only_lags_by_the_age_that_a_report_may_have_has_no_error() -> None:
+    seen, lag = Seen(), int(window_of_s(lynx6()) / 0.02) - 1
+    assert {seen.look(0.01 * k, 0.01 * max(0, k - lag), mode=Mode.STREAMING) for k in range(60)} == {0.0}
+
+
+@given(st.lists(st.tuples(st.floats(-0.3, 0.3), st.floats(-0.3, 0.3)), min_size=CONFIRM_REPORTS, max_size=30))
+def test_an_error_beyond_the_band_three_reports_in_a_row_is_the_alarm(looks: list[tuple[float, float]]) -> None:
+    seen, outside = Seen(), 0
+    for setpoint, reported in looks:
+        error = seen.look(setpoint, reported)
+        assert error is not None
+        outside = outside + 1 if abs(error) > BAND else 0
+        assert not (outside >= CONFIRM_REPORTS and not seen.view.alarm)
+    assert bool(seen.view.alarm) is (outside >= CONFIRM_REPORTS) or seen.view.alarm
+
+
+def test_an_alarm_lasts_until_the_report_is_inside_its_band_and_somebody_has_gone_on() -> None:
+    seen = Seen()
+    for _ in range(CONFIRM_REPORTS):
+        seen.look(0.0, 2 * BAND, mode=Mode.STREAMING)
+    assert "they have parted" in seen.view.alarm
+    seen.look(0.0, 0.0, mode=Mode.HOLDING)
+    assert seen.view.alarm
+    seen.look(0.0, 2 * BAND, mode=Mode.ARMED)
+    assert seen.view.alarm
+    seen.look(0.0, 0.0, mode=Mode.ARMED)
+    assert not seen.view.alarm
+
+
+@pytest.mark.parametrize("mode", [Mode.DISCONNECTED, Mode.CONNECTING, Mode.UNKNOWN_POSE, Mode.ENERGISING])
+def test_of_a_pose_that_is_not_known_there_is_no_error_and_no_alarm(mode: Mode) -> None:
+    seen = Seen()
+    assert [seen.look(0.0, 1.0, mode=mode) for _ in range(5)] == [None] * 5
+    assert not seen.view.alarm
+
+
+def test_an_axis_that_was_never_driven_or_of_which_nothing_is_reported_has_no_error() -> None:
+    assert Seen().look(0.0, 0.1, driven=False) is None
+    assert Seen().look(0.0, None) is None
+
+
+def test_a_report_that_gets_old_keeps_its_error() -> None:
+    seen = Seen()
+    first = seen.look(0.0, BAND / 2)
+    later = [seen.look(1.0, BAND / 2, age_s=0.02 * (k + 1) + 0.001) for k in range(40)]
+    assert {first, *later} == {BAND / 2}

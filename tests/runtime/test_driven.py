@@ -12,7 +12,7 @@ from hil.types import Confirm, Mode
 NAMES = ("J1", "J2")
 
 
-@pytest.mark.parametrize("name", ["rv2aj-line", "rv2aj"])
+@pytest.mark.parametrize("name", ["rv2aj-line", "rv2aj-mxt", "rv2aj"])
 def test_an_rv2aj_that_needs_0_3_s_for_each_answer_is_idle_only_once_it_is_driven(name: str) -> None:
     arm = VirtualArm(wiring.load_rig(name), choices={"answer_s": 0.3})
     arm.until(Mode.UNKNOWN_POSE, within_s=15.0)

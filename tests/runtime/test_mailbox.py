@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hil.errors import CommandError, InterlockError
 from hil.runtime.mailbox import RESERVED_BYTES, MailboxReader, MailboxWriter
-from hil.types import Arm, Confirm, Disconnect, EmergencyStop, Load, Request, Reset, Start, Stop
+from hil.types import Arm, Confirm, Disconnect, EmergencyStop, FollowTarget, Load, Request, Reset, Start, Stop
 
 CAPACITY = 4 * RESERVED_BYTES
 WORDS = st.text(max_size=20)
@@ -67,6 +67,28 @@ def test_no_bytes_in_the_box_make_the_loop_stumble(tmp_path_factory: pytest.Temp
     assert len(reader.take_errors()) == reader.malformed
     reader.close()
     writer.close()
+
+
+@pytest.mark.parametrize("targets", [1, 8, 60, 100])
+def test_a_stop_does_not_stand_in_line_behind_targets_to_follow(
+    ends: tuple[MailboxWriter, MailboxReader], targets: int
+) -> None:
+    writer, reader = ends
+    for number in range(targets):
+        writer.send(FollowTarget(seq=number, issued_s=0.01 * number, positions=(0.1,)))
+    writer.send(Stop(reason="enough"))
+    taken = reader.take()
+    assert taken[-1] == Stop(reason="enough")
+    assert len(taken) == targets + 1
+
+
+def test_so_many_looks_are_taken_into_a_box_full_of_targets_in_one_tick(
+    ends: tuple[MailboxWriter, MailboxReader],
+) -> None:
+    writer, reader = ends
+    for number in range(200):
+        writer.send(FollowTarget(seq=number, issued_s=0.01 * number, positions=(0.1,)))
+    assert [len(reader.take()), len(reader.take()), len(reader.take())] == [128, 72, 0]
 
 
 def test_a_malformed_request_is_counted_and_explained_once(ends: tuple[MailboxWriter, MailboxReader]) -> None:

@@ -47,6 +47,23 @@ def test_what_is_refused_is_said_with_the_way_to_allow_it() -> None:
 
 
 @pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux", reason="policies as Linux has them")
+@pytest.mark.parametrize("fake", ["own", "of `hil fake`"])
+def test_a_fake_that_is_up_is_kept_waiting_by_no_ordinary_program(fake: str) -> None:
+    policy = "import os; policy = lambda: print(os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK); policy(); "
+    if fake == "own":
+        code = (
+            "from multiprocessing import Pipe; from hil.runtime.kinds.served import serve_owner; near, far = Pipe(); "
+            "serve_owner(far, None, lambda ready, owner: ready('port')); near.recv(); policy()"
+        )
+    else:
+        code = "from hil.cli.fake import _is_up; _is_up('ssc32', 'port'); policy()"
+    asked = "from hil.runtime.rtprio import answer_at_once; answer_at_once(); policy()"
+    assert _lines(policy + code)[-1] == _lines(policy + asked)[-1]
+    assert _lines(policy + code)[0] == str(os.SCHED_OTHER)
+
+
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux" or os.cpu_count() == 1, reason="needs Linux and two cores")
 @pytest.mark.parametrize("core", ["None", "min(os.sched_getaffinity(0))"])
 def test_the_loop_has_a_core_that_recorder_and_fake_stay_off(core: str) -> None:

@@ -137,6 +137,22 @@ def test_once_it_was_said_to_be_cut_nothing_that_moves_is_sent(where: str) -> No
     assert s.mode not in WRITING
 
 
+def test_said_while_it_connects_no_pulse_is_set_any_more_not_even_that_of_the_canary() -> None:
+    whole = Session()
+    whole.to(Mode.UNKNOWN_POSE)
+    ticks = len(whole.records)
+    assert any(b"P1" in record.written or b"P2" in record.written for record in whole.records)  # the canary
+    for after in range(1, ticks):
+        s = Session()
+        for _ in range(after):
+            s.tick()
+        s.tick(CUT)
+        said = len(s.records)
+        s.run(1.0)
+        assert (s.mode, [r.written for r in s.records[said:] if b"#" in r.written]) == (Mode.FAULT, [])
+        s.until(Mode.UNKNOWN_POSE, Reset(by="Ann"))
+
+
 @pytest.mark.parametrize("where", DRIVING)
 def test_a_board_that_kept_its_pulses_is_refused_with_words_however_often_it_is_reset(where: str) -> None:
     s = bring(where)

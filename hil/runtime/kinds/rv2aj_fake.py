@@ -7,14 +7,20 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from drivers import rv2aj
 from hil.errors import ConfigError
+from hil.joined import JoinedPort, joined_url
+from hil.link import BytePort
 from hil.model.files import find
-from hil.model.rig import Rig
+from hil.model.rig import Axis, Rig
 from hil.runtime.kinds.kind import FakeChoices, FakeKind, MemoryFake
-from hil.runtime.kinds.served import Owner, has_pseudo_terminals, laid_over, serve_owner
+from hil.runtime.kinds.served import Owner, has_pseudo_terminals, laid_over, own_line, serve_owner
 from hil.units import DEG
-from sim.cr1 import Cr1, Cr1Settings, EndCode, Procedure
+from sim.cr1 import Cr1, Cr1Settings, EndCode, Procedure, rehearse
+from sim.cr1.arm import ArmModel, JointDrive
+from sim.datagrams import MemoryDatagrams, UdpEnd
 from sim.fake_cr1 import Cr1Options, run_fake_cr1
 from sim.faults import ANY_CONTROLLER, FaultScript
 from sim.ports import MemoryPort
@@ -25,9 +31,13 @@ SOMEBODYS = {"1": "10 END"}
 """A program that was there before us, as on nearly every controller, and is to be there after us."""
 
 
-def usual(settings: rv2aj.Rv2ajSettings) -> Cr1Settings:
-    """A controller whose line is set as the rig says."""
-    return Cr1Settings(baud=settings.baud, framing=FRAMINGS[settings.framing])
+def usual(settings: rv2aj.Rv2ajSettings, axes: Sequence[Axis] = ()) -> Cr1Settings:
+    """A controller whose line is set as the rig says; its arm follows by the rig's servos where those have a model."""
+    arm = ArmModel()
+    if any(axis.servo is not None for axis in axes):
+        drives = tuple([JointDrive(axis.servo_lag_s, axis.servo_speed, axis.servo) for axis in axes])
+        arm = msgspec.structs.replace(arm, drives=drives)
+    return Cr1Settings(baud=settings.baud, framing=FRAMINGS[settings.framing], ethernet=settings.networked, arm=arm)
 
 
 def _in_memory(
@@ -36,22 +46,39 @@ def _in_memory(
     """An arm with brakes and encoders: it stands where it stands, whether its servos are on or not."""
     settings = rig.controller
     assert isinstance(settings, rv2aj.Rv2ajSettings)
-    cr1 = Cr1(chosen.over(usual(settings)), start_s=start_s, joints_deg=settings.degrees(start), programs=SOMEBODYS)
+    rehearse()
+    cr1 = Cr1(
+        chosen.over(usual(settings, rig.axes)), start_s=start_s, joints_deg=settings.degrees(start), programs=SOMEBODYS
+    )
 
     def serve(
         tcp: bool, ready: Callable[[str], None], heard: Callable[[bytes, float], None], stop: Callable[[], bool]
     ) -> None:
-        if tcp:
-            serve_tcp(cr1, 0, ready, faults=faults, heard=heard, stop=stop)
-        else:
-            serve_pty(cr1, None, ready, faults=faults, heard=heard, stop=stop)
+        card = UdpEnd(cr1, cr1.machine.ethernet) if settings.networked else None
+
+        def told(url: str) -> None:
+            ready(url if card is None else joined_url(url, card.url))
+
+        beside = (lambda now_s: None) if card is None else card.exchange
+        try:
+            if tcp:
+                serve_tcp(cr1, 0, told, faults=faults, heard=heard, stop=stop, beside=beside)
+            else:
+                serve_pty(cr1, None, told, faults=faults, heard=heard, stop=stop, beside=beside)
+        finally:
+            if card is not None:
+                card.close()
 
     def joints(now_s: float) -> tuple[float, ...]:
         cr1.advance(now_s)
         return tuple(angle * DEG for angle in cr1.joints)
 
+    def open_port() -> BytePort:
+        port = MemoryPort(cr1, settings.baud, faults, framing=FRAMINGS[settings.framing])
+        return JoinedPort(port, MemoryDatagrams(cr1, cr1.machine.ethernet)) if settings.networked else port
+
     return MemoryFake(
-        open_port=lambda: MemoryPort(cr1, settings.baud, faults, framing=FRAMINGS[settings.framing]),
+        open_port=open_port,
         serve=serve,
         first_jumps=lambda: (0.0,) * len(rig.axes),
         setpoints=joints,
@@ -65,11 +92,12 @@ def _process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices, loo
     def run(ready: Ready, said: Owner) -> None:
         settings = rig.controller
         assert isinstance(settings, rv2aj.Rv2ajSettings)
-        on_tcp = not has_pseudo_terminals()
+        line = own_line(folder, "cr1")
         options = Cr1Options(
-            link=None if on_tcp else str(folder / "cr1"),
-            tcp_port=0 if on_tcp else None,
-            settings=chosen.over(usual(settings)),
+            socket=line.socket,
+            tcp_port=line.tcp_port,
+            serial_pace=True,
+            settings=chosen.over(usual(settings, rig.axes)),
             programs=SOMEBODYS,
             joints_deg=settings.degrees(rig.park),
         )
@@ -83,6 +111,7 @@ def serve(
     *,
     link: Path | None,
     tcp_port: int | None,
+    serial_pace: bool,
     faults: str | None,
     seed: int | None,
     programs: Sequence[Path],
@@ -96,6 +125,7 @@ def serve(
     error_digits: int | None,
     changes: Sequence[str],
     trace: Path | None,
+    start: str | None = None,
 ) -> None:
     """Run a fake CR1 in this process until it is told to end.
 
@@ -103,6 +133,7 @@ def serve(
         ready: called once with the path or URL to open.
         link: where to put a link to the pseudo-terminal; None for the system's naming.
         tcp_port: serve here on TCP instead, where also LF or a pause ends a request.
+        serial_pace: over TCP too, at the pace of the serial line.
         faults: name or path of what goes wrong.
         seed: its chance; None for the file's own.
         programs: files to keep in its memory, each under its name without what follows the point.
@@ -116,6 +147,7 @@ def serve(
         error_digits: 9 or 4.
         changes: further choices, each ``key=value``.
         trace: file for what moves.
+        start: the program that somebody starts at the panel before clients come; None for none.
 
     Raises:
         ConfigError: an option cannot be had, in words.
@@ -148,11 +180,13 @@ def serve(
         Cr1Options(
             link=None if link is None else str(link),
             tcp_port=port,
+            serial_pace=serial_pace,
             settings=settings,
             programs={path.stem.upper(): _program_text(path) for path in programs},
             faults=None if faults is None else str(find("faults", faults)),
             seed=seed,
             trace=None if trace is None else str(trace),
+            start=start,
         ),
         ready,
     )

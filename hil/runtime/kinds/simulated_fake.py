@@ -9,7 +9,8 @@ from pathlib import Path
 from hil.clock import monotonic_s
 from hil.model.rig import Rig
 from hil.runtime.kinds.kind import FakeChoices, FakeKind, MemoryFake
-from hil.runtime.kinds.served import Owner, has_pseudo_terminals, serve_owner
+from hil.runtime.kinds.served import Owner, own_line, serve_owner
+from hil.space.gravity_load import axis_loads
 from sim.arm import SimulatedArm
 from sim.faults import ANY_CONTROLLER, FaultScript
 from sim.ports import MemoryPort
@@ -19,7 +20,8 @@ from sim.simulated_controller import SimulatedController
 
 def _controller(rig: Rig, start: Sequence[float], energised: bool, start_s: float) -> SimulatedController:
     lags_s, speeds = [axis.servo_lag_s for axis in rig.axes], [axis.servo_speed for axis in rig.axes]
-    arm = SimulatedArm(start, lags_s, speeds, energised=energised)
+    models = [axis.servo for axis in rig.axes]
+    arm = SimulatedArm(start, lags_s, speeds, energised=energised, models=models, loads=axis_loads(rig))
     return SimulatedController(arm, len(rig.axes), start_s, held=energised)
 
 
@@ -51,8 +53,8 @@ def _process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices, loo
 
     def run(ready: Ready, said: Owner) -> None:
         start_s = monotonic_s()
-        on_tcp = not has_pseudo_terminals()
-        service = Service(link=None if on_tcp else str(folder / "simulated"), tcp_port=0 if on_tcp else None)
+        line = own_line(folder, "simulated")
+        service = Service(socket=line.socket, tcp_port=line.tcp_port, serial_pace=True)
         controller = _controller(rig, rig.park, False, start_s)
         serve_fake(controller, service, ready, start_s, owned=said.ended, orders=said.orders)
 

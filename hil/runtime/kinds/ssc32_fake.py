@@ -11,9 +11,9 @@ from hil.errors import ConfigError
 from hil.model.files import find
 from hil.model.rig import Rig
 from hil.runtime.kinds.kind import FakeChoices, FakeKind, MemoryFake
-from hil.runtime.kinds.served import Owner, has_pseudo_terminals, laid_over, serve_owner
-from hil.space.gravity_load import sinking_joints
-from sim.bench import BenchServo, ServoBench
+from hil.runtime.kinds.served import Owner, has_pseudo_terminals, laid_over, own_line, serve_owner
+from hil.space.gravity_load import axis_loads, sinking_joints
+from sim.bench import BenchServo, ChannelLoads, ServoBench
 from sim.fake_ssc32 import FakeOptions, run_fake_ssc32
 from sim.faults import ANY_CONTROLLER, FaultScript
 from sim.ports import MemoryPort
@@ -37,9 +37,21 @@ def _servos(rig: Rig, start: Sequence[float]) -> list[BenchServo]:
             lag_s=axis.servo_lag_s,
             speed=axis.servo_speed,
             rest=axis.park if index in sinking else None,
+            model=axis.servo,
         )
         for index, (axis, wire, position) in enumerate(zip(rig.axes, settings.axes, start, strict=True))
     ]
+
+
+def _loads(rig: Rig) -> ChannelLoads | None:
+    """What the rig's servos have to hold, by channel."""
+    loads = axis_loads(rig)
+    if loads is None:
+        return None
+    settings = rig.controller
+    assert isinstance(settings, ssc32.Ssc32Settings)
+    channels = [wire.channel for wire in settings.axes]
+    return lambda places: dict(zip(channels, loads([places[channel] for channel in channels]), strict=True))
 
 
 def _board(settings: ssc32.Ssc32Settings) -> BoardSettings:
@@ -55,7 +67,7 @@ def _in_memory(
     assert isinstance(settings, ssc32.Ssc32Settings)
     board = Ssc32Board(chosen.over(_board(settings)), start_s=start_s)
     servos = _servos(rig, start)
-    bench = ServoBench(board, servos, start_s=start_s)
+    bench = ServoBench(board, servos, start_s=start_s, loads=_loads(rig))
     if energised:
         pulses = (settings.pulse_us(axis, position) for axis, position in enumerate(start))
         line = "".join(f"#{servo.channel}P{pulse}" for servo, pulse in zip(servos, pulses, strict=True))
@@ -98,12 +110,14 @@ def _process(rig: Rig, folder: Path, owner: Connection, chosen: FakeChoices, loo
     def run(ready: Ready, said: Owner) -> None:
         settings = rig.controller
         assert isinstance(settings, ssc32.Ssc32Settings)
-        on_tcp = not has_pseudo_terminals()
+        line = own_line(folder, "ssc32")
         options = FakeOptions(
-            link=None if on_tcp else str(folder / "ssc32"),
-            tcp_port=0 if on_tcp else None,
+            socket=line.socket,
+            tcp_port=line.tcp_port,
+            serial_pace=True,
             board=chosen.over(_board(settings)),
             servos=tuple(_servos(rig, rig.park)),
+            loads=_loads(rig),
         )
         run_fake_ssc32(options, ready, owned=said.ended, orders=said.orders)
 
@@ -116,6 +130,7 @@ def serve(
     rig: Rig | None,
     link: Path | None,
     tcp_port: int | None,
+    serial_pace: bool,
     faults: str | None,
     seed: int | None,
     profile: str | Path | None,
@@ -132,6 +147,7 @@ def serve(
         rig: whose arm hangs behind the board, limp in its park pose; None for 32 generic servos.
         link: where to put a link to the pseudo-terminal; None for the system's naming.
         tcp_port: serve here on TCP instead.
+        serial_pace: over TCP too, at the pace of the serial line.
         faults: name or path of what goes wrong.
         seed: its chance; None for the file's own.
         profile: what kind of board it is; None for a 2.x board.
@@ -151,11 +167,13 @@ def serve(
         FakeOptions(
             link=None if link is None else str(link),
             tcp_port=0 if tcp_port is None and link is None and not has_pseudo_terminals() else tcp_port,
+            serial_pace=serial_pace,
             board=laid_over(BoardSettings(), "ssc32", profile, {"firmware": firmware, "baud": baud}, changes),
             powered=powered,
             faults=None if faults is None else str(find("faults", faults)),
             seed=seed,
             servos=() if rig is None else tuple(_servos(rig, rig.park)),
+            loads=None if rig is None else _loads(rig),
             trace=None if trace is None else str(trace),
         ),
         ready,
