@@ -1,16 +1,28 @@
 // An arm from the positions of its axes: link frames, and how they look from somewhere. No DOM here.
 
-// Origins of the base, of every link and of the tool: [[x, y, z], ...] in metres.
-export function origins(skeleton, positions) {
-  let frame = skeleton.base.slice();
-  const found = [frame.slice(9)];
-  skeleton.rows.forEach((row, index) => {
-    frame = appended(frame, row, positions[index]);
-    found.push(frame.slice(9));
-  });
-  const [tx, ty, tz] = skeleton.tool.slice(9);
-  found.push([0, 1, 2].map((i) => frame[9 + i] + tx * frame[i] + ty * frame[3 + i] + tz * frame[6 + i]));
+// Frames of the base, of every link and of the tool, each x, y and z axis and origin, one after the other.
+export function frames(skeleton, positions) {
+  const found = [skeleton.base.slice()];
+  skeleton.rows.forEach((row, index) => found.push(appended(found[index], row, positions[index])));
+  found.push(behind(found[found.length - 1], skeleton.tool));
   return found;
+}
+
+// Origins of the same: [[x, y, z], ...] in metres.
+export function origins(skeleton, positions) {
+  return frames(skeleton, positions).map((frame) => frame.slice(9));
+}
+
+// A frame as seen from another one, in the world.
+function behind(frame, inner) {
+  const next = new Array(12);
+  for (let column = 0; column < 12; column += 3) {
+    for (let i = 0; i < 3; i += 1) {
+      next[column + i] = inner[column] * frame[i] + inner[column + 1] * frame[3 + i] + inner[column + 2] * frame[6 + i]
+        + (column === 9 ? frame[9 + i] : 0);
+    }
+  }
+  return next;
 }
 
 // A frame (x, y, z axis, origin) times Rz(theta) Tz(d) Tx(a) Rx(alpha).
@@ -49,17 +61,14 @@ function unit(axis) {
   return axis.kind === "revolute" ? "°" : "mm";
 }
 
-// Values over time of which the oldest are forgotten.
-export class Trace {
-  constructor(seconds) {
-    this.seconds = seconds;
-    this.points = [];
-  }
-
-  add(time, sent, reported) {
-    if (this.points.length && time <= this.points[this.points.length - 1].time) return;
-    this.points.push({ time, sent, reported });
-    while (this.points[0].time < time - this.seconds) this.points.shift();
+// What an address says behind its #: which arm, and for a server without a lab's keys the key of its start.
+export function addressed(hash) {
+  const [arm, rest] = hash.slice(1).split("?");
+  const key = new URLSearchParams(rest).get("key") || "";
+  try {
+    return { arm: decodeURIComponent(arm), key };
+  } catch {
+    return { arm: "", key };
   }
 }
 

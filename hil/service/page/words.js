@@ -1,19 +1,23 @@
 // What the page says, in each of its languages; {0} stands for the first value. What the lab itself says, such as
 // the reason of a refusal, comes in English and stays so. No DOM here.
+import { COURSES } from "./words_courses.js";
+import { DRIVE } from "./words_drive.js";
+import { LAMP } from "./words_lamp.js";
+import { SCENE } from "./words_scene.js";
 
 const en = {
   language: "Language", arm: "Arm", stop: "STOP",
-  stop_help: "Slows the arm down and holds it. It latches. Software: no emergency stop.",
+  stop_help: "Slows the arm down and holds it. It latches, unless you drive. Software: no emergency stop.",
   cut: "Servo supply was cut",
   cut_help: "The servos had no power? Then nothing is sent before the logic was off too and somebody at the arm confirms.",
   token: "Token", enter: "Enter",
   token_help: "It stands in your join file, behind “token =”. It is kept until this tab is closed.",
   state: "State", axis: "axis", sent: "sent", reported: "reported", range: "range",
   space: "The arm in space", skeleton: "Skeleton of the arm; drag it, or turn it with the arrow keys",
-  turn: "drag, or arrow keys, to turn",
-  seconds: "The last twenty seconds", plots: "Positions of all axes over the last twenty seconds",
+
+  seconds: "The last twenty seconds", plots: "Worst error of the last twenty seconds, with the band of its alarm",
   camera: "Camera", picture: "Newest picture of the arm", notices: "Notices",
-  footer: "Reading only, but for the stop. It is software: keep the switch of the arm's supply within reach.",
+  footer: "STOP is software, no emergency stop: keep the switch of the arm's supply within reach.",
   real: "REAL", fake: "FAKE",
   connecting: "connecting",
   token_bad: "This token does not count: it has ended, was revoked, or is cut off.",
@@ -47,17 +51,17 @@ const en = {
 
 const de = {
   language: "Sprache", arm: "Arm", stop: "STOP",
-  stop_help: "Bremst den Arm und hält ihn. Bleibt gesperrt, bis jemand freigibt. Software: kein Not-Halt.",
+  stop_help: "Bremst den Arm und hält ihn. Bleibt gesperrt, bis jemand freigibt, außer wenn du fährst. Software: kein Not-Halt.",
   cut: "Servos waren ohne Strom",
   cut_help: "Hatten die Servos keinen Strom? Dann wird nichts gesendet, bis auch die Logik aus war und jemand am Arm bestätigt.",
   token: "Token", enter: "Eintreten",
   token_help: "Es steht in deiner Zugangsdatei hinter „token =“. Behalten wird es, bis dieser Tab geschlossen wird.",
   state: "Zustand", axis: "Achse", sent: "gesendet", reported: "gemeldet", range: "Bereich",
   space: "Der Arm im Raum", skeleton: "Skelett des Arms; mit der Maus oder den Pfeiltasten drehen",
-  turn: "ziehen oder Pfeiltasten: drehen",
-  seconds: "Die letzten zwanzig Sekunden", plots: "Stellungen aller Achsen über die letzten zwanzig Sekunden",
+
+  seconds: "Die letzten zwanzig Sekunden", plots: "Größter Fehler der letzten zwanzig Sekunden, mit seinem Alarmband",
   camera: "Kamera", picture: "Neuestes Bild des Arms", notices: "Meldungen",
-  footer: "Nur zum Ansehen, bis auf den Stopp. Er ist Software: Den Schalter der Versorgung des Arms in Reichweite behalten.",
+  footer: "STOP ist Software, kein Not-Halt: Den Schalter der Versorgung des Arms in Reichweite behalten.",
   real: "ECHT", fake: "SIMULIERT",
   connecting: "verbindet",
   token_bad: "Dieses Token gilt nicht: Es ist abgelaufen, widerrufen oder unvollständig.",
@@ -91,17 +95,17 @@ const de = {
 
 const es = {
   language: "Idioma", arm: "Brazo", stop: "STOP",
-  stop_help: "Frena el brazo y lo detiene. Queda bloqueado hasta que alguien lo libere. Es software: no es parada de emergencia.",
+  stop_help: "Frena el brazo y lo detiene. Queda bloqueado hasta que alguien lo libere, salvo si conduces tú. Es software: no es parada de emergencia.",
   cut: "Servos sin alimentación",
   cut_help: "¿Los servos se quedaron sin alimentación? No se envía nada hasta apagar también la lógica y confirmar junto al brazo.",
   token: "Token", enter: "Entrar",
   token_help: "Está en tu archivo de acceso, detrás de «token =». Se guarda hasta que se cierre esta pestaña.",
   state: "Estado", axis: "eje", sent: "enviado", reported: "notificado", range: "rango",
   space: "El brazo en el espacio", skeleton: "Esqueleto del brazo; se gira arrastrando o con las flechas",
-  turn: "arrastrar o flechas para girar",
-  seconds: "Los últimos veinte segundos", plots: "Posiciones de todos los ejes en los últimos veinte segundos",
+
+  seconds: "Los últimos veinte segundos", plots: "Mayor error de los últimos veinte segundos, con su banda de alarma",
   camera: "Cámara", picture: "Imagen más reciente del brazo", notices: "Avisos",
-  footer: "Solo lectura, salvo la parada. Es software: el interruptor de la alimentación del brazo debe estar al alcance.",
+  footer: "STOP es software, no es parada de emergencia: el interruptor de la alimentación del brazo debe estar al alcance.",
   real: "REAL", fake: "SIMULADO",
   connecting: "conectando",
   token_bad: "Este token no vale: ha caducado, fue revocado o está incompleto.",
@@ -135,17 +139,17 @@ const es = {
 
 const fr = {
   language: "Langue", arm: "Bras", stop: "STOP",
-  stop_help: "Freine le bras et le maintient. Reste verrouillé jusqu'à sa libération. Logiciel : pas un arrêt d'urgence.",
+  stop_help: "Freine le bras et le maintient. Reste verrouillé jusqu'à sa libération, sauf si tu conduis. Logiciel : pas un arrêt d'urgence.",
   cut: "Servos sans alimentation",
   cut_help: "Les servos étaient sans alimentation ? Rien n'est envoyé avant que la logique soit aussi coupée et que quelqu'un confirme près du bras.",
   token: "Jeton", enter: "Entrer",
   token_help: "Il se trouve dans ton fichier d'accès, après « token = ». Il est gardé jusqu'à la fermeture de cet onglet.",
   state: "État", axis: "axe", sent: "envoyé", reported: "signalé", range: "plage",
   space: "Le bras dans l'espace", skeleton: "Squelette du bras ; se tourne en glissant ou avec les flèches",
-  turn: "glisser ou flèches pour tourner",
-  seconds: "Les vingt dernières secondes", plots: "Positions de tous les axes sur les vingt dernières secondes",
+
+  seconds: "Les vingt dernières secondes", plots: "Plus grand écart des vingt dernières secondes, avec sa bande d'alarme",
   camera: "Caméra", picture: "Image la plus récente du bras", notices: "Messages",
-  footer: "Lecture seule, sauf l'arrêt. C'est du logiciel : garder l'interrupteur d'alimentation du bras à portée de main.",
+  footer: "STOP est du logiciel, pas un arrêt d'urgence : garder l'interrupteur d'alimentation du bras à portée de main.",
   real: "RÉEL", fake: "SIMULÉ",
   connecting: "connexion",
   token_bad: "Ce jeton n'est pas valable : expiré, révoqué ou incomplet.",
@@ -177,7 +181,8 @@ const fr = {
   mode_stopping: "freinage", mode_holding: "maintenu", mode_fault: "défaut", mode_estop: "arrêt logiciel",
 };
 
-export const WORDS = { en, de, es, fr };
+const WATCH = { en, de, es, fr };
+export const WORDS = Object.fromEntries(Object.entries(WATCH).map(([code, texts]) => [code, { ...SCENE[code], ...LAMP[code], ...texts, ...DRIVE[code], ...COURSES[code] }]));
 export const NAMES = { en: "English", de: "Deutsch", es: "Español", fr: "Français" };
 
 // The first of the wished languages ("de-AT", "fr") that there is.
