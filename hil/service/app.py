@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TypeVar
-from urllib.parse import quote, unquote
+from typing import Protocol, TypeVar
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 from aiohttp import web
@@ -19,14 +19,17 @@ from aiohttp.typedefs import Handler, Middleware
 from hil.clock import monotonic_s
 from hil.errors import CommandError, HilError, InterlockError
 from hil.service import channel as channels
-from hil.service import wire
+from hil.service import page_files, wire
 from hil.service.audit import Deed, Entry
 from hil.service.audit_query import query
 from hil.service.bookings import BookingError
+from hil.service.callers import Callers
 from hil.service.desk import ArmDesk
 from hil.service.doors import TooManyRefusedError, Visitor
+from hil.service.journal_access import readable
+from hil.service.page_files import PageFiles
 from hil.service.places import Place, Places
-from hil.service.retention import rig_of
+from hil.service.refused_request import RefusedRequestError
 from hil.service.rig_copy import pulled
 from hil.service.rights import Action, may, who_may
 from hil.service.running_lab import RunningLab
@@ -34,9 +37,10 @@ from hil.service.settings import is_loopback
 from hil.service.skeleton import skeleton
 from hil.service.tokens import TokenError
 from hil.service.uploads import Job, told
+from hil.service.visitor_address import last_said, visitor_address
 from hil.service.wire import PICTURE_HEADER, ROOT, Code
 
-PAGE = Path(__file__).parent / "page"
+PAGE = page_files.FOLDER
 JSON = "application/json"
 PICTURE_WAIT_S = 3.0
 MOST_ENTRIES = 1000
@@ -58,28 +62,32 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' blob: data:; connect-src 'self' ws: wss:; "
-    "frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
 }
 
 
-class _NoError(HilError):
-    """A request that is answered with a refusal."""
+class Site(Protocol):
+    """More that a server answers."""
 
-    def __init__(self, code: Code, reason: str) -> None:
-        self.code = code
-        super().__init__(reason)
+    def add_to(self, app: web.Application) -> None:
+        """Register its addresses."""
+        ...
 
 
-def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
+def application(
+    lab: RunningLab, callers: Callers, *, trust_proxy: bool, course_pages: Site | None = None
+) -> web.Application:
     """Everything that the server answers.
 
     Args:
         lab: what is behind it; started and closed with the application.
+        callers: learns who has shown who it is.
         trust_proxy: the network address of visitors is what the proxy in front says.
+        course_pages: what answers to those of learning systems; None for nothing.
     """
     app = web.Application(client_max_size=2 * wire.MAX_UPLOAD_BYTES, middlewares=[_answers(lab.say)])
-    desk = _Reception(lab, trust_proxy)
+    desk = _Reception(lab, callers, trust_proxy)
     app.router.add_get(f"{ROOT}/lab", desk.arms)
     app.router.add_get(f"{ROOT}/channel", desk.channel)
     app.router.add_get(f"{ROOT}/arms/{{arm}}/state", desk.state)
@@ -95,20 +103,32 @@ def application(lab: RunningLab, *, trust_proxy: bool) -> web.Application:
     app.router.add_get(f"{ROOT}/journals", desk.journals)
     app.router.add_get(f"{ROOT}/journals/{{name}}", desk.journal)
     app.router.add_get(f"{ROOT}/audit", desk.audit)
+    _add_courses(app, lab, desk)
     if PAGE.is_dir():
-        app.router.add_get("/", _page("index.html"))
-        app.router.add_static("/page", PAGE)
+        pages = PageFiles(PAGE)
+        app.router.add_get("/", pages.always("index.html"))
+        app.router.add_get("/wall", pages.always("wall.html"))
+        app.router.add_get("/page/{name:.+}", pages.named)
         app.router.add_get(r"/{arm:[\w-]+}", _page_of_arm)
     app.on_startup.append(lambda _: lab.start())
+    if course_pages is not None:
+        course_pages.add_to(app)
     app.on_shutdown.append(lambda _: lab.close("the server ends"))
     return app
 
 
-def _page(name: str) -> Handler:
-    async def answer(request: web.Request) -> web.StreamResponse:
-        return web.FileResponse(PAGE / name)
+def _add_courses(app: web.Application, lab: RunningLab, desk: _Reception) -> None:
+    """Courses, with all that marking needs, where there are any."""
+    if lab.courses is None:
+        app.router.add_get(f"{ROOT}/courses", desk.no_courses)
+        return
+    from hil.service.courses.evidence import SignedRuns
+    from hil.service.courses.hand_ins import HandIns
+    from hil.service.courses.http import CourseDesk
 
-    return answer
+    hand_ins = HandIns(SignedRuns(lab), lab.say)
+    CourseDesk(lab.courses, hand_ins, desk.visitor, lab.note).add_to(app.router)
+    app.on_shutdown.append(lambda _: hand_ins.close())
 
 
 async def _page_of_arm(request: web.Request) -> web.StreamResponse:
@@ -131,7 +151,8 @@ def _answers(say: Callable[[str], None]) -> Middleware:
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         response = await _answer(request, handler, say)
         if not response.prepared:
-            response.headers.update(_HEADERS)
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
         return response
 
     return answer
@@ -146,7 +167,7 @@ async def _answer(request: web.Request, handler: Handler, say: Callable[[str], N
         response = _refusal(Code.TOKEN, str(error))
         response.headers["WWW-Authenticate"] = "Bearer"
         return response
-    except _NoError as error:
+    except RefusedRequestError as error:
         return _refusal(error.code, str(error))
     except InterlockError as error:
         return _refusal(Code.UNAVAILABLE, str(error))
@@ -184,71 +205,81 @@ def _json(message: msgspec.Struct) -> web.Response:
 class _Reception:
     """Answers requests."""
 
-    def __init__(self, lab: RunningLab, trust_proxy: bool) -> None:
-        self._lab, self._trust_proxy = lab, trust_proxy
+    def __init__(self, lab: RunningLab, callers: Callers, trust_proxy: bool) -> None:
+        self._lab, self._callers, self._trust_proxy = lab, callers, trust_proxy
         self._places = Places()
         self._reading = asyncio.Lock()
 
     # -- who ---------------------------------------------------------------------------------------------
 
     def _origin(self, request: web.Request) -> str:
-        if self._trust_proxy and (forwarded := request.headers.getall("X-Forwarded-For", [])):
-            # The last one is what the proxy itself has seen; it may stand in a line of its own.
-            return forwarded[-1].rpartition(",")[2].strip()
-        return request.remote or ""
+        return visitor_address(request, self._trust_proxy)
 
     def _check_host(self, request: web.Request) -> None:
-        """Refuse what a foreign page in a browser on this computer sends: there are no tokens that it would lack."""
-        host = _name(request.host)
-        if not self._lab.door.keyed and not is_loopback(host):
-            raise _NoError(Code.ROLE, "this server answers to its loopback address alone")
+        """Refuse what a page of another server in somebody's browser sends, be it of another port of this computer."""
+        if not self._lab.door.keyed and not is_loopback(_name(request.host)):
+            raise RefusedRequestError(Code.ROLE, "this server answers to its loopback address alone")
         origin = request.headers.get("Origin")
-        if origin is not None and not self._trust_proxy and _name(origin.rpartition("/")[2]) != host:
-            raise _NoError(Code.ROLE, "pages of other servers may not come here")
+        if origin is not None and _place(origin) not in self._own_places(request):
+            advice = (
+                ". Have the proxy pass on Host with its port, or set listen.public_url" if self._trust_proxy else ""
+            )
+            raise RefusedRequestError(Code.ROLE, f"pages of other servers may not come here{advice}")
+
+    def _own_places(self, request: web.Request) -> set[str]:
+        """Where this server's own pages come from, as a browser says it."""
+        if not self._trust_proxy:
+            return {_place(f"{request.scheme}://{request.host}")}
+        scheme = last_said(request, "X-Forwarded-Proto") or "https"
+        hosts = (request.host, last_said(request, "X-Forwarded-Host"))
+        public = self._lab.settings.listen.public_url
+        return {_place(f"{scheme}://{host}") for host in hosts if host} | ({_place(public)} if public else set())
 
     def _admit(self, request: web.Request, token: str, name: str, on_site: bool) -> Visitor:
         try:
-            return self._lab.door.admit(
+            visitor = self._lab.door.admit(
                 token,
                 name=name,
                 says_on_site=on_site,
                 origin=self._origin(request),
                 now_s=monotonic_s(),
-                now_epoch_s=time.time(),
+                now_epoch_s=self._lab.token_epoch_s(),
             )
         except TokenError as error:
             who = "" if error.grant is None else error.grant.token_id
             self._lab.note(Deed(who=who, what="log in", verdict="refused", origin=self._origin(request),
                                 detail=error.flaw.value))  # fmt: skip
             raise
+        self._callers.forget(request.protocol)
+        return visitor
 
-    def _visitor(self, request: web.Request, action: Action) -> Visitor:
+    def visitor(self, request: web.Request, action: Action) -> Visitor:
         """Who asks over HTTP, if that person may."""
         self._check_host(request)
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
         name = unquote(request.headers.get(wire.NAME_HEADER, ""))
         visitor = self._admit(request, token.strip() if kind.lower() == "bearer" else "", name, False)
         if not may(visitor.grant.role, action):
-            raise _NoError(
+            raise RefusedRequestError(
                 Code.ROLE, f"{action.value} needs the role {who_may(action)}; yours is {visitor.grant.role.value}"
             )
         return visitor
 
     def _desk(self, request: web.Request, action: Action) -> tuple[ArmDesk, Visitor]:
-        visitor = self._visitor(request, action)
+        visitor = self.visitor(request, action)
         return self._at(request.match_info["arm"], visitor), visitor
 
     def _at(self, arm: str, visitor: Visitor) -> ArmDesk:
         try:
             return self._lab.desk(arm, visitor)
         except InterlockError as error:
-            raise _NoError(Code.ARM, str(error)) from None
+            raise RefusedRequestError(Code.ARM, str(error)) from None
 
     # -- state -------------------------------------------------------------------------------------------
 
     async def arms(self, request: web.Request) -> web.StreamResponse:
         """All arms that the asker may see."""
-        return _json(self._lab.list_arms(self._visitor(request, Action.WATCH)))
+        return _json(self._lab.list_arms(self.visitor(request, Action.WATCH)))
 
     async def state(self, request: web.Request) -> web.StreamResponse:
         """The newest telemetry of an arm."""
@@ -294,7 +325,7 @@ class _Reception:
         """The newest picture; with `?after=SECONDS` one that is newer than that."""
         desk, _ = self._desk(request, Action.WATCH)
         if desk.camera is None:
-            raise _NoError(Code.ARM, f"{desk.arm} has no camera")
+            raise RefusedRequestError(Code.ARM, f"{desk.arm} has no camera")
         try:
             after_s = float(request.query.get("after", "-inf"))
         except ValueError:
@@ -311,7 +342,7 @@ class _Reception:
         """All pictures, as an endless answer (multipart/x-mixed-replace); who is slow misses some."""
         desk, visitor = self._desk(request, Action.WATCH)
         if desk.camera is None:
-            raise _NoError(Code.ARM, f"{desk.arm} has no camera")
+            raise RefusedRequestError(Code.ARM, f"{desk.arm} has no camera")
         kind = f"multipart/x-mixed-replace; boundary={_BOUNDARY}"
         response = web.StreamResponse(headers={"Content-Type": kind, **_HEADERS})
         await response.prepare(request)
@@ -338,7 +369,7 @@ class _Reception:
 
     async def book(self, request: web.Request) -> web.StreamResponse:
         """Book a slot."""
-        visitor = self._visitor(request, Action.BOOK)
+        visitor = self.visitor(request, Action.BOOK)
         wish = await _body(request, wire.BookingWish)
         desk = self._at(wish.arm, visitor)
         waiting = desk.lease.brief(monotonic_s()).waiting
@@ -349,7 +380,7 @@ class _Reception:
             wish.begin_epoch_s,
             wish.minutes,
             time.time(),
-            allowed_until_s=float(visitor.grant.expires_s),
+            allowed_until_s=math.inf if visitor.grant.renewed else float(visitor.grant.expires_s),
             driven_until_s=None if left_s is None else time.time() + left_s,
             queue_min=waiting * self._lab.settings.lease.slot_s / _MINUTE_S,
         )
@@ -359,7 +390,7 @@ class _Reception:
 
     async def cancel(self, request: web.Request) -> web.StreamResponse:
         """Cancel a slot: one's own, or anybody's for who may take over."""
-        visitor = self._visitor(request, Action.BOOK)
+        visitor = self.visitor(request, Action.BOOK)
         number = request.match_info["id"]
         if not (number.isascii() and number.isdigit() and len(number) < 19):
             raise CommandError("a slot is named by a number")
@@ -396,7 +427,7 @@ class _Reception:
 
     async def preview(self, request: web.Request) -> web.StreamResponse:
         """Plan and preview what somebody sends; it is kept for that person to run."""
-        visitor = self._visitor(request, Action.UPLOAD)
+        visitor = self.visitor(request, Action.UPLOAD)
         upload = await _body(request, wire.Upload)
         desk = self._at(upload.arm, visitor)
         start = upload.start or desk.live.pose
@@ -412,6 +443,7 @@ class _Reception:
             box=visitor.grant.box,
             most_share=visitor.grant.speed_share,
             timeline=True,
+            asked_by=visitor.user,
         )
         verdict = await self._lab.uploads.preview(job)
         desk.shelf.keep(visitor.user, verdict)
@@ -423,37 +455,47 @@ class _Reception:
         desk, visitor = self._desk(request, Action.UPLOAD)
         found = desk.shelf.timeline(visitor.user, request.match_info["name"])
         if found is None:
-            raise _NoError(Code.ARM, "nothing of that name was previewed for you lately; preview it again")
+            raise RefusedRequestError(Code.ARM, "nothing of that name was previewed for you lately; preview it again")
         return web.Response(body=found, content_type=JSON)
+
+    async def no_courses(self, request: web.Request) -> web.StreamResponse:
+        """A lab without any."""
+        self.visitor(request, Action.WATCH)
+        return web.Response(body=msgspec.json.encode({"v": wire.FIRST, "courses": []}), content_type=JSON)
 
     # -- what was ----------------------------------------------------------------------------------------
 
     async def journals(self, request: web.Request) -> web.StreamResponse:
-        """Names of the journals of motion."""
-        visitor = self._visitor(request, Action.AUDIT)
-        names = await _in_thread(lambda: self._journal_names(visitor))
-        return web.Response(body=msgspec.json.encode({"v": wire.VERSION, "journals": names}), content_type=JSON)
+        """Names of the journals of motion: of the arms that somebody sees to, or of what was driven with this token."""
+        visitor = self.visitor(request, Action.CLAIM)
+        names = await self._journal_names(visitor)
+        return web.Response(body=msgspec.json.encode({"v": wire.FIRST, "journals": names}), content_type=JSON)
 
     async def journal(self, request: web.Request) -> web.StreamResponse:
         """One journal."""
-        visitor = self._visitor(request, Action.AUDIT)
+        visitor = self.visitor(request, Action.CLAIM)
         name = request.match_info["name"]
-        if name not in await _in_thread(lambda: self._journal_names(visitor)):
-            raise _NoError(Code.ARM, "there is no such journal")
+        if name not in await self._journal_names(visitor):
+            raise RefusedRequestError(Code.ARM, "there is no such journal")
         self._note(visitor, "read journal", "", detail=name)
         return web.FileResponse(self._lab.journals / name, headers={"Content-Type": "application/octet-stream"})
 
     async def audit(self, request: web.Request) -> web.StreamResponse:
         """Who did what: `?who= what= arm= verdict=` narrow it down; the newest thousand."""
-        visitor = self._visitor(request, Action.AUDIT)
+        visitor = self.visitor(request, Action.AUDIT)
         async with self._reading:  # one at a time: it goes through all that is kept
             found = await _in_thread(lambda: self._deeds(visitor, request.query))
         self._note(visitor, "read audit", request.query.get("arm", ""))
-        return web.Response(body=msgspec.json.encode({"v": wire.VERSION, "entries": found}), content_type=JSON)
+        return web.Response(body=msgspec.json.encode({"v": wire.FIRST, "entries": found}), content_type=JSON)
 
-    def _journal_names(self, visitor: Visitor) -> list[str]:
-        rigs = {desk.rig.id for arm, desk in self._lab.desks.items() if visitor.grant.covers(arm)}
-        return sorted(path.name for path in self._lab.journals.glob("*.mcap") if rig_of(path) in rigs)
+    async def _journal_names(self, visitor: Visitor) -> list[str]:
+        lab = self._lab
+        rigs = {arm: desk.rig.id for arm, desk in lab.desks.items()}
+        driver = None if may(visitor.grant.role, Action.AUDIT) else visitor.who
+        async with self._reading:  # as for the audit
+            return await _in_thread(
+                lambda: readable(lab.journals, lab.audit_folder, rigs, visitor.grant.covers, driver)
+            )
 
     def _deeds(self, visitor: Visitor, asked: Mapping[str, str]) -> list[Entry]:
         """What fits, of the arms that the token is for and of what concerns no arm."""
@@ -499,6 +541,16 @@ def _name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
+
+
+def _place(url: str) -> str:
+    """Scheme, host and port of an address, in one spelling; of what is none, nothing that a server could have."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}:{port}" if parts.scheme and parts.hostname else ""
 
 
 def _break_off(request: web.Request) -> None:

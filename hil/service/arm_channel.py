@@ -56,6 +56,8 @@ class ArmReport(Record, frozen=True, tag="report"):
         hits: limits that bit since the report before, one for each check and axis.
         events: words since the report before.
         supply: what is held of the servo supply.
+        errors: by axis, how far the report is outside of where it was sent meanwhile; None where it is not known.
+        alarm: words of the divergence alarm, for as long as it counts; else empty.
     """
 
     tick: int
@@ -78,6 +80,8 @@ class ArmReport(Record, frozen=True, tag="report"):
     hits: tuple[LimitHit, ...] = ()
     events: tuple[str, ...] = ()
     supply: Supply = Supply.UNSAID
+    errors: tuple[float | None, ...] = ()
+    alarm: str = ""
 
 
 class Starting(Record, frozen=True, tag="starting"):

@@ -11,6 +11,7 @@ from hil.types import (
     AxisJog,
     Confirm,
     EmergencyStop,
+    FollowTarget,
     JogHold,
     JogRelease,
     JogStep,
@@ -22,7 +23,9 @@ from hil.types import (
     ToolJog,
 )
 
-_MOVING = (Confirm, JogHold, JogStep, Start)
+_MOVING = (Confirm, FollowTarget, JogHold, JogStep, Start)
+LATER_S = 1e-4
+"""A target is meant for so much later than the one before, whatever a client's clock says."""
 
 
 class ArmLoop:
@@ -44,6 +47,7 @@ class ArmLoop:
         self.called_off = ""
         self._arm, self._live = arm, live
         self._jog_seq = 0
+        self._target_s = float("-inf")
         self._set_going = False
 
     # -- what is so --------------------------------------------------------------------------------------
@@ -52,6 +56,11 @@ class ArmLoop:
     def away(self) -> str:
         """Why there is no loop at the moment; empty while there is one."""
         return "not started yet" if self.process is None else self.process.away
+
+    @property
+    def begun_s(self) -> float | None:
+        """When its start began, monotonic; None for none."""
+        return None if self.process is None else self.process.begun_s
 
     @property
     def mode(self) -> Mode:
@@ -85,6 +94,12 @@ class ArmLoop:
     def hold_jog(self, move: AxisJog | ToolJog, now_s: float) -> None:
         """Go on like this; raises as `send`."""
         self.send(JogHold(seq=self._next_jog(), issued_s=now_s, move=move))
+
+    def follow(self, positions: tuple[float, ...], issued_s: float, share: float) -> None:
+        """Go on to these positions, that were meant for then; raises as `send`."""
+        self._target_s = max(issued_s, self._target_s + LATER_S)
+        seq = self._next_jog()
+        self.send(FollowTarget(seq=seq, issued_s=self._target_s, positions=positions, speed_share=share))
 
     def release_jog(self) -> None:
         """The jog was let go of; raises as `send`."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from hil.clock import monotonic_s
 from hil.errors import ConfigError, HilError, InterlockError, JournalError, LinkClosed
 from hil.model.rig import Rig
+from hil.runtime.divergence import DivergenceView
 from hil.runtime.host import Host, Room
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.rtprio import answer_at_once
@@ -67,7 +68,7 @@ def run_arm(spec: ArmSpec, end: socket.socket) -> None:
     leave_the_terminal_to_the_owner(lambda: told.append("the worker was told to end"))
     channel = WorkerEnd(end)
     channel.send(Starting())
-    reports = Reports(len(spec.rig.axes))
+    reports = Reports(spec.rig)
 
     def starts(words: str) -> None:
         channel.send(Starting(words=words))
@@ -108,9 +109,10 @@ def _journal(spec: ArmSpec) -> Path:
 class Reports:
     """Follows the loop's records, and joins them into reports."""
 
-    def __init__(self, axes: int) -> None:
+    def __init__(self, rig: Rig) -> None:
         self._last: TickRecord | None = None
-        self._commanded: list[float | None] = [None] * axes
+        self._commanded: list[float | None] = [None] * len(rig.axes)
+        self._divergence = DivergenceView(rig)
         self._ticks, self._written, self._late_s, self._work_s = 0, 0, 0.0, 0.0
         self._hits: dict[tuple[str, str], LimitHit] = {}
         self._forwarded: deque[Request] = deque()
@@ -155,6 +157,9 @@ class Reports:
                 self._commanded[record.wanted.axis] = record.wanted.position
         if record.released is not None:
             self._commanded[record.released] = None
+        self._divergence.take(
+            record.t_s, record.mode, self._commanded, record.setpoint, record.simulated, record.reported
+        )
         for hit in record.hits:
             self._hits[hit.check, hit.axis] = hit
         self.say(*record.events)
@@ -191,6 +196,8 @@ class Reports:
             hits=tuple(self._hits.values()),
             events=tuple(self.events),
             supply=self.supply,
+            errors=self._divergence.errors,
+            alarm=self._divergence.alarm,
         )
         self._ticks, self._written, self._late_s, self._work_s = 0, 0, 0.0, 0.0
         self._hits.clear()

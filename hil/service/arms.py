@@ -65,9 +65,11 @@ class ServedArm(Protocol):
 
     Attributes:
         away: why there is none at the moment; empty while there is one.
+        begun_s: when its newest start began, by the monotonic clock; None for none, and while it waits for another.
     """
 
     away: str
+    begun_s: float | None
 
     @property
     def settled(self) -> bool:
@@ -115,6 +117,7 @@ class ArmProcess:
         self.away = "not started yet"
         """Why there is no arm at the moment; empty while there is one."""
         self._said = self.away
+        self.begun_s: float | None = None
         self._on_report, self._on_away, self._turn, self._adapters = on_report, on_away, turn, adapters
         self._transport: asyncio.WriteTransport | None = None
         self._process: BaseProcess | None = None
@@ -195,6 +198,7 @@ class ArmProcess:
             pauses_s = HUNG_AGAIN_S if self._hung else AGAIN_S
             pause_s = pauses_s[min(tries, len(pauses_s)) - 1] if again else pauses_s[-1]
             self._lose(self._why)
+            self.begun_s = None
             await asyncio.sleep(pause_s)
 
     async def _live(self) -> bool:
@@ -209,7 +213,7 @@ class ArmProcess:
             self._ended = Ended(words=str(error), again=True)
             return False
         async with self._turn:
-            self.away = "starting: its worker comes up"
+            self.away, self.begun_s = "starting: its worker comes up", monotonic_s()
             try:
                 self._process = await self._begin(spec)
             except OSError as error:

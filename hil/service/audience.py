@@ -63,10 +63,10 @@ class Outbox:
 
 
 class _Watcher:
-    """One outbox and when it is due."""
+    """One outbox, in what version it is written to, and when it is due."""
 
-    def __init__(self, outbox: Outbox, rate_hz: float) -> None:
-        self.outbox, self.period_s, self.due_s = outbox, 1.0 / rate_hz, 0.0
+    def __init__(self, outbox: Outbox, rate_hz: float, speaks: int) -> None:
+        self.outbox, self.period_s, self.due_s, self.speaks = outbox, 1.0 / rate_hz, 0.0, speaks
 
 
 class Audience:
@@ -78,24 +78,24 @@ class Audience:
     def __len__(self) -> int:
         return len(self._watchers)
 
-    def admit(self, outbox: Outbox, rate_hz: float) -> None:
-        """Give a channel frames at most so often; 0 for none."""
+    def admit(self, outbox: Outbox, rate_hz: float, speaks: int = 1) -> None:
+        """Give a channel frames at most so often, 0 for none, in the version that it speaks."""
         self.dismiss(outbox)
         if rate_hz > 0.0:
-            self._watchers[outbox] = _Watcher(outbox, rate_hz)
+            self._watchers[outbox] = _Watcher(outbox, rate_hz, speaks)
 
     def dismiss(self, outbox: Outbox) -> None:
         """Give it none any more; unknown ones are fine."""
         self._watchers.pop(outbox, None)
 
-    def show(self, now_s: float, make: Callable[[], bytes]) -> None:
-        """Offer the newest frame to whoever is due; it is made only if there is somebody, and once."""
-        frame: bytes | None = None
+    def show(self, now_s: float, make: Callable[[int], bytes]) -> None:
+        """Offer the newest frame to whoever is due; it is made only if there is somebody, once for each version."""
+        made: dict[int, bytes] = {}
         for watcher in self._watchers.values():
             if now_s < watcher.due_s - _EARLY * watcher.period_s:
                 continue
             # Whoever fell behind is not made up for.
             watcher.due_s = max(watcher.due_s + watcher.period_s, now_s + (1.0 - _EARLY) * watcher.period_s)
-            if frame is None:
-                frame = make()
-            watcher.outbox.offer(frame)
+            if watcher.speaks not in made:
+                made[watcher.speaks] = make(watcher.speaks)
+            watcher.outbox.offer(made[watcher.speaks])

@@ -200,6 +200,15 @@ class AuditLog:
         if self._unsigned and now.monotonic_s - self._head_s >= HEAD_EVERY_S:
             self._sign(now)
 
+    def sign(self, now: Now) -> None:
+        """Sign the head now, where something is not signed for yet: somebody is about to read it.
+
+        Raises:
+            JournalError: the disk is full or gone.
+        """
+        if self._unsigned:
+            self._sign(now)
+
     def close(self, reason: str, now: Now) -> None:
         """Write the last record, sign, and close the file.
 

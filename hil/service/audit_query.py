@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -177,6 +178,32 @@ def query(
             and (verdict is None or deed.verdict == verdict)
         ):
             yield entry
+
+
+def checked(folder: Path, key: PublicKey, since_s: float) -> Iterator[Entry]:
+    """Records of the files since a day, each held against chain and signatures; only what is signed for.
+
+    Args:
+        folder: as the service keeps it.
+        key: public key of the service's signing key for the audit.
+        since_s: seconds since 1970; earlier records of the same day come as well.
+
+    Raises:
+        JournalError: a file cannot be read, or a record is not as the service wrote it.
+    """
+    day = f"{datetime.datetime.fromtimestamp(since_s, datetime.UTC):%Y%m%d}"
+    check, unsigned = _Check(key), list[Entry]()
+    for path in audit_files(folder):
+        if path.name.split("-", 1)[1] < day:
+            continue
+        for number, line in enumerate(_lines(path), start=1):
+            if trouble := check.add(line, begins_file=number == 1):
+                raise JournalError(f"{path}: line {number}: {trouble}")
+            entry = msgspec.json.decode(msgspec.json.decode(line, type=ChainedLine).entry, type=Entry)
+            unsigned.append(entry)
+            if isinstance(entry.data, Head):
+                yield from unsigned
+                unsigned.clear()
 
 
 def vouched_deeds(folder: Path, what: str) -> Iterator[tuple[float, Deed]]:

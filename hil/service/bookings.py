@@ -6,22 +6,20 @@ Arms count as not ready until the service has said otherwise: nothing is lent af
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta
 
-from hil.errors import ConfigError, HilError
+from hil.errors import HilError
 from hil.service.grants import clock_text
+from hil.service.people_file import PeopleFile
 from hil.types import Record
 
-IN_MEMORY = ":memory:"
 _VERSION = 1
 _MINUTE_S = 60.0
 _DAY_S = 86_400.0
@@ -49,12 +47,14 @@ class Condition(Enum):
 
     UNCHECKED = "not checked yet since the service began"
     READY = "ready"
+    STARTING = "starting"
     CLEARING = "being parked after the last user"
     FAULT = "in fault"
     AWAY = "not connected"
 
 
-_BOOKABLE = (Condition.READY, Condition.CLEARING)
+_BOOKABLE = (Condition.READY, Condition.STARTING, Condition.CLEARING)
+"""Those that it is soon ready after by itself are, too."""
 
 
 class BookingRules(Record, frozen=True):
@@ -114,35 +114,23 @@ class Bookings:
     """
 
     def __init__(self, path: Path | str, rules: BookingRules) -> None:
-        self._path, self._rules = str(path), rules
+        self._rules = rules
         self._conditions: dict[str, tuple[Condition, str]] = {}
         self._occupied: Callable[[str], bool] = lambda arm: False
         self._hindered_s: dict[str, float] = {}
-        with self._errors():
-            if self._path != IN_MEMORY:
-                # Names of people are in it, so that nobody else reads it.
-                os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
-            self._base = sqlite3.connect(self._path, isolation_level=None)
-            try:
-                self._prepare()
-            except BaseException:
-                self.close()
-                raise
-
-    def _prepare(self) -> None:
         # A power failure may lose the last slot, never the file; and the service waits for no disk.
-        self._base.execute("PRAGMA journal_mode = WAL")
-        self._base.execute("PRAGMA synchronous = NORMAL")
-        self._base.execute("PRAGMA secure_delete = ON")
-        (version,) = self._base.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            self._base.executescript(_SCHEMA)
-        elif version != _VERSION:
-            raise ConfigError(self._path, "version", version, str(_VERSION), "Move the file away: a new one is made")
+        self._file = PeopleFile(
+            path,
+            _SCHEMA,
+            _VERSION,
+            lasting=False,
+            allowed="a file of bookings that can be written to",
+            advice="If it is damaged, move it away: a new one is made",
+        )
 
     def close(self) -> None:
         """Let go of the file."""
-        self._base.close()
+        self._file.close()
 
     def set_condition(self, arm: str, condition: Condition, reason: str = "") -> None:
         """The service says how an arm is."""
@@ -189,8 +177,10 @@ class Bookings:
             BookingError: it cannot be had; says what is in the way.
         """
         self._check_can_be_had(arm, minutes)
-        with self._change():
-            open_slots = self._rows("SELECT 1 FROM slots WHERE arm = ? AND user = ? AND end_s > ?", arm, user, now_s)
+        with self._file.change() as base:
+            open_slots = self._file.rows(
+                "SELECT 1 FROM slots WHERE arm = ? AND user = ? AND end_s > ?", arm, user, now_s
+            )
             if len(open_slots) >= self._rules.open_slots:
                 raise BookingError(
                     f"{user} has {len(open_slots)} slots on {arm} that are not over; "
@@ -201,7 +191,7 @@ class Bookings:
             begin_s = self._next_free(arm, length_s, earliest_s) if begin_s is None else begin_s
             self._check_time(user, begin_s, begin_s + length_s, now_s, allowed_until_s)
             self._check_free(arm, begin_s, begin_s + length_s, earliest_s)
-            row = self._base.execute(
+            row = base.execute(
                 "INSERT INTO slots (arm, user, begin_s, end_s) VALUES (?, ?, ?, ?)",
                 (arm, user, begin_s, begin_s + length_s),
             )
@@ -219,12 +209,12 @@ class Bookings:
         Raises:
             BookingError: there is no such slot, it is somebody else's, or it is of another arm.
         """
-        with self._change():
+        with self._file.change() as base:
             slot = self._one("SELECT * FROM slots WHERE id = ? AND end_s > ?", slot_id, now_s)
             # Which of these it is, is not told: slots of others are their own affair.
             if slot is None or by not in (None, slot.user) or not covers(slot.arm):
                 raise BookingError(f"there is no slot {slot_id} that could be cancelled")
-            self._end(slot, now_s)
+            self._end(base, slot, now_s)
             return slot
 
     def slots(self, arm: str, now_s: float) -> tuple[Slot, ...]:
@@ -241,8 +231,8 @@ class Bookings:
             self._hindered_s[arm] = now_s
         slot = self._one("SELECT * FROM slots WHERE arm = ? AND begin_s <= ? AND end_s > ?", arm, now_s, now_s)
         if slot is not None and not slot.claimed and self._too_late(slot, now_s):
-            with self._change():
-                self._end(slot, now_s)
+            with self._file.change() as base:
+                self._end(base, slot, now_s)
             slot = None
         if slot is not None:
             return Reserved(slot=slot, until_s=slot.end_s)
@@ -256,11 +246,11 @@ class Bookings:
         Raises:
             BookingError: it is not this person's, or not now.
         """
-        with self._change():
+        with self._file.change() as base:
             slot = self._one("SELECT * FROM slots WHERE id = ?", slot_id)
             if slot is None or slot.user != user or not slot.begin_s <= now_s < slot.end_s:
                 raise BookingError(f"slot {slot_id} is not {user}'s now")
-            self._base.execute("UPDATE slots SET claimed = 1 WHERE id = ?", (slot_id,))
+            base.execute("UPDATE slots SET claimed = 1 WHERE id = ?", (slot_id,))
         return self._must(slot_id)
 
     def extend(self, slot_id: int, minutes: float, now_s: float, *, allowed_until_s: float = float("inf")) -> Slot:
@@ -269,7 +259,7 @@ class Bookings:
         Raises:
             BookingError: the next slot follows at once, the person had the longest time, or the slot is not now.
         """
-        with self._change():
+        with self._file.change() as base:
             slot = self._one("SELECT * FROM slots WHERE id = ? AND begin_s <= ? AND end_s > ?", slot_id, now_s, now_s)
             if slot is None:
                 raise BookingError(f"slot {slot_id} is not now")
@@ -282,27 +272,27 @@ class Bookings:
             )
             if not end_s > slot.end_s:
                 raise BookingError(f"slot {slot_id} cannot end later than {clock_text(slot.end_s)}")
-            self._base.execute("UPDATE slots SET end_s = ? WHERE id = ?", (end_s, slot_id))
+            base.execute("UPDATE slots SET end_s = ? WHERE id = ?", (end_s, slot_id))
         return self._must(slot_id)
 
     def dismiss(self, arm: str, user: str, now_s: float) -> None:
         """End the slot that counts now, if it is this person's: who was sent away does not keep the time."""
         slot = self.reserved(arm, now_s).slot
         if slot is not None and slot.user == user:
-            with self._change():
-                self._end(slot, now_s)
+            with self._file.change() as base:
+                self._end(base, slot, now_s)
 
     # -- what is kept about people -----------------------------------------------------------------------------------
 
     def forget_before(self, epoch_s: float) -> int:
         """Delete slots that ended before then; gives how many."""
-        with self._change():
-            return self._base.execute("DELETE FROM slots WHERE end_s < ?", (epoch_s,)).rowcount
+        with self._file.change() as base:
+            return base.execute("DELETE FROM slots WHERE end_s < ?", (epoch_s,)).rowcount
 
     def forget_user(self, user: str) -> int:
         """Delete everything about one person, slots to come included; gives how many slots."""
-        with self._change():
-            return self._base.execute("DELETE FROM slots WHERE user = ?", (user,)).rowcount
+        with self._file.change() as base:
+            return base.execute("DELETE FROM slots WHERE user = ?", (user,)).rowcount
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -356,14 +346,14 @@ class Bookings:
         return free_s
 
     def _next_begin(self, arm: str, after_s: float) -> float | None:
-        (begin_s,) = self._rows("SELECT MIN(begin_s) FROM slots WHERE arm = ? AND begin_s >= ?", arm, after_s)[0]
+        (begin_s,) = self._file.rows("SELECT MIN(begin_s) FROM slots WHERE arm = ? AND begin_s >= ?", arm, after_s)[0]
         return None if begin_s is None else float(begin_s)
 
-    def _end(self, slot: Slot, now_s: float) -> None:
+    def _end(self, base: sqlite3.Connection, slot: Slot, now_s: float) -> None:
         if slot.begin_s >= now_s:
-            self._base.execute("DELETE FROM slots WHERE id = ?", (slot.id,))
+            base.execute("DELETE FROM slots WHERE id = ?", (slot.id,))
         else:
-            self._base.execute("UPDATE slots SET end_s = ? WHERE id = ?", (now_s, slot.id))
+            base.execute("UPDATE slots SET end_s = ? WHERE id = ?", (now_s, slot.id))
 
     def _must(self, slot_id: int) -> Slot:
         return self._slots("SELECT * FROM slots WHERE id = ?", slot_id)[0]
@@ -374,30 +364,5 @@ class Bookings:
     def _slots(self, statement: str, *values: Any) -> tuple[Slot, ...]:
         return tuple(
             Slot(id=id_, arm=arm, user=user, begin_s=begin_s, end_s=end_s, claimed=bool(claimed))
-            for id_, arm, user, begin_s, end_s, claimed in self._rows(statement, *values)
+            for id_, arm, user, begin_s, end_s, claimed in self._file.rows(statement, *values)
         )
-
-    def _rows(self, statement: str, *values: Any) -> list[Any]:
-        with self._errors():
-            return self._base.execute(statement, values).fetchall()
-
-    @contextlib.contextmanager
-    def _change(self) -> Iterator[None]:
-        """All of it or nothing."""
-        with self._errors():
-            self._base.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._base.execute("ROLLBACK")
-                raise
-            self._base.execute("COMMIT")
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            allowed = "a file of bookings that can be written to"
-            advice = "If it is damaged, move it away: a new one is made"
-            raise ConfigError(self._path, "file", str(error), allowed, advice) from None

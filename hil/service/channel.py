@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -20,6 +19,7 @@ from hil.service.lease_facts import Party
 from hil.service.places import FullError
 from hil.service.tokens import TokenError
 from hil.service.wire import (
+    FIRST,
     MAX_FRAME_BYTES,
     SPOKEN,
     AnyStop,
@@ -50,15 +50,20 @@ _numbers = itertools.count(1)
 
 
 class Channel:
-    """What others see of an open WebSocket."""
+    """What others see of an open WebSocket.
 
-    def __init__(self, visitor: Visitor) -> None:
+    Args:
+        visitor: who is at its other end.
+        speaks: version of the protocol that both have agreed on.
+    """
+
+    def __init__(self, visitor: Visitor, speaks: int = FIRST) -> None:
         self.number = next(_numbers)
-        self.visitor = visitor
+        self.visitor, self.speaks = visitor, speaks
         self.outbox = Outbox()
 
-    def party(self, now_s: float) -> Party:
-        """Who is here, for the lease; the token's end by the clock that says `now_s`."""
+    def party(self, now_s: float, now_epoch_s: float) -> Party:
+        """Who is here, for the lease; the token's end by the clock that says `now_s` at that time of day."""
         visitor, until_epoch_s = self.visitor, self.visitor.until_epoch_s
         return Party(
             user=visitor.user,
@@ -66,7 +71,7 @@ class Channel:
             role=visitor.grant.role,
             channel=self.number,
             on_site=visitor.on_site,
-            until_s=None if until_epoch_s is None else until_epoch_s - time.time() + now_s,
+            until_s=None if until_epoch_s is None else until_epoch_s - now_epoch_s + now_s,
         )
 
     def send(self, message: FromServer) -> None:
@@ -119,7 +124,7 @@ async def serve(
             await socket.send_frame(encode(Bye(now_s=monotonic_s(), code=code, reason=words)), WSMsgType.TEXT)
             await socket.close(code=WSCloseCode.POLICY_VIOLATION)
         return socket
-    channel = Channel(visitor)
+    channel = Channel(visitor, agree(hello.speaks) or FIRST)
     sender = asyncio.create_task(_send(request, socket, channel.outbox))
     try:
         desk.join(channel, hello)
@@ -203,5 +208,9 @@ async def _receive(socket: web.WebSocketResponse, channel: Channel, desk: Desk) 
             continue
         if not allowed and not isinstance(message, AnyStop):
             dropped += 1
+            continue
+        if message.v > channel.speaks:
+            reason = f"a message of version {message.v} on a channel of version {channel.speaks}; say so in the hello"
+            channel.send(Refused(to=message.seq, now_s=now_s, code=Code.VERSION, reason=reason))
             continue
         desk.take(channel, message)

@@ -12,6 +12,7 @@ from hil.errors import CommandError, HilError, InterlockError, LinkClosed, LinkE
 from hil.service import wire
 from hil.service.client_channel import ANSWER_S, GRIP_S, HELD_S, PLANNED_S, ClientChannel
 from hil.service.connection import arm_path
+from hil.service.following import Goal, lead, refuse_rate
 from hil.service.hold_watch import Sign
 from hil.service.lab_request import RefusedByLabError
 from hil.service.program_hand import DeadMan, ProgramHand
@@ -98,7 +99,11 @@ class AsyncArm(ClientChannel):
     async def take_over(self, reason: str = "", *, keep_booking: bool = False) -> None:
         """As a teacher, become the driver whoever drives; the arm holds first."""
         self._wish.want(wait=False)
-        await self.request(wire.TakeOver, reason=reason, keep_booking=keep_booking)
+        try:
+            await self.request(wire.TakeOver, reason=reason, keep_booking=keep_booking)
+        except HilError:
+            self._wish.drop()
+            raise
         if not await self.until(lambda: self.drives, COMING_S):
             raise LinkTimeout(f"{self.url}: the lease did not come within {COMING_S:g} s", port=self._access.url)
 
@@ -183,18 +188,54 @@ class AsyncArm(ClientChannel):
                 self.hold(sign=shown if sign is None else sign())
                 if self.held:
                     await self.tell(wire.JogHold, move=wanted)
+                    await asyncio.sleep(every_s)
                 elif self._dead_man.press_again or monotonic_s() > grip_s:
                     raise self._dead_man.not_held()
-                await asyncio.sleep(every_s)
+                else:
+                    # The answer to a beat is news: the first hold leaves with it, not up to 50 ms later.
+                    await self._news.wait(every_s)
             if not self.connected:
                 raise LinkClosed(f"{self.url}: the connection was lost; the arm holds", port=self._access.url)
             if self.epoch != epoch or not self.drives:
                 raise InterlockError("the lease has changed meanwhile", ["lease"])
         finally:
-            self.let_go()
+            # The release ends it; a beat at once would make a stop of an end that was meant.
+            self._dead_man.let_go()
             if self.drives:
                 with contextlib.suppress(LinkClosed):
                     await self.tell(wire.JogRelease)
+
+    async def follow(
+        self,
+        goal: Goal,
+        pressed: DeadMan,
+        speed_share: float = 0.25,
+        *,
+        rate_hz: float = 50.0,
+        sign: Callable[[], Sign] | None = None,
+    ) -> None:
+        """Lead the arm to goals that change, for as long as `goal` gives one and `pressed`, the dead-man, says so.
+
+        The first goal has to be near where the arm stands. As with `jog`, one at which nothing changes for 10 s ends.
+
+        Args:
+            goal: where the arm shall be now; None ends it.
+            pressed: see `DeadMan`.
+            speed_share: part of the rig's speeds.
+            rate_hz: so often both are asked, 10 to 60 times a second.
+            sign: what shows that a hand is there, where somebody knows better than by these two.
+
+        Raises:
+            RefusedByLabError: the lab said no.
+            CommandError: the rate is outside its range.
+            InterlockError: the lab knows no targets, the dead-man does not count, the lease has changed meanwhile, or
+                the arm follows no more, in the loop's words.
+            LinkClosed: the connection was lost; the arm holds.
+        """
+        assert self.welcome is not None
+        refuse_rate(self.welcome, rate_hz)
+        await self._while_held(self.request(wire.ArmJog, speed_share=speed_share), pressed)
+        await lead(self, self._dead_man, goal, pressed, rate_hz, sign)
 
     async def preview(
         self, text: str, *, name: str = "task", language: str = "task", points: str = "",

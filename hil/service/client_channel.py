@@ -86,6 +86,7 @@ class ClientChannel:
             patience_s=self._patience_s,
         )
         self._beats: asyncio.Task[None] | None = None
+        self._beat_now = asyncio.Event()
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -125,7 +126,7 @@ class ClientChannel:
         self._requests.restart()
         self._dead_man.drop()
         await self._send(wire.Watch(seq=self._requests.number(), rate_hz=self._rate_hz))
-        if again and self._wish.wanted:
+        if again and self._claims_again():
             # Who stood in the queue lost the place with the line, or with the server, and stands in it again.
             seq = self._requests.number()
             self._wish.ask_again(seq)
@@ -327,11 +328,26 @@ class ClientChannel:
             for_s: how long this counts.
             sign: what shows that a hand is there, by `monotonic_s`.
         """
-        self._dead_man.hold(monotonic_s() + for_s, sign)
+        now_s = monotonic_s()
+        before = self._dead_man.wanted(now_s)
+        self._dead_man.hold(now_s + for_s, sign)
+        if not before and self._dead_man.wanted(now_s):
+            self._beat_now.set()
 
     def let_go(self) -> None:
         """Nobody holds the dead-man."""
+        if self._dead_man.wanted(monotonic_s()):
+            self._beat_now.set()
         self._dead_man.let_go()
+
+    async def watch_at(self, rate_hz: float) -> None:
+        """Telemetry so often from now on.
+
+        Raises:
+            LinkClosed: there is no channel.
+        """
+        self._rate_hz = rate_hz
+        await self.tell(wire.Watch, rate_hz=rate_hz)
 
     async def free(self, within_s: float = 1.0) -> None:
         """Let go of the dead-man, and wait until the server knows it."""
@@ -345,14 +361,25 @@ class ClientChannel:
         Raises:
             InterlockError: it does not.
         """
-        if not await self.until(lambda: self.held, within_s):
+        hand = self._dead_man.hand
+        await self.until(lambda: self.held or self._dead_man.hand != hand, within_s)
+        if self._dead_man.hand != hand or not self.held:
             raise self._dead_man.not_held()
 
+    def _claims_again(self) -> bool:
+        """Whether the lease is asked for on a new line."""
+        return self._wish.wanted
+
+    def _renews(self) -> bool:
+        """Whether the lease is kept alive by the next beat."""
+        return self.drives
+
     async def _beat(self) -> None:
-        """Signs of life while we drive."""
+        """Signs of life while we drive; one at once when the dead-man is pressed, or let go of."""
         while True:
             assert self.welcome is not None
-            if self.drives:
+            self._beat_now.clear()
+            if self._renews():
                 now_s = monotonic_s()
                 held = self._dead_man.held(self.epoch, now_s)
                 beat = self._message(wire.Beat, {"held": held, **(self._signs() if held else {})})
@@ -361,7 +388,12 @@ class ClientChannel:
                 with contextlib.suppress(LinkClosed):
                     await self._send(beat)
                     self._dead_man.beaten(beat)
-            await asyncio.sleep(self.welcome.rules.beat_every_s)
+                if not held and self._dead_man.held(self.epoch, monotonic_s()):
+                    # This one had to say first that nothing was held; what is held since then is said at once.
+                    continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.welcome.rules.beat_every_s):
+                    await self._beat_now.wait()
 
     def _signs(self) -> dict[str, float]:
         """What shows the hand, by the server's clock, for a server that asks for it."""

@@ -23,12 +23,14 @@ class ClientDeadMan:
     Attributes:
         counts: whether the server counts it as held.
         press_again: why nothing counts before it was let go of, in words; empty if it may be held.
+        hand: counts how often it was let go of: what waited for one hand is not for the next.
         trip_s: way there and back of the newest beat; None before the first.
     """
 
     def __init__(self) -> None:
         self.counts = False
         self.press_again = ""
+        self.hand = 0
         self.trip_s: float | None = None
         self._until_s = float("-inf")
         self._sign = NO_SIGN
@@ -45,6 +47,7 @@ class ClientDeadMan:
 
     def let_go(self) -> None:
         """Nobody holds it."""
+        self.hand += 1
         self.press_again = ""
         self.drop()
 
@@ -54,6 +57,10 @@ class ClientDeadMan:
         self._free_epoch = None
 
     # -- what is beaten ----------------------------------------------------------------------------------
+
+    def wanted(self, now_s: float) -> bool:
+        """Whether somebody holds it, whatever the lab knows of it."""
+        return now_s < self._until_s
 
     def held(self, epoch: int, now_s: float) -> bool:
         """Whether a beat says now, under this epoch, that it is held."""

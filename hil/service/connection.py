@@ -23,7 +23,7 @@ def reach(url: str, token: str | None = None) -> tuple[Access, str]:
     Args:
         url: of a lab, with or without an arm's name behind it: ``http://127.0.0.1:8742/arm-1``. Without ``https://``
             in front, that is meant, but on this computer ``http://``.
-        token: instead of that of the login for this address.
+        token: instead of that of the login for this address, or of the key of this user's own server there.
 
     Returns:
         The lab, and the arm's name, which is empty if the address has none.
@@ -39,9 +39,10 @@ def reach(url: str, token: str | None = None) -> tuple[Access, str]:
     place, _, behind = rest.rstrip("/").partition("/")
     prefix, _, arm = behind.rpartition("/")
     host = place.rpartition(":")[0] or place
-    scheme = scheme or ("http" if is_loopback(host.strip("[]")) else "https")
+    here = is_loopback(host.strip("[]"))
+    scheme = scheme or ("http" if here else "https")
     base = f"{scheme}://{place}/{prefix}" if prefix else f"{scheme}://{place}"
-    return Access(url=base, token=token or ""), arm
+    return Access(url=base, token=token or "", own_server=token is None and here and scheme == "http"), arm
 
 
 def only_login(command: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 
 from hil.clock import monotonic_s
@@ -13,6 +12,7 @@ from hil.service import wire
 from hil.service.answers import Answers
 from hil.service.arm_channel import ArmReport
 from hil.service.arm_loop import ArmLoop
+from hil.service.arm_presence import ArmPresence
 from hil.service.audit import Deed
 from hil.service.bookings import Condition
 from hil.service.camera import Camera
@@ -24,6 +24,7 @@ from hil.service.gate import HELD, Facts, Gate, GateVerdict, MotionFacts
 from hil.service.held_arm import ArmHolding
 from hil.service.house import Frozen, House
 from hil.service.keepsake import Keepsake
+from hil.service.lamp import lamp
 from hil.service.lease import Lease
 from hil.service.lease_executor import LeaseExecutor
 from hil.service.lease_facts import Party
@@ -75,6 +76,7 @@ class ArmDesk:
         self.loop = ArmLoop(arm, self.live)
         self._house = house
         self._coming_up = ComingUp(standing.vouched)
+        self._presence = ArmPresence(self.loop, self._coming_up)
         self._pictures = PictureWatch(standing.gate)
         self._condition: tuple[Condition, str] | None = None
         self._answers = Answers(arm, house)
@@ -96,9 +98,22 @@ class ArmDesk:
         now_s, visitor = monotonic_s(), channel.visitor
         self.channels.add(channel)
         camera = self.camera is not None
-        channel.send(welcome(self.arm, self.rig, self.live.axes, self.standing, visitor, camera=camera, now_s=now_s))
+        channel.send(
+            welcome(
+                self.arm,
+                self.rig,
+                self.live.axes,
+                self.standing,
+                visitor,
+                camera=camera,
+                now_s=now_s,
+                speaks=channel.speaks,
+            )
+        )
         channel.send(self._executor.news_for(channel, now_s, ""))
         channel.send(self.holding.message(now_s))
+        if channel.speaks >= wire.VERSION:
+            channel.send(self._presence.message(now_s))
         self._answers.note(visitor, "join", "done", hello.client)
 
     def leave(self, channel: Channel) -> None:
@@ -113,7 +128,7 @@ class ArmDesk:
         now_s = monotonic_s()
         # What time alone changes comes first: after a pause of this process the driver counts as silent, too.
         self._executor.observe(now_s)
-        visitor, party = channel.visitor, channel.party(now_s)
+        visitor, party = channel.visitor, channel.party(now_s, self._house.token_epoch_s())
         if isinstance(message, wire.AnyStop):
             self._stop(channel, party, message, now_s)
             return
@@ -164,7 +179,7 @@ class ArmDesk:
         channel.send(wire.Accepted(to=message.seq, now_s=now_s, text=text))
 
     def _gate_facts(self, message: wire.ClientMessage, visitor: Visitor, now_s: float) -> Facts:
-        boxed = message if visitor.grant.box is not None and isinstance(message, wire.JogHold | wire.JogStep) else None
+        boxed = message if visitor.grant.box is not None and isinstance(message, wire.Led) else None
         motion = None
         if isinstance(message, wire.ArmMotion | wire.Start):
             kept = self.shelf.find(visitor.user, message.digest)
@@ -173,7 +188,7 @@ class ArmDesk:
                 motion = MotionFacts(user=visitor.user, peak_share=kept.peak_share, box=kept.box)
         return Facts(
             now_s=now_s,
-            now_epoch_s=time.time(),
+            now_epoch_s=self._house.token_epoch_s(),
             mode=self.loop.mode,
             revoked=not self._house.still_counts(visitor),
             picture_s=None if self.camera is None or self.camera.newest is None else self.camera.newest.taken_s,
@@ -189,11 +204,10 @@ class ArmDesk:
     ) -> str | None:
         """Do what a message that was allowed says; gives words for the answer, None if it is answered otherwise."""
         if isinstance(message, HELD):
-            jog = message.move if isinstance(message, wire.JogHold) else None
-            self.lease.asked(jog, now_s, planned=jog is None)
+            self.lease.asked(_led(message), now_s, planned=_led(message) is None)
         match message:
             case wire.Watch(rate_hz=rate_hz):
-                self.channels.audience.admit(channel.outbox, rate_hz)
+                self.channels.audience.admit(channel.outbox, rate_hz, channel.speaks)
             case wire.Beat():
                 self._executor.beat(channel, party, message, now_s)
                 return None
@@ -203,6 +217,8 @@ class ArmDesk:
                 self._each(channel.visitor, everywhere, lambda desk: desk.freeze(party, reason))
             case wire.Thaw(everywhere=everywhere):
                 self._each(channel.visitor, everywhere, lambda desk: desk.thaw(party))
+            case wire.Tell(text=words):
+                self.channels.pass_on(channel.visitor.name or channel.visitor.grant.role.value, words)
             case wire.Hello():
                 raise CommandError("this channel has had its hello")
             case wire.Reset():
@@ -265,12 +281,17 @@ class ArmDesk:
             camera=self.camera is not None,
             watchers=len(self.channels),
             self_test=self_test,
-        )
+            lamp=lamp(self.loop.mode, self.lease.brief(now_s), alarm=self.live.alarmed,
+                      starting=self._presence.starting_s(now_s) is not None),
+            away=self.loop.away,
+            starting_s=self._presence.starting_s(now_s),
+        )  # fmt: skip
 
     def telemetry(self, now_s: float) -> wire.Telemetry:
         """The arm as it is."""
         age_s = None if self.camera is None else self.camera.age_s(now_s)
-        return self.live.telemetry(now_s, self.lease.brief(now_s), self.standing.lease.stop_after_s, age_s)
+        lease, silence_s = self.lease.brief(now_s), self.standing.lease.stop_after_s
+        return self.live.telemetry(now_s, lease, silence_s, age_s, self._presence.starting_s(now_s))
 
     # -- what time brings --------------------------------------------------------------------------------
 
@@ -280,6 +301,8 @@ class ArmDesk:
             self.loop.process.beat()
         self._vouch(now_s)
         self._executor.observe(now_s)
+        if (news := self._presence.news(now_s)) is not None:
+            self.channels.send_of(wire.VERSION, news)
         if self.camera is not None and self.lease.phase is LeasePhase.HELD:
             self._watch_pictures(self.camera, now_s)
         else:
@@ -317,6 +340,8 @@ class ArmDesk:
 
     def _how(self) -> tuple[Condition, str]:
         mode = self.loop.mode
+        if self._presence.starting_s(monotonic_s()) is not None:
+            return Condition.STARTING, ""
         if self.loop.away:
             return Condition.AWAY, self.loop.away
         if mode in LOST_MODES or mode is Mode.UNKNOWN_POSE:
@@ -339,7 +364,10 @@ class ArmDesk:
         self._self_test.take(report, now_s, self.live.trouble)
         if (news := self.holding.news(now_s)) is not None:
             self.channels.send(lambda channel: news)
-        self.channels.audience.show(now_s, lambda: wire.encode(self.telemetry(now_s)))
+        self.channels.audience.show(now_s, lambda speaks: self._frame(now_s, speaks))
+
+    def _frame(self, now_s: float, speaks: int) -> bytes:
+        return wire.encode_telemetry(self.telemetry(now_s), speaks)
 
     def arm_lost(self, words: str) -> None:
         """The worker is gone."""
@@ -350,3 +378,14 @@ class ArmDesk:
         self.holding.forget()
         self.channels.tell(NoticeKind.ARM_LOST, f"{self.arm} is not there: {words}")
         self._house.note(Deed(who="", what="arm", verdict="lost", arm=self.arm, detail=words))
+
+
+def _led(message: wire.ClientMessage) -> object:
+    """What a hand asks for with this, which shows that it is there if it is another thing than before; else None."""
+    match message:
+        case wire.JogHold(move=move):
+            return move
+        case wire.FollowTarget(target=target):
+            return target
+        case _:
+            return None

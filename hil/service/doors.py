@@ -1,4 +1,4 @@
-"""Who comes in, and as what: by token; or, where a server on loopback has no keys, anybody on this computer."""
+"""Who comes in, and as what: by token; or, where a server on loopback has no keys, by the key of its start."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from hil.service.grants import EVERY_ARM, LONGEST_WINDOW_S, Grant, check_user
+from hil.service.local_key import LocalKey
 from hil.service.rights import Role
-from hil.service.tokens import TokenChecker, TokenError
+from hil.service.tokens import Flaw, TokenChecker, TokenError
 from hil.types import Record
 
 FAILURES = 100
@@ -18,10 +19,15 @@ FAILURES_S = 60.0
 _MOST_ADDRESSES = 1000
 _CLOCK_SLACK_S = 86_400
 
+NOT_THE_KEY = (
+    "this server is for the user who started it, with the key of its start: in a browser open the address that "
+    "`hil serve` has printed; commands of the same user find the key by themselves"
+)
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 LOCAL = "local"
-"""What stands for the id of a token where none is asked for."""
+"""What stands for the id of a token where there are none."""
 
 
 class TooManyRefusedError(TokenError):
@@ -50,7 +56,7 @@ class Visitor(Record, frozen=True):
 
     @property
     def until_epoch_s(self) -> float | None:
-        """When the token ends, seconds since 1970; None where none is asked for."""
+        """When the token ends, seconds since 1970; None where there are none."""
         return None if self.grant.token_id == LOCAL else float(self.grant.expires_s)
 
     @property
@@ -63,18 +69,24 @@ class Door:
     """Lets people in.
 
     Args:
-        checker: of tokens; None for a server without keys, which then has to listen on loopback alone.
+        checker: of tokens; for a server without a lab's keys, which has to listen on loopback alone, the key of its
+            start.
         on_site: networks; somebody there who says so counts as standing beside the arms.
+
+    Attributes:
+        local_key: None where tokens are asked for.
     """
 
-    def __init__(self, checker: TokenChecker | None, on_site: Sequence[Network] = ()) -> None:
-        self._checker, self._networks = checker, tuple(on_site)
+    def __init__(self, checker: TokenChecker | LocalKey, on_site: Sequence[Network] = ()) -> None:
+        self._checker = checker if isinstance(checker, TokenChecker) else None
+        self.local_key = checker if isinstance(checker, LocalKey) else None
+        self._networks = tuple(on_site)
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     @property
     def keyed(self) -> bool:
-        """Whether a token is asked for."""
-        return self._checker is not None
+        """Whether tokens of the lab are asked for."""
+        return self.local_key is None
 
     def admit(
         self, token: str, *, name: str, says_on_site: bool, origin: str, now_s: float, now_epoch_s: float
@@ -87,8 +99,8 @@ class Door:
         same of every token that does not count, be it a stranger's, an old one or a revoked one.
 
         Args:
-            token: as it was sent; empty for none.
-            name: for display, where there is no token.
+            token: as it was sent, or the key of the start; empty for none.
+            name: for display, where there are no tokens.
             says_on_site: what the visitor says about standing beside the arms.
             origin: network address.
             now_s: monotonic time.
@@ -99,19 +111,24 @@ class Door:
             TokenError: the token does not count.
             CommandError: the name is none.
         """
-        if self._checker is None:
-            shown = name or "someone"
-            check_user(shown)
-            return Visitor(name=shown, grant=_local(shown, int(now_epoch_s)), origin=origin, on_site=True)
         try:
-            grant = self._checker.check(token, now_epoch_s)
+            grant = self._grant(token, name or "someone", now_epoch_s)
         except TokenError as error:
             if self._failed(origin, now_s) > FAILURES:
                 words = "too many refused tokens from this address, this one among them; try again in a minute"
                 raise TooManyRefusedError(words, error.flaw, error.grant) from None
             raise
-        on_site = says_on_site and (grant.on_site or self._inside(origin))
+        on_site = not self.keyed or (says_on_site and (grant.on_site or self._inside(origin)))
         return Visitor(name=grant.user, grant=grant, origin=origin, on_site=on_site)
+
+    def _grant(self, token: str, name: str, now_epoch_s: float) -> Grant:
+        if self._checker is not None:
+            return self._checker.check(token, now_epoch_s)
+        assert self.local_key is not None
+        if not self.local_key.is_same(token):
+            raise TokenError(NOT_THE_KEY, Flaw.NOT_OF_THIS_START)
+        check_user(name)
+        return _local(name, int(now_epoch_s))
 
     def recheck(self, visitor: Visitor, now_epoch_s: float) -> None:
         """Whether the visitor's token still counts; cheap enough for every message.

@@ -36,6 +36,7 @@ ACTIONS: Mapping[type[wire.FromClient], Action] = MappingProxyType(
         wire.TakeOver: Action.TAKE_OVER,
         wire.Freeze: Action.FREEZE,
         wire.Thaw: Action.FREEZE,
+        wire.Tell: Action.TELL,
         wire.Reset: Action.RESET,
         wire.Confirm: Action.CONFIRM,
         wire.GoLimp: Action.CONFIRM,
@@ -43,6 +44,7 @@ ACTIONS: Mapping[type[wire.FromClient], Action] = MappingProxyType(
         wire.JogHold: Action.JOG,
         wire.JogRelease: Action.JOG,
         wire.JogStep: Action.JOG,
+        wire.FollowTarget: Action.JOG,
         wire.Gripper: Action.JOG,
         wire.ArmMotion: Action.RUN,
         wire.Start: Action.RUN,
@@ -52,7 +54,7 @@ ACTIONS: Mapping[type[wire.FromClient], Action] = MappingProxyType(
 )
 """What each message is an attempt at."""
 
-HELD = (wire.JogHold, wire.Start, wire.Go, wire.Gripper, wire.SelfTest, wire.Confirm)
+HELD = (wire.JogHold, wire.FollowTarget, wire.Start, wire.Go, wire.Gripper, wire.SelfTest, wire.Confirm)
 """Motion that goes on only while the dead-man is held. A step does not: it ends by itself, and with the heartbeat."""
 
 RATES: Mapping[Role, tuple[float, float]] = MappingProxyType(
@@ -377,7 +379,7 @@ class Gate:
         share = min(grant.speed_share, self._picture_share(message, party, facts))
         if not isinstance(message, wire.ArmMotion | wire.Start):
             share = min(share, max(share_by_age(age_s, last_s=settings.hold_age_s), LEAST_BY_AGE))
-        if isinstance(message, wire.JogHold | wire.JogStep | wire.ArmJog):
+        if isinstance(message, wire.Led | wire.ArmJog):
             # What is planned, or previewed, stops on its path, which was looked at as a whole.
             share = min(share, facts.budget_share)
         if isinstance(message, wire.ArmJog | wire.Planned):
@@ -386,7 +388,7 @@ class Gate:
 
     def _age(self, message: wire.Command, facts: Facts) -> float:
         settings = self._settings
-        most_s = settings.hold_age_s if isinstance(message, wire.JogHold) else settings.step_age_s
+        most_s = settings.hold_age_s if isinstance(message, wire.JogHold | wire.FollowTarget) else settings.step_age_s
         age_s = max(0.0, facts.now_s - message.issued_s)
         if not age_s <= most_s:
             raise _DeniedError(
@@ -418,7 +420,7 @@ class Gate:
             raise _DeniedError(
                 Code.SPEED, f"armed at {given:.0f} % speed; allowed now: {allowed:.0f} %. Stop, arm anew", "arming"
             )
-        if isinstance(message, wire.JogHold | wire.JogStep) and grant.box is not None:
+        if isinstance(message, wire.Led) and grant.box is not None:
             _check_box(grant.box, facts.tool_m, facts.goal_m)
         if isinstance(message, wire.ArmMotion | wire.Start):
             motion = facts.motion

@@ -60,6 +60,7 @@ class Grant(Record, frozen=True):
         not_before_s: from when it counts.
         expires_s: from when it counts no more.
         on_site: its bearer may say to stand beside the arm.
+        renewed: its bearer gets another one at each visit, and may book a time beyond the end of this one.
 
     Raises:
         CommandError: one of them cannot be.
@@ -75,6 +76,7 @@ class Grant(Record, frozen=True):
     not_before_s: int
     expires_s: int
     on_site: bool = False
+    renewed: bool = False
 
     def __post_init__(self) -> None:
         check_user(self.user)
@@ -109,6 +111,7 @@ class _Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     speed: float
     box_m: tuple[Point, Point] | None = None
     site: bool = False
+    again: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 _DECODER = msgspec.json.Decoder(_Claims)
@@ -128,6 +131,7 @@ def encode(grant: Grant) -> bytes:
         speed=grant.speed_share,
         box_m=None if grant.box is None else (grant.box.lower_m, grant.box.upper_m),
         site=grant.on_site,
+        again=True if grant.renewed else msgspec.UNSET,
     )
     return msgspec.json.encode(claims)
 
@@ -147,6 +151,7 @@ def decode(payload: bytes) -> Grant | None:
             not_before_s=claims.nbf,
             expires_s=claims.exp,
             on_site=claims.site,
+            renewed=claims.again is True,
         )
     except (msgspec.DecodeError, UnicodeDecodeError, CommandError):
         return None

@@ -9,8 +9,8 @@ from hil.service.audit import Deed
 from hil.service.bookings import Condition
 from hil.service.doors import Visitor
 from hil.service.lease_facts import Party
+from hil.service.preview_desk import PreviewDesk
 from hil.service.self_test import Outcome
-from hil.service.uploads import PreviewDesk
 
 
 class Frozen(Protocol):
@@ -81,6 +81,10 @@ class Workshop(Protocol):
 
 class House(Books, Calendar, Workshop, Protocol):
     """The lab, as one desk sees it."""
+
+    def token_epoch_s(self) -> float:
+        """The time of day by which tokens are judged, seconds since 1970."""
+        ...
 
     def still_counts(self, visitor: Visitor) -> bool:
         """Whether a visitor's token counts now."""

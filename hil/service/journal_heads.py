@@ -20,7 +20,7 @@ from hil.service.audit_query import JOURNAL, vouched_deeds
 from hil.service.retention import rig_of
 from hil.types import Record
 
-HEAD, ARM_AWAY, LAB_ENDS = "head", "head, the arm is away", "head, the lab ends"
+HEAD, ARM_AWAY, LAB_ENDS, MARKED = "head", "head, the arm is away", "head, the lab ends", "head, a run is marked"
 """Verdicts: unlike each other, so that heads noted within one second are not counted as one deed."""
 
 

@@ -41,15 +41,26 @@ class PublicKey:
         Raises:
             ConfigError: it cannot be read, or holds no Ed25519 public key.
         """
-        allowed = "an Ed25519 public key as PEM, as `hil serve init` writes it"
         try:
-            key = serialization.load_pem_public_key(path.read_bytes())
+            data = path.read_bytes()
         except OSError as error:
             raise ConfigError(str(path), "file", error.strerror or str(error), "a file that can be read") from None
+        return cls.from_pem(data, str(path))
+
+    @classmethod
+    def from_pem(cls, data: bytes, file: str) -> PublicKey:
+        """Read PEM text; `file` is its name for messages.
+
+        Raises:
+            ConfigError: it holds no Ed25519 public key.
+        """
+        allowed = "an Ed25519 public key as PEM, as `hil serve init` writes it"
+        try:
+            key = serialization.load_pem_public_key(data)
         except (ValueError, UnsupportedAlgorithm):
-            raise ConfigError(str(path), "file", "something else", allowed) from None
+            raise ConfigError(file, "file", "something else", allowed) from None
         if not isinstance(key, Ed25519PublicKey):
-            raise ConfigError(str(path), "file", "a key of another kind", allowed)
+            raise ConfigError(file, "file", "a key of another kind", allowed)
         return cls(key)
 
     @property

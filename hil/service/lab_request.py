@@ -12,10 +12,12 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from hil.errors import CommandError, HilError, LinkError
-from hil.service.wire import MAX_ANSWER_BYTES, NAME_HEADER, Refused, decode_body
+from hil.service.local_key import local_key
+from hil.service.wire import MAX_ANSWER_BYTES, NAME_HEADER, Code, Refused, decode_body
 from hil.types import Record
 
 TIMEOUT_S = 10.0
+_HTTP_PORT = 80
 
 
 class RefusedByLabError(HilError):
@@ -31,15 +33,25 @@ class Access(Record, frozen=True):
 
     Attributes:
         url: where it answers, with the prefix of a proxy if there is one.
-        token: empty for a lab that asks for none.
+        token: empty for none.
         certificate_sha256: fingerprint of the only certificate to talk to; empty where an authority vouches.
-        name: display name where there is no token.
+        name: display name where tokens do not bring one.
+        own_server: on this computer; if it is this user's it has a key of its start, which is looked up each time.
     """
 
     url: str
     token: str = ""
     certificate_sha256: str = ""
     name: str = ""
+    own_server: bool = False
+
+    def token_now(self) -> str:
+        """What to show: the token, or where there is none the key of the newest start of this user's own server.
+
+        Raises:
+            ConfigError: others could have read the key.
+        """
+        return self.token or (local_key(address_of(self)[2] or _HTTP_PORT) if self.own_server else "")
 
     def __repr__(self) -> str:
         return f"Access(url={self.url!r})"
@@ -60,11 +72,23 @@ def ask(access: Access, method: str, path: str, body: Record | None = None, *, t
         LinkError: it cannot be reached, or is not the one that it should be.
         CommandError: a token would go over an open line, or the address is none.
     """
+    token = access.token_now()
+    try:
+        return _ask_with(token, access, method, path, body, timeout_s)
+    except RefusedByLabError as error:
+        newer = access.token_now()
+        if error.refused.code is not Code.TOKEN or newer == token:
+            raise
+        # Our own server was started anew between the look for its key and the call.
+        return _ask_with(newer, access, method, path, body, timeout_s)
+
+
+def _ask_with(token: str, access: Access, method: str, path: str, body: Record | None, timeout_s: float) -> bytes:
     connection, prefix = _connection(access, timeout_s)
     headers = {"Accept": "application/json"}
-    if access.token:
-        headers["Authorization"] = f"Bearer {access.token}"
-    elif access.name:
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    if access.name:
         headers[NAME_HEADER] = quote(access.name)
     if body is not None:
         headers["Content-Type"] = "application/json"

@@ -8,6 +8,7 @@ import secrets
 import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hil.errors import ConfigError, LinkClosed
 from hil.model.files import state_dir
@@ -17,13 +18,18 @@ from hil.runtime.rtprio import go_before_others
 from hil.runtime.wiring import load_rig
 from hil.service.adapters import port_of
 from hil.service.arms import slots
-from hil.service.bookings import IN_MEMORY, Bookings
+from hil.service.bookings import Bookings
 from hil.service.doors import Door
 from hil.service.keys import PublicKey, SigningKey
+from hil.service.local_key import LocalKey
+from hil.service.people_file import IN_MEMORY
 from hil.service.revocation import Revocations
 from hil.service.running_lab import ArmPlan, RunningLab
-from hil.service.settings import ArmSettings, Lab, Settings, on_site_networks, refuse_open_door
+from hil.service.settings import COURSES, FILE, ArmSettings, Lab, Settings, on_site_networks, refuse_open_door
 from hil.service.tokens import TokenChecker
+
+if TYPE_CHECKING:
+    from hil.service.courses.books import Courses
 
 
 def arms_of(settings: Settings, folder: Path | None = None) -> tuple[ArmPlan, ...]:
@@ -100,9 +106,11 @@ def open_lab(lab: Lab, plans: Sequence[ArmPlan], *, command: str, say: Callable[
     refuse_open_door(settings)
     _tell_missing(plans, say)
     access = settings.access
-    checker = None
+    checker: TokenChecker | LocalKey = new_local_key()
     if access.token_keys:
         keys = [PublicKey.load(lab.path(name)) for name in access.token_keys]
+        if settings.lti.platforms:
+            keys.append(SigningKey.load(lab.path(settings.lti.session_key)).public)
         checker = TokenChecker(keys, Revocations(lab.revoked))
     return RunningLab(
         settings,
@@ -114,11 +122,24 @@ def open_lab(lab: Lab, plans: Sequence[ArmPlan], *, command: str, say: Callable[
         journals=lab.folder / "journals",
         self_tests=lab.self_tests,
         leases=lab.leases,
+        courses=_courses(lab, plans, say),
         command=command,
         address=address_of(settings),
         say=say,
         slots=share_out(plans),
     )
+
+
+def _courses(lab: Lab, plans: Sequence[ArmPlan], say: Callable[[str], None]) -> Courses | None:
+    """The lab's courses; what marks them is not even loaded where there are none."""
+    if not (lab.folder / COURSES).is_dir():
+        return None
+    if not lab.settings.access.token_keys:
+        advice = "Without keys everybody is who they say they are. `hil serve init DIR` makes some"
+        raise ConfigError(str(lab.folder / FILE), "access.token_keys", None, "keys, in a lab with courses", advice)
+    from hil.service.courses.books import open_courses
+
+    return open_courses(lab.folder, {plan.arm: plan.rig.robot.id for plan in plans}, say)
 
 
 def open_local(settings: Settings, plans: Sequence[ArmPlan], *, command: str, say: Callable[[str], None]) -> RunningLab:
@@ -133,7 +154,7 @@ def open_local(settings: Settings, plans: Sequence[ArmPlan], *, command: str, sa
     return RunningLab(
         settings,
         plans,
-        door=Door(None),
+        door=Door(new_local_key()),
         bookings=Bookings(IN_MEMORY, settings.bookings),
         audit_folder=state_dir() / "audits" / f"port-{settings.listen.port}",
         audit_key=_own_audit_key(state_dir() / "audits" / "audit.key"),
@@ -145,6 +166,11 @@ def open_local(settings: Settings, plans: Sequence[ArmPlan], *, command: str, sa
         say=say,
         slots=share_out(plans),
     )
+
+
+def new_local_key() -> LocalKey:
+    """A key for this start of a server without a lab's keys."""
+    return LocalKey(secrets.token_urlsafe(30))
 
 
 def share_out(plans: Sequence[ArmPlan]) -> dict[str, LoopSlot]:

@@ -126,13 +126,23 @@ class LabDial:
             CommandError: a token would go over an open line, or the address is none.
         """
         address_of(self._access)
+        token = self._access.token_now()
+        try:
+            return await self._dial_with(token)
+        except RefusedByLabError as error:
+            newer = self._access.token_now()
+            if error.refused.code is not wire.Code.TOKEN or newer == token:
+                raise
+            # Our own server was started anew between the look for its key and the call.
+            return await self._dial_with(newer)
+
+    async def _dial_with(self, token: str) -> tuple[LabSocket, wire.Welcome]:
         assert self._http is not None
         lab = self.lab_url
         url = f"ws{lab.removeprefix('http').rstrip('/')}{wire.ROOT}/channel"
         hello = wire.Hello(
-            seq=1, speaks=wire.SPOKEN, arm=self._arm, token=self._access.token, name=self._name, client="hil",
-            on_site=self._on_site,
-        )  # fmt: skip
+            seq=1, speaks=wire.SPOKEN, arm=self._arm, token=token, name=self._name, client="hil", on_site=self._on_site
+        )
         try:
             async with asyncio.timeout(OPEN_S):
                 socket = await self._http.ws_connect(
@@ -167,7 +177,7 @@ class LabDial:
             async with self._http.get(
                 f"{self._access.url.rstrip('/')}{arm_path(self._arm, 'picture')}",
                 params={} if after_s is None else {"after": repr(after_s)},
-                headers={"Authorization": f"Bearer {self._access.token}"} if self._access.token else {},
+                headers={"Authorization": f"Bearer {token}"} if (token := self._access.token_now()) else {},
                 ssl=self._certificate,
             ) as response:
                 data = await response.read()

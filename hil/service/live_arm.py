@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, deque
 
@@ -12,11 +13,13 @@ from hil.robot import Robot
 from hil.runtime.jog_source import HOLD_S
 from hil.service.arm_channel import ArmReport
 from hil.service.grants import Point
+from hil.service.lamp import lamp
+from hil.service.rest_forecast import RestForecast
 from hil.service.stop_budget import Live, budget, stop_figures
 from hil.service.uploads import UploadVerdict
-from hil.service.wire import AxisInfo, JogHold, JogStep, LeaseBrief, StopBudget, Telemetry, Timing
+from hil.service.wire import AxisInfo, FollowTarget, JogHold, JogStep, LeaseBrief, StopBudget, Telemetry, Timing
 from hil.space.body import LiveBody
-from hil.types import AxisJog, JogFrame, Mode, ToolJog
+from hil.types import AxisGoal, AxisJog, JogFrame, Mode, ToolJog
 
 WINDOW_S = 1.0
 BITS_PER_BYTE = 10
@@ -47,10 +50,12 @@ class LiveArm:
             )
             for axis in rig.axes
         )
+        self._bands = tuple(axis.divergence for axis in rig.axes)
         self._rig, self._robot, self._body = rig, Robot(rig.robot), LiveBody(rig)
         self._figures = stop_figures(rig, rig.controller.line_time_s())
         self._stop_s = stop_time_s(rig)
         self._always_clear = self._never_broken()
+        self._forecast = RestForecast(rig)
         self._window: deque[tuple[float, ArmReport]] = deque()
         self._tool_speed_m_s = 0.0
         self._input_age_s = 0.0
@@ -69,6 +74,7 @@ class LiveArm:
         while self._window[0][0] < now_s - WINDOW_S:
             self._window.popleft()
         pose = self.pose
+        self._forecast.add(report.t_s, pose)
         if before is None or before.commanded != report.commanded:
             self.tool_m = None if pose is None else self._tool(pose)
         step_s = 0.0 if before is None else report.t_s - before.t_s
@@ -95,6 +101,7 @@ class LiveArm:
         """The worker is gone; nothing is known any more."""
         self.report = self.tool_m = None
         self._window.clear()
+        self._forecast.add(0.0, None)
         self._tool_speed_m_s = 0.0
         self._budget = None
 
@@ -115,6 +122,11 @@ class LiveArm:
             position is not None and abs(position - axis.park) <= START_TOLERANCE[axis.kind]
             for axis, position in zip(self._rig.axes, self.report.commanded, strict=True)
         )
+
+    @property
+    def alarmed(self) -> bool:
+        """Whether command and report have parted."""
+        return self.report is not None and bool(self.report.alarm)
 
     def share(self, silence_s: float, now_s: float) -> float:
         """Part of the rig's speeds that the stop budget allows."""
@@ -141,11 +153,13 @@ class LiveArm:
         self._budget = now_s, found
         return found
 
-    def goal_of(self, message: JogHold | JogStep) -> Point | None:
+    def goal_of(self, message: JogHold | JogStep | FollowTarget) -> Point | None:
         """Where a jog would bring the tool, its stop included; None while the pose is not known."""
         pose, tool_m = self.pose, self.tool_m
         if pose is None or tool_m is None:
             return None
+        if isinstance(message, FollowTarget):
+            return self._beyond(message, tool_m)
         # What is held counts for a while, and then the arm slows down.
         times = 1.0 if isinstance(message, JogStep) else HOLD_S + self._stop_s
         move = message.move
@@ -155,6 +169,20 @@ class LiveArm:
             return self._tool([at + times * amount for at, amount in zip(pose, move.amounts, strict=True)])
         along = self._in_world(move, pose)
         return (tool_m[0] + times * along[0], tool_m[1] + times * along[1], tool_m[2] + times * along[2])
+
+    def _beyond(self, message: FollowTarget, here: Point) -> Point | None:
+        """Where a target would bring the tool, and as far beyond as it goes on while it stops."""
+        target = message.target
+        if isinstance(target, AxisGoal):
+            if len(target.positions) != len(self._rig.axes):
+                return None
+            there = self._tool(target.positions)
+        else:
+            there = target.position_m
+        way_m = math.dist(there, here)
+        more = self._tool_speed_m_s * self._stop_s / way_m if way_m > 0.0 else 0.0
+        x, y, z = (at + more * (at - now) for at, now in zip(there, here, strict=True))
+        return (x, y, z)
 
     def _in_world(self, move: ToolJog, pose: tuple[float, ...]) -> Point:
         if move.frame is JogFrame.WORLD:
@@ -187,14 +215,18 @@ class LiveArm:
 
     # -- what goes out -----------------------------------------------------------------------------------
 
-    def telemetry(self, now_s: float, lease: LeaseBrief, silence_s: float, picture_age_s: float | None) -> Telemetry:
-        """The newest report, as everybody who watches gets it."""
+    def telemetry(
+        self, now_s: float, lease: LeaseBrief, silence_s: float, picture_age_s: float | None,
+        starting_s: float | None = None,
+    ) -> Telemetry:  # fmt: skip
+        """The newest report, as everybody who watches gets it; `starting_s` is for how long it has been coming up."""
         report = self.report
         assert report is not None
         self._frame += 1
         nothing: tuple[float | None, ...] = (None,) * len(self._rig.axes)
         stop = self.stop(silence_s, now_s)
         spent_s = sum(each.written_bytes for _, each in self._window) * BITS_PER_BYTE / self._rig.controller.baud
+        errors = report.errors or nothing
         done = report.sample is not None and self._samples > 1
         return Telemetry(
             frame=self._frame,
@@ -220,4 +252,13 @@ class LiveArm:
             picture_age_s=picture_age_s,
             progress=min(1.0, (report.sample or 0) / (self._samples - 1)) if done else None,
             refusal=self._refusal,
+            errors=errors,
+            bands=self._bands,
+            used=tuple(
+                None if error is None else abs(error) / band for error, band in zip(errors, self._bands, strict=True)
+            ),
+            alarm=report.alarm,
+            lamp=lamp(report.mode, lease, alarm=bool(report.alarm), starting=starting_s is not None),
+            starting_s=starting_s,
+            rest=() if stop is None else self._forecast.rest(1e-3 * (stop.input_ms + stop.loop_ms)),
         )

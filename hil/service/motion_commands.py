@@ -7,6 +7,7 @@ from hil.model.rig import Rig
 from hil.service import wire
 from hil.service.arm_loop import ArmLoop
 from hil.service.doors import Visitor
+from hil.service.follow_commands import FollowCommands
 from hil.service.live_arm import LiveArm
 from hil.service.stop_budget import slowed
 from hil.service.uploads import Shelf
@@ -27,6 +28,7 @@ class MotionCommands:
 
     def __init__(self, rig: Rig, loop: ArmLoop, live: LiveArm, shelf: Shelf) -> None:
         self._rig, self._loop, self._live, self._shelf = rig, loop, live, shelf
+        self._following = FollowCommands(rig, loop, live)
         self._loaded_s = float("-inf")
 
     def ask(self, visitor: Visitor, message: wire.Command, share: float, now_s: float) -> None:
@@ -47,6 +49,9 @@ class MotionCommands:
                 self._loop.send(Confirm(positions=positions or self._rig.park, by=visitor.who, supply_on=on))
             case wire.ArmJog():
                 self._loop.arm_jog(share)
+                self._following.begin()
+            case wire.FollowTarget():
+                self._following.ask(message, share, now_s)
             case wire.JogHold(move=move):
                 axes = [axis.speed for axis in self._rig.axes]
                 try:

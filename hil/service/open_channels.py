@@ -53,6 +53,20 @@ class OpenChannels:
             if channel is None or number == channel:
                 each.outbox.put(notice)
 
+    def pass_on(self, name: str, words: str) -> None:
+        """Give everybody words that somebody says; a client of version 1 knows no such kind of a notice."""
+        text = f"{name} says: {words}"
+        for channel in self._channels.values():
+            kind = NoticeKind.MESSAGE if channel.speaks >= wire.VERSION else NoticeKind.LOOP
+            channel.send(Notice(now_s=monotonic_s(), kind=kind, text=text))
+
+    def send_of(self, version: int, message: FromServer) -> None:
+        """Send this to each that speaks a version in which there is such a message."""
+        data = wire.encode(message)
+        for channel in self._channels.values():
+            if channel.speaks >= version:
+                channel.outbox.put(data)
+
     def send(self, make: Callable[[Channel], FromServer]) -> None:
         """Send each what is made for it."""
         for channel in self._channels.values():

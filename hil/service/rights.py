@@ -31,22 +31,24 @@ class Action(Enum):
     RESET = "reset"
     CONFIRM = "confirm"
     TAKE_OVER = "take_over"
+    TELL = "tell"
     AUDIT = "audit"
+    MARK = "mark"
 
 
 _WATCH = frozenset({Action.WATCH, Action.STOP, Action.PULL})
 _DRIVE = _WATCH | {Action.BOOK, Action.CLAIM, Action.UPLOAD, Action.JOG, Action.RUN}
-_CARE = _DRIVE | {Action.FREEZE, Action.RESET, Action.CONFIRM, Action.AUDIT}
+_CARE = _DRIVE | {Action.FREEZE, Action.RESET, Action.CONFIRM, Action.AUDIT, Action.TELL}
 
 MAY: Mapping[Role, frozenset[Action]] = MappingProxyType(
     {
         Role.WATCH: _WATCH,
         Role.DRIVE: _DRIVE,
-        Role.TEACH: _CARE | {Action.TAKE_OVER},
+        Role.TEACH: _CARE | {Action.TAKE_OVER, Action.MARK},
         Role.MAINTAIN: _CARE,
     }
 )
-"""Only a teacher takes an arm from its driver. Stopping is anyone's, whatever becomes of this table."""
+"""Only a teacher takes an arm from its driver, and sees the marks of a class. Stopping is anyone's in any case."""
 
 
 def may(role: Role, action: Action) -> bool:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -30,18 +30,23 @@ from hil.service.desk import ArmDesk
 from hil.service.doors import Door, Visitor
 from hil.service.gate import GateSettings
 from hil.service.house import Frozen
-from hil.service.journal_heads import ARM_AWAY, HEAD, LAB_ENDS, JournalHead, newest_heads
+from hil.service.journal_heads import ARM_AWAY, HEAD, LAB_ENDS, MARKED, JournalHead, newest_heads
 from hil.service.kept_leases import KeptLeases
 from hil.service.keys import SigningKey
+from hil.service.preview_desk import PreviewDesk
 from hil.service.retention import delete_old
 from hil.service.self_test import Outcome
 from hil.service.self_test_results import SelfTests
 from hil.service.settings import Settings, kept_address
 from hil.service.sketch import Sketch
 from hil.service.standing import Standing
+from hil.service.token_clock import TokenClock
 from hil.service.tokens import TokenError
-from hil.service.uploads import PreviewDesk, room_of
+from hil.service.uploads import room_of
 from hil.service.wire import NoticeKind
+
+if TYPE_CHECKING:
+    from hil.service.courses.books import Courses
 
 DAY_S = 86_400.0
 TIDY_EVERY_S = 600.0
@@ -104,6 +109,7 @@ class RunningLab:
         make_arm: makes what keeps an arm's worker running.
         self_tests: file for the arms' newest self-tests; None to forget them at the end.
         leases: file for who has which arm; None to forget it at the end.
+        courses: whose results are let go of at the end; None for none.
 
     Raises:
         ConfigError: two arms have one rig.
@@ -127,17 +133,20 @@ class RunningLab:
         make_arm: MakeArm = ArmProcess,
         self_tests: Path | None = None,
         leases: Path | None = None,
+        courses: Courses | None = None,
     ) -> None:
         served_before = audit_folder.is_dir() and any(audit_folder.iterdir())
         _refuse_shared_rigs(plans)
         self.settings, self.door, self.bookings, self.journals = settings, door, bookings, journals
         daily = frozenset(arm for arm, one in settings.arms.items() if one.daily_self_test)
         self.self_tests = SelfTests(self_tests, daily, say)
-        self.audit_folder = audit_folder
+        self.audit_folder, self.audit_pem = audit_folder, audit_key.public.pem
+        self.courses = courses
         self.trouble = ""
+        self._token_clock = TokenClock(time.time, monotonic_s, say)
         rigs = {plan.arm: plan.rig for plan in plans}
-        # Whoever wants to park does not wait for somebody's long program.
-        self.previews, self.uploads = PreviewDesk(rigs), PreviewDesk(rigs)
+        # Whoever wants to park does not wait for somebody's long program, nor does a second person.
+        self.previews, self.uploads = PreviewDesk(rigs), PreviewDesk(rigs, places=2)
         self._audit = AuditLog(audit_folder, audit_key, _now(), retention_days=settings.audit.retention_days)
         self._reserved: dict[str, Reserved] = {}
         self._journal_heads: dict[str, JournalHead] = {}
@@ -224,6 +233,8 @@ class RunningLab:
         with contextlib.suppress(JournalError):
             self._audit.close(reason, _now())
         self.bookings.close()
+        if self.courses is not None:
+            self.courses.close()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """One of the lab's own tasks is over; before the lab's end that is a fault, and no arm is driven with it."""
@@ -279,6 +290,11 @@ class RunningLab:
                 self._journal_heads[arm] = head
                 self.note(head.deed(arm, verdict))
 
+    async def vouch(self, arm: str) -> None:
+        """Sign for all that this arm's journal and the audit say up to now."""
+        await self.note_journals([arm], MARKED)
+        self._keep_books(lambda: self._audit.sign(_now()))
+
     async def tidy(self, now_epoch_s: float) -> None:
         """Forget slots and delete journals as the settings want it."""
         kept = self.settings.audit
@@ -310,10 +326,14 @@ class RunningLab:
                 for desk in self.desks.values():
                     desk.hold(self.trouble)
 
+    def token_epoch_s(self) -> float:
+        """The time of day by which tokens are judged."""
+        return self._token_clock.now_s()
+
     def still_counts(self, visitor: Visitor) -> bool:
         """Whether a visitor's token counts now."""
         try:
-            self.door.recheck(visitor, time.time())
+            self.door.recheck(visitor, self.token_epoch_s())
         except TokenError:
             return False
         return True

@@ -18,10 +18,14 @@ from hil.model.files import read_toml
 from hil.service import wire
 from hil.service.bookings import BookingRules
 from hil.service.lease_settings import LeaseSettings
+from hil.service.lti_settings import LtiSettings, check_lti
 from hil.tables import convert
 from hil.types import Record
 
 FILE = "lab.toml"
+COURSES = "courses"
+"""Folder of a lab's courses."""
+
 PORT = 8742
 
 Text = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -118,6 +122,7 @@ class Settings(Record, frozen=True):
     bookings: BookingRules = BookingRules()
     audit: AuditSettings = AuditSettings()
     pictures: PictureSettings = PictureSettings()
+    lti: LtiSettings = LtiSettings()
     arms: dict[wire.Name, ArmSettings] = msgspec.field(default_factory=dict)
 
 
@@ -193,6 +198,13 @@ def read_settings(table: dict[str, Any], file: str) -> Settings:
         raise ConfigError(file, error.key, error.value, error.allowed, error.advice) from None
     _check_networks(settings.access, file)
     _check_bookings(settings.bookings, file)
+    check_lti(
+        settings.lti,
+        public_url=settings.listen.public_url,
+        keyed=bool(settings.access.token_keys),
+        arms=tuple(settings.arms),
+        file=file,
+    )
     refuse_open_door(settings, file)
     return settings
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hil.kernels.chain import frame_of_rows
-from hil.model.link_shapes import floor_m
-from hil.model.rig import Rig
-from hil.service.wire import LinkRow, Skeleton
+from hil.model.finger_shapes import FINGERS_APART, finger
+from hil.model.link_shapes import LinkMesh, arm_length_m, floor_m, link_meshes
+from hil.model.rig import AxisKind, Rig
+from hil.service.wire import LinkRow, Skeleton, SolidPart
 
 
 def skeleton(arm: str, rig: Rig) -> Skeleton:
@@ -31,6 +34,9 @@ def skeleton(arm: str, rig: Rig) -> Skeleton:
     sliding_m = sum(max(abs(axis.lower), abs(axis.upper)) for axis, row in zip(rig.axes, rows, strict=False)
                     if not row.revolute)  # fmt: skip
     lengths_m = sum(abs(row.d) + abs(row.a) for row in rows) + sum(abs(value) for value in tool[9:])
+    solids, size_m = [_solid(mesh) for mesh in link_meshes(model)], arm_length_m(model)
+    if any(axis.kind is AxisKind.GRIPPER for axis in rig.axes):
+        solids += [_solid(finger(model.dof + 1, size_m, side), side) for side in (1, -1)]
     return Skeleton(
         arm=arm,
         base=base,
@@ -38,4 +44,15 @@ def skeleton(arm: str, rig: Rig) -> Skeleton:
         tool=tool,
         table_m=floor_m(rig.robot, rig.fences.table_height_m),
         reach_m=max(0.1, lengths_m + sliding_m),
+        solids=tuple(solids),
+        finger_apart_m=FINGERS_APART * size_m,
+    )
+
+
+def _solid(mesh: LinkMesh, side: int = 0) -> SolidPart:
+    return SolidPart(
+        link=mesh.link,
+        vertices=np.asarray(mesh.vertices, dtype="<f4").tobytes(),
+        faces=np.asarray(mesh.faces, dtype="<u2").tobytes(),
+        side=side,
     )

@@ -31,7 +31,7 @@ class Standing(Record, frozen=True):
 
 def welcome(
     arm: str, rig: Rig, axes: Sequence[wire.AxisInfo], standing: Standing, visitor: Visitor, *,
-    camera: bool, now_s: float,
+    camera: bool, now_s: float, speaks: int,
 ) -> wire.Welcome:  # fmt: skip
     """The first message on a channel: the arm, the rules here, and what the visitor may do."""
     lease, gate, grant = standing.lease, standing.gate, visitor.grant
@@ -47,7 +47,7 @@ def welcome(
         planned_unchanged_s=lease.planned_unchanged_s,
     )
     return wire.Welcome(
-        speaks=wire.VERSION,
+        speaks=speaks,
         server=standing.server,
         now_s=now_s,
         now_epoch_s=time.time(),

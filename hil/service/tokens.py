@@ -25,6 +25,7 @@ class Flaw(Enum):
     EXPIRED = "expired"
     REVOKED = "revoked"
     LIST_UNREADABLE = "list of revoked tokens unreadable"
+    NOT_OF_THIS_START = "not the key of this start"
 
 
 class TokenError(HilError):

@@ -1,29 +1,24 @@
-"""What people send to be run: planned and previewed in a process of its own, with limits, one after the other."""
+"""What people send to be run: planned and previewed, with limits, in a process that does nothing else."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import multiprocessing
+import signal
 import sys
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from hil.clock import monotonic_s
-from hil.errors import CommandError, HilError, InterlockError
+from hil.errors import CommandError, HilError
 from hil.model.rig import AxisKind, Rig
 from hil.refusal import Refusal, RefusedError
 from hil.runtime.host import Room
 from hil.runtime.recorder import PART_BYTES
 from hil.runtime.rtprio import go_after_others
-from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner, start_unheard
+from hil.runtime.terminal_signals import leave_the_terminal_to_the_owner
 from hil.service.gate import BOX_SLACK_M, SLACK
 from hil.service.grants import WorkBox
 from hil.service.wire import Previewed, encode
@@ -37,14 +32,10 @@ if TYPE_CHECKING:
     from hil.motion.motion import Motion
     from hil.runtime.preview import PreviewReport
 
-PREVIEW_S = 30.0
-"""A preview that takes longer is given up, and its process with it."""
-
 LONGEST_MOTION_S = 900.0
 LONGEST_PART_S = 1000.0
 """Of a motion that cannot be planned to its end, and is only looked at."""
 
-MOST_WAITING = 8
 MOST_MEMORY_BYTES = 4 << 30
 """Address space of the process: numpy's libraries alone claim a good part of one."""
 
@@ -55,8 +46,6 @@ _RECORDS_BYTES = 2 << 20
 """Half a minute of ticks: much longer than a recorder may be silent."""
 
 _REQUESTS_BYTES = 1 << 20
-_LOOK_S = 0.1
-
 T = TypeVar("T")
 _KEPT_EACH = 8
 _KEPT_BYTES = 64 << 20
@@ -80,6 +69,7 @@ class Job(Record, frozen=True):
         box: where the tool point has to stay; None for the rig's own fences.
         most_share: part of the rig's speeds that may be used.
         timeline: whether somebody may want to look at it.
+        asked_by: whose turn it takes; empty for the arm's own.
     """
 
     arm: str
@@ -93,6 +83,7 @@ class Job(Record, frozen=True):
     box: WorkBox | None = None
     most_share: float = 1.0
     timeline: bool = False
+    asked_by: str = ""
 
 
 class UploadVerdict(Record, frozen=True):
@@ -148,87 +139,6 @@ def room_of(rig: Rig) -> Room:
         mailbox_bytes=motion_bytes + _REQUESTS_BYTES,
         part_bytes=PART_BYTES,
     )
-
-
-class PreviewDesk:
-    """Takes jobs in turn; the process behind it is started with the first and anew after one that had to be ended.
-
-    Args:
-        rigs: by the arm's name.
-    """
-
-    def __init__(self, rigs: Mapping[str, Rig]) -> None:
-        self._rigs = dict(rigs)
-        self._process: BaseProcess | None = None
-        self._connection: Any = None  # `Connection`, or what Windows has in its place
-        self._waiting = 0
-        self._closing = threading.Event()
-        # One thread: it waits for the answer, so that the event loop need not.
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preview")
-
-    async def preview(self, job: Job) -> UploadVerdict:
-        """Plan, check and rehearse.
-
-        Raises:
-            InterlockError: too many wait already.
-            CommandError: it took too long, or needed more than there is.
-        """
-        if self._waiting >= MOST_WAITING:
-            raise InterlockError(
-                f"{self._waiting} previews wait already; allowed: {MOST_WAITING}. Try again in a moment", ["a turn"]
-            )
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, job)
-        finally:
-            self._waiting -= 1
-
-    async def warm_up(self) -> None:
-        """Have the process ready before somebody waits for it."""
-        for arm, rig in list(self._rigs.items())[:1]:
-            with contextlib.suppress(HilError):
-                await self.preview(Job(arm=arm, language="move", start=rig.park, goal=rig.park))
-
-    def close(self) -> None:
-        """End the process; what still runs is given up."""
-        self._closing.set()
-        self._thread.shutdown(wait=True, cancel_futures=True)
-        self._drop()
-
-    # -- in the thread -----------------------------------------------------------------------------------
-
-    def _ask(self, job: Job) -> UploadVerdict:
-        if self._process is None or not self._process.is_alive():
-            self._begin()
-        assert self._connection is not None
-        try:
-            self._connection.send_bytes(_encode(job))
-            deadline_s = monotonic_s() + PREVIEW_S
-            while monotonic_s() < deadline_s and not self._closing.is_set():
-                if self._connection.poll(_LOOK_S):
-                    return _decode_verdict(self._connection.recv_bytes())
-            words = f"took longer than {PREVIEW_S:g} s; allowed: less. Split it into shorter ones"
-        except (OSError, EOFError, msgspec.MsgspecError):
-            words = "needed more memory than there is for one. Split it into shorter ones"
-        self._drop()
-        raise CommandError(f"the preview of {job.name or 'the move'} {words}")
-
-    def _begin(self) -> None:
-        self._drop()
-        spawn = multiprocessing.get_context("spawn")
-        self._connection, theirs = spawn.Pipe()
-        process = spawn.Process(target=serve_previews, args=(self._rigs, theirs), name="hil-preview", daemon=True)
-        start_unheard(process.start)
-        self._process = process
-        theirs.close()
-
-    def _drop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-        if self._connection is not None:
-            self._connection.close()
-        self._process = self._connection = None
 
 
 class Shelf:
@@ -299,17 +209,33 @@ def told(arm: str, verdict: UploadVerdict, name: str) -> Previewed:
 # -- the process -----------------------------------------------------------------------------------------
 
 
-def serve_previews(rigs: Mapping[str, Rig], connection: Connection) -> None:
-    """Answer jobs until the server is gone."""
+def serve_previews(rigs: Mapping[str, Rig], connection: Connection, cpu_s: float) -> None:
+    """Answer jobs until the server is gone.
+
+    Args:
+        rigs: by the arm's name.
+        connection: to the server.
+        cpu_s: work that a job may take. One that takes more is the end of this process.
+    """
     leave_the_terminal_to_the_owner()
-    _limit()
+    _limit_memory()
     go_after_others()
     with contextlib.suppress(EOFError, OSError):
         while True:
-            connection.send_bytes(_encode(judge(rigs, _decode_job(connection.recv_bytes()))))
+            job = _decode_job(connection.recv_bytes())
+            _limit_work(cpu_s)
+            answer = _encode(judge(rigs, job))
+            _limit_work(0.0)
+            connection.send_bytes(answer)
 
 
-def _limit() -> None:
+def _limit_work(cpu_s: float) -> None:
+    """The system ends this process after so much work of all its threads; 0 for no limit."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+
+
+def _limit_memory() -> None:
     if sys.platform != "win32":
         import resource
 

@@ -18,12 +18,15 @@ import msgspec
 from hil.errors import CommandError
 from hil.refusal import Refusal
 from hil.service.rights import Role
-from hil.types import AxisJog, Mode, Record, StateSource, Supply, ToolJog
+from hil.types import AxisGoal, AxisJog, Mode, Record, StateSource, Supply, ToolGoal, ToolJog
 
-VERSION = 1
-"""Of the protocol. Raised by any change that a client of the version before could not live with."""
+FIRST = 1
+"""Version of the protocol in which most messages have their form; who speaks it only goes on as ever."""
 
-SPOKEN = (VERSION,)
+VERSION = 2
+"""The newest. Raised by any change that somebody who speaks the version before could not live with."""
+
+SPOKEN = (FIRST, VERSION)
 """Versions that this software can speak, newest last."""
 
 MAX_FRAME_BYTES = 16 << 10
@@ -73,11 +76,11 @@ class FromClient(Record, frozen=True, kw_only=True, tag_field="type"):
     """Base of what clients send on a channel.
 
     Attributes:
-        v: version of the protocol; of a hello always 1.
+        v: version of the protocol in which the message has its form; of a hello always 1.
         seq: rises with every message of a channel, from 1; answers name it. A stop may leave it out.
     """
 
-    v: Literal[1] = 1
+    v: Literal[1, 2] = 1
     seq: Count = 0
 
 
@@ -87,7 +90,7 @@ class Hello(FromClient, frozen=True, kw_only=True, tag="hello"):
     Attributes:
         speaks: versions of the protocol that the client can speak.
         arm: which arm the channel is about.
-        token: who the client is and what it may do; empty where the server asks for none (loopback).
+        token: who the client is and what it may do; or the key of its start for a server on loopback.
         name: display name where there is no token; a token brings its own.
         client: name and version of the client's software, for the log.
         on_site: the person stands beside the arm. Believed only if the server's settings or the token allow it.
@@ -216,6 +219,13 @@ class Thaw(FromClient, frozen=True, kw_only=True, tag="thaw"):
     everywhere: bool = False
 
 
+class Tell(FromClient, frozen=True, kw_only=True, tag="tell"):
+    """Words for everybody at the arm, under the name of who says them; nothing is done by it. Of version 2."""
+
+    v: Literal[1, 2] = 2
+    text: Annotated[Text, msgspec.Meta(min_length=1)]
+
+
 class Command(FromClient, frozen=True, kw_only=True):
     """Base of whatever may move the arm or lead to it; each one is checked anew.
 
@@ -289,6 +299,17 @@ class JogStep(Command, frozen=True, kw_only=True, tag="jog_step"):
     move: AxisJog | ToolJog
 
 
+class FollowTarget(Command, frozen=True, kw_only=True, tag="follow_target"):
+    """Where the arm shall be now, 10 to 60 times a second while the dead-man is held. Since version 2.
+
+    Attributes:
+        target: rad and m.
+    """
+
+    v: Literal[2] = 2
+    target: AxisGoal | ToolGoal
+
+
 class ArmMotion(Command, frozen=True, kw_only=True, tag="arm_motion"):
     """Ask for ARMED, for a motion that was previewed on this server for the same person.
 
@@ -336,6 +357,9 @@ class SelfTest(Command, frozen=True, kw_only=True, tag="self_test"):
 AnyStop = Stop | EmergencyStop | SupplyCut
 """From anyone, at any time, and never refused."""
 
+Led = JogHold | JogStep | FollowTarget
+"""What leads the arm by hand; a token's box holds for each."""
+
 Planned = Go | Gripper | SelfTest
 """What the server plans itself, from where the arm stands."""
 
@@ -353,6 +377,7 @@ ClientMessage = (
     | TakeOver
     | Freeze
     | Thaw
+    | Tell
     | Reset
     | Confirm
     | GoLimp
@@ -360,6 +385,7 @@ ClientMessage = (
     | JogHold
     | JogRelease
     | JogStep
+    | FollowTarget
     | ArmMotion
     | Start
     | Go
@@ -593,6 +619,7 @@ class NoticeKind(Enum):
     PICTURE_BACK = "picture_back"
     PARKING = "parking"
     SELF_TEST = "self_test"
+    MESSAGE = "message"
     LOOP = "loop"
     ARM_LOST = "arm_lost"
     SERVER_ENDS = "server_ends"
@@ -711,8 +738,43 @@ class StopBudget(Part, frozen=True, kw_only=True):
     speed_share: float
 
 
-class Telemetry(FromServer, frozen=True, kw_only=True, tag="telemetry"):
+class Lamp(Enum):
+    """How an arm is, in one word, the same on every screen; what counts most is said.
+
+    Screens add what they alone know: that what they show is old, and whether it is their own user who drives.
+    """
+
+    AWAY = "away"
+    STARTING = "starting"
+    UNKNOWN = "unknown"
+    READY = "ready"
+    ARMED = "armed"
+    MOVING = "moving"
+    ALARM = "alarm"
+    FROZEN = "frozen"
+    LATCHED = "latched"
+    FAULT = "fault"
+    ESTOP = "estop"
+
+
+class Presence(FromServer, frozen=True, kw_only=True, tag="presence"):
+    """Why there is nothing to see of an arm; of version 2, sent on joining and when it changes.
+
+    Attributes:
+        words: why it is not there, or what its start waits for; empty for one that is there.
+        starting_s: for how long it has been coming up by itself; None for one that does not.
+    """
+
+    v: int = VERSION
+    now_s: float
+    words: str
+    starting_s: float | None = None
+
+
+class FirstTelemetry(FromServer, frozen=True, kw_only=True, tag="telemetry"):
     """The arm as it is; the same for all who watch. Who is slow misses some, as `frame` shows.
+
+    So it goes to clients of version 1; it is read as a `Telemetry`.
 
     Attributes:
         frame: running number of the arm's telemetry; gaps are what was dropped.
@@ -752,7 +814,32 @@ class Telemetry(FromServer, frozen=True, kw_only=True, tag="telemetry"):
     refusal: str = ""
 
 
-ServerMessage = Welcome | Accepted | Refused | BeatSeen | LeaseNews | Notice | Holding | Bye | Telemetry
+class Telemetry(FirstTelemetry, frozen=True, kw_only=True, tag="telemetry"):
+    """The same with the difference between what was commanded and what is reported: version 2.
+
+    Attributes:
+        errors: per axis how far the report is outside of where the axis was sent in the time that a report may be old
+            (rad, m): at rest, reported less commanded; a lag within that time is none. None where one of them is not
+            known. Empty of a server that does not say.
+        bands: per axis the error that raises the alarm (rad, m).
+        used: per axis the part of the band that the error uses; beyond 1 it counts for the alarm.
+        alarm: that command and report have parted, in words, for as long as that counts; empty if not.
+        lamp: the arm in one word; None of a server that does not say.
+        starting_s: for how long the arm has been coming up by itself; None for one that does not.
+        rest: per axis where it would come to rest (rad, m) if everything were let go of now; empty while it stands.
+    """
+
+    v: int = VERSION
+    errors: tuple[float | None, ...] = ()
+    bands: tuple[float, ...] = ()
+    used: tuple[float | None, ...] = ()
+    alarm: str = ""
+    lamp: Lamp | None = None
+    starting_s: float | None = None
+    rest: tuple[float, ...] = ()
+
+
+ServerMessage = Welcome | Accepted | Refused | BeatSeen | LeaseNews | Notice | Holding | Presence | Bye | Telemetry
 
 SERVER_MESSAGES: tuple[type[FromServer], ...] = get_args(ServerMessage)
 
@@ -818,6 +905,9 @@ class ArmSummary(Part, frozen=True, kw_only=True):
         bookable: False with the reason in `why_not`.
         watchers: how many channels are open.
         self_test: the newest one; None where there was none, and none is asked for.
+        lamp: it in one word; None of a server that does not say.
+        away: why it is not there; empty for one that is.
+        starting_s: for how long it has been coming up by itself; None for one that does not.
     """
 
     arm: str
@@ -831,6 +921,9 @@ class ArmSummary(Part, frozen=True, kw_only=True):
     camera: bool = False
     watchers: int = 0
     self_test: SelfTestBrief | None = None
+    lamp: Lamp | None = None
+    away: str = ""
+    starting_s: float | None = None
 
 
 class Lab(FromServer, frozen=True, kw_only=True, tag="lab"):
@@ -1008,6 +1101,23 @@ class LinkRow(Part, frozen=True, kw_only=True):
     sign: float
 
 
+class SolidPart(Part, frozen=True, kw_only=True):
+    """A body that rides on a link, as triangles.
+
+    Attributes:
+        link: 0 for the base, i for the link behind row i, one more for the tool.
+        vertices: x, y, z of each as 32-bit floats, little endian, metres, in the link's frame (base64 in JSON).
+        faces: three vertices each as 16-bit numbers, little endian, counter-clockwise seen from outside (base64).
+        side: of a finger 1 or -1: it is moved along the tool's y axis by that times half the opening and
+            `Skeleton.finger_apart_m`; 0 for what is no finger.
+    """
+
+    link: int
+    vertices: bytes
+    faces: bytes
+    side: int = 0
+
+
 class Skeleton(FromServer, frozen=True, kw_only=True, tag="skeleton"):
     """All that a display needs to draw an arm from the positions of its axes; rad and m.
 
@@ -1017,6 +1127,8 @@ class Skeleton(FromServer, frozen=True, kw_only=True, tag="skeleton"):
         tool: frame of the tool behind the last one.
         table_m: height of the table.
         reach_m: how far from its base the arm comes, at most.
+        solids: its bodies; empty of a server that has none to give.
+        finger_apart_m: from the tool's axis to a finger of a closed gripper.
     """
 
     arm: str
@@ -1025,6 +1137,8 @@ class Skeleton(FromServer, frozen=True, kw_only=True, tag="skeleton"):
     tool: tuple[float, ...]
     table_m: float
     reach_m: float
+    solids: tuple[SolidPart, ...] = ()
+    finger_apart_m: float = 0.0
 
 
 # -- bytes -----------------------------------------------------------------------------------------------------------
@@ -1051,6 +1165,14 @@ _STOP_IN_PIECES = re.compile(rb'"type"\s*:\s*"(stop|emergency_stop|supply_cut)"'
 def encode(message: FromClient | FromServer | Record) -> bytes:
     """A message as JSON."""
     return _encoder.encode(message)
+
+
+def encode_telemetry(message: Telemetry, speaks: int) -> bytes:
+    """Telemetry as JSON, in the form that a channel of that version knows."""
+    if speaks > FIRST:
+        return _encoder.encode(message)
+    told = {name: getattr(message, name) for name in FirstTelemetry.__struct_fields__ if name != "v"}
+    return _encoder.encode(FirstTelemetry(**told))
 
 
 def decode_client(data: bytes | str) -> ClientMessage:
@@ -1107,6 +1229,8 @@ def _strict(raw: bytes) -> ClientMessage:
     message: ClientMessage = _decoded(_from_client, raw)
     if isinstance(message, JogHold | JogStep):
         _refuse_far(message.move)
+    if isinstance(message, FollowTarget):
+        _refuse_far_goal(message.target)
     return message
 
 
@@ -1147,6 +1271,20 @@ def _refuse_far(move: AxisJog | ToolJog) -> None:
         raise CommandError(
             f"message refused: a jog takes 1 to {MAX_AXES} amounts, each of at most {_MOST_AMOUNT:g} rad or m",
             allowed=f"1 to {MAX_AXES} amounts up to {_MOST_AMOUNT:g}",
+        )
+
+
+def _refuse_far_goal(goal: AxisGoal | ToolGoal) -> None:
+    """The same for a target."""
+    if isinstance(goal, AxisGoal):
+        values: tuple[float, ...] = goal.positions
+    else:
+        given = (goal.pitch, goal.roll, *(goal.turn or ()), goal.opening_m)
+        values = (*goal.position_m, *(value for value in given if value is not None))
+    if not values or len(values) > MAX_AXES or any(abs(value) > _MOST_AMOUNT for value in values):
+        raise CommandError(
+            f"message refused: a target has 1 to {MAX_AXES} numbers, each of at most {_MOST_AMOUNT:g} rad or m",
+            allowed=f"1 to {MAX_AXES} numbers up to {_MOST_AMOUNT:g}",
         )
 
 

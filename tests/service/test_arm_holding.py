@@ -19,7 +19,8 @@ class Followed:
     """A session, and what its lab makes of it."""
 
     def __init__(self, mode: Mode = Mode.IDLE, **board: object) -> None:
-        self.session, self.reports = Session(**board), Reports(6)  # type: ignore[arg-type]
+        self.session = Session(**board)  # type: ignore[arg-type]
+        self.reports = Reports(self.session.rig)
         self.session.to(mode)
         self.holding = ArmHolding(self.session.rig)
         self._taken = 0

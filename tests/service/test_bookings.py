@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from hil.errors import ConfigError
-from hil.service.bookings import IN_MEMORY, BookingError, BookingRules, Bookings, Condition, Reserved
+from hil.service.bookings import BookingError, BookingRules, Bookings, Condition, Reserved
 from hil.service.grants import clock_text
+from hil.service.people_file import IN_MEMORY
 
 NOW_S = 1_800_000_000.0
 MINUTE_S = 60.0
@@ -47,8 +48,9 @@ def test_a_broken_arm_cannot_be_booked_and_says_why(bookings: Bookings, conditio
         bookings.book("a", "Ana", None, 10, NOW_S)
 
 
-def test_while_an_arm_is_cleared_it_can_be_booked(bookings: Bookings) -> None:
-    bookings.set_condition("a", Condition.CLEARING)
+@pytest.mark.parametrize("condition", [Condition.STARTING, Condition.CLEARING])
+def test_an_arm_that_is_soon_ready_by_itself_can_be_booked(bookings: Bookings, condition: Condition) -> None:
+    bookings.set_condition("a", condition)
     assert bookings.why_not("a") == ""
     assert bookings.book("a", "Ben", NOW_S + 3600, 10, NOW_S)
 
@@ -139,7 +141,7 @@ def test_a_driver_s_time_that_is_over_hinders_nobody(bookings: Bookings) -> None
     assert bookings.book("a", "Cem", NOW_S, 10, NOW_S, driven_until_s=NOW_S - 1).begin_s == NOW_S
 
 
-@pytest.mark.parametrize("condition", [Condition.CLEARING, Condition.FAULT, Condition.AWAY])
+@pytest.mark.parametrize("condition", [Condition.STARTING, Condition.CLEARING, Condition.FAULT, Condition.AWAY])
 def test_who_cannot_have_the_arm_is_not_late_for_it(bookings: Bookings, condition: Condition) -> None:
     slot = bookings.book("a", "Ana", NOW_S, 60, NOW_S)
     bookings.set_condition("a", condition)

@@ -27,7 +27,7 @@ TURNING = AxisJog(amounts=(0.2, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 @contextlib.asynccontextmanager
 async def at(lab: Served, name: str = "Ada", arm: str = "arm-1") -> AsyncIterator[AsyncArm]:
-    async with AsyncArm(Access(url=lab.url), arm, name=name, rate_hz=50.0) as found:
+    async with AsyncArm(lab.access, arm, name=name, rate_hz=50.0) as found:
         yield found
 
 
@@ -142,6 +142,22 @@ def test_what_the_lab_or_the_loop_refuses_is_said_in_their_words(tmp_path: Path)
     run(story)
 
 
+def test_what_waits_for_one_hand_does_not_begin_under_the_next(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab, at(lab) as arm:
+            await lab.ready()
+            await arm.claim()
+            going = asyncio.create_task(arm.go("home"))
+            await asyncio.sleep(0)
+            arm.let_go()
+            arm.hold(5.0)
+            with pytest.raises(InterlockError, match="does not count as held"):
+                await asyncio.wait_for(going, 5.0)
+            assert asked(lab, wire.Go) == 0
+
+    run(story)
+
+
 def test_after_a_lost_line_the_lease_comes_back_and_the_motion_does_not(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab, at(lab) as arm:
@@ -176,7 +192,7 @@ def test_a_line_that_breaks_again_while_the_lease_is_asked_for_is_tried_again(tm
             await super()._send(message)
 
     async def story() -> None:
-        async with served(tmp_path) as lab, Unlucky(Access(url=lab.url), "arm-1") as arm:
+        async with served(tmp_path) as lab, Unlucky(lab.access, "arm-1") as arm:
             await lab.ready()
             await arm.claim()
             arm.breaks = 2
@@ -245,7 +261,7 @@ def test_an_arm_that_is_not_there_is_no_reason_to_try_again(tmp_path: Path) -> N
     async def story() -> None:
         async with served(tmp_path) as lab:
             with pytest.raises(RefusedByLabError, match="no arm of that name"):
-                await AsyncArm(Access(url=lab.url), "arm-7").open()
+                await AsyncArm(lab.access, "arm-7").open()
 
     run(story)
 

@@ -165,7 +165,7 @@ def test_whoever_is_cancelled_before_the_move_was_asked_for_asks_for_none_after_
             return await super().request(kind, **given)
 
     async def story() -> None:
-        async with served(tmp_path) as lab, Slow(Access(url=lab.url), "arm-1") as arm:
+        async with served(tmp_path) as lab, Slow(lab.access, "arm-1") as arm:
             await lab.ready()
             await arm.claim()
             going = asyncio.create_task(arm.home())

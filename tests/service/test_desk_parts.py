@@ -2,64 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 import pytest
-from lab_server import resting_report
+from told_loop import RIG, Loop
 
 from hil.errors import InterlockError
-from hil.runtime.loop_process import LoopSlot
-from hil.runtime.wiring import load_rig
 from hil.service.arm_loop import ArmLoop
-from hil.service.arm_worker import ArmSpec
 from hil.service.gate import GateSettings
 from hil.service.lease_facts import Party
 from hil.service.live_arm import LiveArm
 from hil.service.picture_watch import PictureWatch
 from hil.service.rights import Role
 from hil.service.wire import NoticeKind
-from hil.types import AxisJog, JogHold, JogRelease, Mode, Request, Start, Stop, SupplyCut
+from hil.types import AxisJog, JogHold, JogRelease, Mode, Start, Stop, SupplyCut
 
-RIG = load_rig("lynx6")
-SPEC = ArmSpec(rig=RIG, url=None, journals=Path(), command="", address="", slot=LoopSlot())
 TURNING = AxisJog(amounts=(0.1, 0.0, 0.0, 0.0, 0.0, 0.0))
 STOP = Stop(reason="enough")
-
-
-class Worker:
-    """Keeps what it is sent."""
-
-    def __init__(self) -> None:
-        self.away, self.settled = "", True
-        self.sent: list[Request] = []
-
-    def start(self) -> None: ...
-
-    def send(self, *requests: Request) -> None:
-        self.sent += requests
-
-    def beat(self) -> None: ...
-
-    async def close(self, reason: str) -> None: ...
-
-
-class Loop:
-    """A loop with a worker, in a mode."""
-
-    def __init__(self, mode: Mode) -> None:
-        self.live, self.worker = LiveArm(RIG), Worker()
-        self.loop = ArmLoop("arm-1", self.live)
-        self.loop.process = self.worker
-        self.is_in(mode)
-
-    def is_in(self, mode: Mode) -> None:
-        self.live.take(msgspec.structs.replace(resting_report(SPEC), mode=mode), 1.0)
-        self.loop.reported(mode)
-
-    @property
-    def stopped(self) -> bool:
-        return any(isinstance(request, Stop) for request in self.worker.sent)
 
 
 def test_an_arm_without_a_worker_is_not_there() -> None:

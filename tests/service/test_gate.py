@@ -20,7 +20,7 @@ from hil.service.lease_facts import ArmFacts, Party
 from hil.service.lease_settings import LeaseSettings
 from hil.service.rights import Role
 from hil.service.wire import Code
-from hil.types import WRITING, AxisJog, Mode
+from hil.types import WRITING, AxisGoal, AxisJog, Mode
 
 NOW_S, NOW_EPOCH_S = 1000.3, 1_790_000_000.0
 BOX = WorkBox(lower_m=(0.0, -0.1, 0.0), upper_m=(0.3, 0.1, 0.2))
@@ -239,6 +239,21 @@ def test_a_step_needs_a_heartbeat_and_a_hold_the_dead_man_too(kind: type[wire.Co
     late_s = NOW_S + 0.26
     message = desk.ask(kind, move=STEP, issued_s=late_s)
     assert desk.judge(message, now_s=late_s).code is Code.DEADMAN
+
+
+def test_a_target_is_judged_as_a_hold_by_dead_man_age_stop_budget_and_box() -> None:
+    desk, target = Desk(), AxisGoal(positions=(0.1,) * 6)
+    assert desk.judge(desk.ask(wire.FollowTarget, target=target)).allowed
+    slow = desk.judge(desk.ask(wire.FollowTarget, target=target), budget_share=0.2)
+    assert slow.allowed and slow.speed_share == 0.2
+    assert desk.judge(desk.ask(wire.FollowTarget, target=target, issued_s=NOW_S - 0.6)).code is Code.TOO_OLD
+    boxed = _grant(box=WorkBox(lower_m=(0.0, 0.0, 0.0), upper_m=(0.1, 0.1, 0.1)))
+    inside, outside = (0.05, 0.05, 0.05), (0.05, 0.05, 0.2)
+    for goal_m, code in ((inside, None), (outside, Code.BOX), (None, Code.BOX)):
+        message = desk.ask(wire.FollowTarget, target=target)
+        assert desk.judge(message, boxed, tool_m=inside, goal_m=goal_m).code is code
+    desk.lease.beat(desk.party, desk.lease.epoch, False, NOW_S, NOW_S)
+    assert desk.judge(desk.ask(wire.FollowTarget, target=target)).code is Code.DEADMAN
 
 
 @pytest.mark.parametrize("mode", [Mode.UNKNOWN_POSE, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED, Mode.CONNECTING])

@@ -29,7 +29,7 @@ def _nobody_s_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_address_is_a_lab_and_an_arm(typed: str, url: str, arm: str) -> None:
-    assert reach(typed) == (Access(url=url), arm)
+    assert reach(typed) == (Access(url=url, own_server=url.startswith("http:")), arm)
 
 
 def test_a_login_brings_token_and_certificate(tmp_path: Path) -> None:

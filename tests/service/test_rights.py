@@ -20,6 +20,8 @@ TABLE = {
     Action.CONFIRM: "teach maintain",
     Action.AUDIT: "teach maintain",
     Action.TAKE_OVER: "teach",
+    Action.TELL: "teach maintain",
+    Action.MARK: "teach",
 }
 
 

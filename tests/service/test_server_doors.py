@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import time
@@ -11,15 +12,19 @@ from pathlib import Path
 import msgspec
 import pytest
 from aiohttp import WSMsgType
-from lab_server import PATIENCE_S, PATIENT, TOKEN_KEY, Served, run, served
+from lab_server import LOCAL, PATIENCE_S, PATIENT, TOKEN_KEY, Served, run, served
 from tokens_of_people import grant, token
 
 from hil.runtime.wiring import load_rig
 from hil.service import places, wire
 from hil.service.audit_query import query, verify
 from hil.service.bookings import BookingRules
+from hil.service.client import AsyncArm
+from hil.service.connection import list_arms, reach
 from hil.service.doors import FAILURES, FAILURES_S, Door, TooManyRefusedError
 from hil.service.keys import SigningKey
+from hil.service.lab_request import RefusedByLabError
+from hil.service.local_key import LocalKey, local_key
 from hil.service.revocation import HEADING, Revocations, revoke
 from hil.service.rights import Role
 from hil.service.tokens import TokenChecker, TokenError, issue
@@ -271,13 +276,97 @@ def test_what_cannot_be_planned_is_refused_with_words_and_executes_nothing(tmp_p
     run(story)
 
 
-def test_pages_of_other_servers_and_other_names_of_this_one_are_refused_where_there_are_no_keys(tmp_path: Path) -> None:
+FOREIGN = (
+    "https://evil.example",
+    "http://evil.example:{port}",
+    "https://127.0.0.1:{port}",
+    "http://127.0.0.1",
+    "http://127.0.0.1:3000",
+    "http://localhost:{port}",
+    "http://[::1]:{port}",
+    "http://127.0.0.1:{port}.evil.example",
+    "http://user@127.0.0.1:3000",
+    "null",
+    "",
+    "http://[",
+)
+"""What a browser says of pages that are not this server's own; the last is what none would say."""
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_pages_of_another_scheme_host_or_port_get_nothing_even_with_the_key(tmp_path: Path, keyed: bool) -> None:
+    async def story() -> None:
+        async with served(tmp_path, keyed=keyed) as lab:
+            port = lab.url.rpartition(":")[2]
+            credentials = bearer(token("Dee") if keyed else LOCAL.text)
+            for origin in FOREIGN:
+                page = {"Origin": origin.format(port=port), **credentials}
+                for path in ("/v1/lab", "/v1/arms/arm-1/state", "/v1/channel"):
+                    status, answer = await lab.get(path, headers=page)
+                    assert (status, answer["code"]) == (403, "role"), origin
+            own = {"Origin": f"http://127.0.0.1:{port}", **credentials}
+            assert (await lab.get("/v1/lab", headers=own))[0] == 200
+
+    run(story)
+
+
+def test_without_a_lab_s_keys_it_answers_to_names_of_this_computer_alone(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab:
             assert (await lab.get("/v1/lab", headers={"Host": "evil.example"}))[0] == 403
-            assert (await lab.get("/v1/lab", headers={"Origin": "https://evil.example"}))[0] == 403
-            assert (await lab.get("/v1/channel", headers={"Origin": "https://evil.example"}))[0] == 403
-            assert (await lab.get("/v1/lab", headers={"Origin": "http://127.0.0.1:9"}))[0] == 200
+            assert (await lab.get("/v1/lab", headers={"Host": "localhost:1"}))[0] == 200
+
+    run(story)
+
+
+def test_without_a_lab_s_keys_only_who_has_the_key_of_its_start_gets_anything(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            for text in ("", "nonsense", LOCAL.text[:-1], LOCAL.text + "x", token("Dee")):
+                for path in ("/v1/lab", "/v1/arms/arm-1/state", "/v1/audit"):
+                    status, answer = await lab.get(path, headers=bearer(text))
+                    assert (status, answer["code"]) == (401, "token")
+                    assert "the address that `hil serve` has printed" in answer["reason"]
+                person = await lab.join(token=text)
+                assert person.bye is not None and person.bye["code"] == "token"
+            port = int(lab.url.rpartition(":")[2])
+            assert local_key(port) == LOCAL.text
+            access = reach(lab.url)[0]
+            assert access.token_now() == LOCAL.text
+            assert reach(f"localhost:{port}/arm-1")[0].token_now() == LOCAL.text
+            assert reach(lab.url, token="mine")[0].token_now() == "mine"
+            assert reach(f"https://127.0.0.1:{port}")[0].token_now() == ""
+            assert reach(f"http://lab.example.org:{port}")[0].token_now() == ""
+            LocalKey("of-the-next-start").keep(port)
+            assert access.token_now() == "of-the-next-start"
+            LocalKey("of-the-next-start").drop(port)
+            assert access.token_now() == ""
+
+    run(story)
+
+
+@pytest.mark.parametrize("newest", [LOCAL.text, "wrong"])
+def test_a_key_that_changed_between_look_and_call_is_looked_up_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest: str
+) -> None:
+    found: list[str] = []
+
+    def look(_: int) -> str:
+        return found.pop(0) if found else newest
+
+    async def story() -> None:
+        async with served(tmp_path) as lab:
+            await lab.ready()
+            access = reach(lab.url)[0]
+            monkeypatch.setattr("hil.service.lab_request.local_key", look)
+            found.append("of-the-start-before")
+            outcome = contextlib.nullcontext() if newest == LOCAL.text else pytest.raises(RefusedByLabError)
+            with outcome:
+                assert (await asyncio.to_thread(list_arms, access)).arms
+            found.append("of-the-start-before")
+            with outcome:
+                async with AsyncArm(access, "arm-1", name="Ada") as ada:
+                    assert ada.connected
 
     run(story)
 
@@ -393,14 +482,14 @@ def test_a_slot_begins_after_the_time_of_who_drives_now_unless_that_is_oneself_o
             driver = await lab.join(token=token("Dee"))
             await driver.drive()
             end_s = time.time() + driver.lease["slot_left_s"]
-            now = {"arm": "arm-1", "begin_epoch_s": time.time() + 1.0, "minutes": 5.0}
+            now = {"arm": "arm-1", "begin_epoch_s": time.time() + 20.0, "minutes": 5.0}
             refused = await post(lab, "/v1/bookings", token("Eve"), now, 400)
             assert "it can be booked from" in str(refused["reason"])
             later = token("Eve", expires_s=int(end_s) + 3600)
             booked = await post(lab, "/v1/bookings", later, {**now, "begin_epoch_s": None})
             (slot,) = booked["bookings"]
             assert slot["begin_epoch_s"] > end_s - 10.0  # type: ignore[has-type]
-            assert (await post(lab, "/v1/bookings", token("Dee"), now | {"begin_epoch_s": time.time() + 1.0}))[
+            assert (await post(lab, "/v1/bookings", token("Dee"), now | {"begin_epoch_s": time.time() + 20.0}))[
                 "granted"
             ]
 

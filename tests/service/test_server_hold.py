@@ -14,7 +14,6 @@ from hil.errors import InterlockError
 from hil.service import wire
 from hil.service.client import AsyncArm
 from hil.service.hold_watch import Sign
-from hil.service.lab_request import Access
 from hil.service.lease_settings import LeaseSettings
 from hil.service.settings import Settings
 from hil.types import AxisJog, JogHold, Mode, Stop
@@ -69,7 +68,7 @@ def test_a_hold_of_an_old_client_ends_with_a_stop_and_moves_nothing_before_it_is
 
 def test_a_hand_that_shows_itself_goes_on(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=QUICK) as lab, AsyncArm(Access(url=lab.url), "arm-1") as arm:
+        async with served(tmp_path, settings=QUICK) as lab, AsyncArm(lab.access, "arm-1") as arm:
             await lab.ready()
             await arm.claim()
             end_s, mark = time.monotonic() + 1.5 * QUICK_S, arm.mark
@@ -85,7 +84,7 @@ def test_a_hand_that_shows_itself_goes_on(tmp_path: Path) -> None:
 
 def test_a_jog_of_a_program_in_which_nothing_changes_says_so_and_asking_again_is_a_new_press(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=QUICK) as lab, AsyncArm(Access(url=lab.url), "arm-1") as arm:
+        async with served(tmp_path, settings=QUICK) as lab, AsyncArm(lab.access, "arm-1") as arm:
             await lab.ready()
             await arm.claim()
             with pytest.raises(InterlockError, match=WORDS):
@@ -100,7 +99,7 @@ def test_a_jog_of_a_program_in_which_nothing_changes_says_so_and_asking_again_is
 
 def test_whoever_goes_on_holding_what_the_lab_has_ended_holds_nothing_until_it_is_let_go(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=QUICK) as lab, AsyncArm(Access(url=lab.url), "arm-1") as arm:
+        async with served(tmp_path, settings=QUICK) as lab, AsyncArm(lab.access, "arm-1") as arm:
             await lab.ready()
             await arm.claim()
             let_go_s = time.monotonic() + QUICK_S + 1.5
@@ -126,7 +125,7 @@ def test_whoever_goes_on_holding_what_the_lab_has_ended_holds_nothing_until_it_i
 
 def test_a_frozen_input_is_told_from_a_hand_that_holds_still(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path, settings=PATIENT) as lab, AsyncArm(Access(url=lab.url), "arm-1") as arm:
+        async with served(tmp_path, settings=PATIENT) as lab, AsyncArm(lab.access, "arm-1") as arm:
             await lab.ready()
             await arm.claim()
             frozen_s = time.monotonic() + 0.5
@@ -142,7 +141,7 @@ def test_a_frozen_input_is_told_from_a_hand_that_holds_still(tmp_path: Path) -> 
 
 def test_a_server_that_asks_for_no_sign_gets_none(tmp_path: Path) -> None:
     async def story() -> None:
-        async with served(tmp_path) as lab, AsyncArm(Access(url=lab.url), "arm-1") as arm:
+        async with served(tmp_path) as lab, AsyncArm(lab.access, "arm-1") as arm:
             assert arm.welcome is not None
             arm.hold(sign=Sign(changed_s=time.monotonic() - 1.0, reported_s=time.monotonic()))
             signs = arm._signs()

@@ -91,8 +91,8 @@ def test_frames_come_at_the_rate_asked_for_and_are_made_once_for_all() -> None:
     for rate, outbox in boxes.items():
         audience.admit(outbox, rate)
 
-    def make() -> bytes:
-        made.append(1)
+    def make(speaks: int) -> bytes:
+        made.append(speaks)
         return b"{}"
 
     for k in range(251):
@@ -103,8 +103,34 @@ def test_frames_come_at_the_rate_asked_for_and_are_made_once_for_all() -> None:
     assert len(made) == 251
 
 
+def test_each_gets_frames_of_the_version_that_it_speaks_made_once_for_each_version() -> None:
+    audience, made = Audience(), []
+    boxes = [(Outbox(), speaks) for speaks in (1, 2, 1, 2)]
+    for outbox, speaks in boxes:
+        audience.admit(outbox, 10.0, speaks)
+
+    def make(speaks: int) -> bytes:
+        made.append(speaks)
+        return b"%d" % speaks
+
+    audience.show(1.0, make)
+    assert sorted(made) == [1, 2]
+
+    async def sent(outbox: Outbox) -> list[bytes]:
+        got: list[bytes] = []
+
+        async def send(data: bytes) -> None:
+            got.append(data)
+            outbox.close()
+
+        await outbox.run(send)
+        return got
+
+    assert [asyncio.run(sent(outbox)) for outbox, _ in boxes] == [[b"1"], [b"2"], [b"1"], [b"2"]]
+
+
 def test_nothing_is_encoded_for_nobody() -> None:
-    def make() -> bytes:
+    def make(speaks: int) -> bytes:
         raise AssertionError
 
     Audience().show(1.0, make)

@@ -17,8 +17,8 @@ from lab_server import Served, kinds, run, said, served
 
 from hil.errors import HilError
 from hil.service.client import AsyncArm
-from hil.service.connection import list_arms
-from hil.service.lab_request import Access, RefusedByLabError
+from hil.service.connection import list_arms, reach
+from hil.service.lab_request import RefusedByLabError
 from hil.service.lease_settings import LeaseSettings
 from hil.service.remote import RemoteArm
 from hil.service.settings import Settings
@@ -114,7 +114,7 @@ def test_who_stood_in_the_queue_stands_in_it_again_after_a_lost_line(tmp_path: P
     async def story() -> None:
         async with served(tmp_path) as lab:
             await lab.ready()
-            access = Access(url=lab.url)
+            access = lab.access
             async with AsyncArm(access, "arm-1", name="Ada") as ada, AsyncArm(access, "arm-1", name="Bob") as bob:
                 await ada.claim()
                 waiting = asyncio.create_task(bob.claim(wait=True, within_s=60.0))
@@ -144,9 +144,12 @@ def _serve(folder: Path, port: int) -> Program:
 
 
 @pytest.mark.processes
-def test_kill_9_for_a_server_and_a_new_one_gives_the_arm_to_who_had_it(tmp_path: Path) -> None:
+def test_kill_9_for_a_server_and_a_new_one_gives_the_arm_to_who_had_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     port = free_port()
-    access = Access(url=f"http://127.0.0.1:{port}")
+    access = reach(f"http://127.0.0.1:{port}")[0]
     server = _serve(tmp_path, port)
     servers = [server]
     try:

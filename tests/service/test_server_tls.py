@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, WSMsgType, web
 from aiohttp.test_utils import TestServer
-from lab_server import Served, run, served
+from lab_server import PATIENT, Served, run, served
+from msgspec.structs import replace
 from multidict import CIMultiDict
 from tokens_of_people import token
 
@@ -162,14 +163,50 @@ def test_behind_a_proxy_one_drives_as_before_and_the_audit_believes_it_only_if_t
     assert origins(tmp_path) == {origin}
 
 
-@pytest.mark.parametrize(("trusted", "status"), [(True, 200), (False, 403)])
-def test_pages_under_the_proxy_s_own_name_may_come_only_if_the_settings_say_that_there_is_one(
-    tmp_path: Path, trusted: bool, status: int
+ABROAD = "https://lab.example.org:8443"
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({"Host": "lab.example.org:8443"}, 200),
+        ({"Host": "LAB.example.org:8443"}, 200),
+        ({"X-Forwarded-Host": "evil.example, lab.example.org:8443"}, 200),
+        ({"Host": "lab.example.org"}, 403),
+        ({"Host": "lab.example.org:8443", "X-Forwarded-Proto": "http"}, 403),
+        ({"Host": "other.example.org:8443"}, 403),
+        ({}, 403),
+    ],
+)
+def test_behind_a_proxy_a_page_is_the_lab_s_own_if_the_proxy_passes_its_host_and_port_on(
+    tmp_path: Path, said: dict[str, str], status: int
 ) -> None:
     async def story() -> None:
-        async with served(tmp_path, keyed=True, trust_proxy=trusted) as running:
-            page = {"Authorization": f"Bearer {token('Dee')}", "Origin": "https://lab.example.org"}
+        page = {"Authorization": f"Bearer {token('Dee')}", "Origin": ABROAD, **said}
+        async with served(tmp_path, keyed=True, trust_proxy=True) as running:
             assert (await running.get("/v1/lab", headers=page))[0] == status
+
+    run(story)
+
+
+def test_without_a_proxy_nobody_says_what_the_lab_s_name_is_outside(tmp_path: Path) -> None:
+    async def story() -> None:
+        page = {"Authorization": f"Bearer {token('Dee')}", "Origin": ABROAD, "X-Forwarded-Host": "lab.example.org:8443"}
+        async with served(tmp_path, keyed=True) as running:
+            status, refused = await running.get("/v1/lab", headers=page)
+            assert (status, "public_url" in refused["reason"]) == (403, False)
+
+    run(story)
+
+
+def test_the_lab_s_public_address_is_its_own_whatever_the_proxy_passes_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        settings = replace(PATIENT, listen=replace(PATIENT.listen, public_url=f"{ABROAD}/robots"))
+        page = {"Authorization": f"Bearer {token('Dee')}", "Origin": ABROAD}
+        async with served(tmp_path, keyed=True, trust_proxy=True, settings=settings) as running:
+            assert (await running.get("/v1/lab", headers=page))[0] == 200
+            status, refused = await running.get("/v1/lab", headers={**page, "Origin": "https://evil.example"})
+            assert (status, "set listen.public_url" in refused["reason"]) == (403, True)
 
     run(story)
 

@@ -9,7 +9,8 @@ from hil.types import Mode, Supply, SupplyCut
 
 
 def test_after_a_cut_no_position_counts_as_commanded_any_more() -> None:
-    session, reports = Session(), Reports(6)
+    session = Session()
+    reports = Reports(session.rig)
     session.to(Mode.IDLE)
     for record in session.records:
         reports.take(record)

@@ -45,6 +45,7 @@ grants = st.builds(
     not_before_s=st.integers(NOW_S - 60, NOW_S),
     expires_s=st.integers(NOW_S + 1, NOW_S + 3600),
     on_site=st.booleans(),
+    renewed=st.booleans(),
 )
 
 
@@ -111,6 +112,11 @@ def test_no_cut_or_lengthened_token_passes(checker: TokenChecker, data: st.DataO
     longer = token + data.draw(st.text(min_size=1, max_size=5))
     for bad in (cut, longer, data.draw(st.text(max_size=50))):
         assert flaw(checker, bad) in (Flaw.MALFORMED, Flaw.NOT_SIGNED_HERE)
+
+
+def test_an_ordinary_token_is_as_it_was_so_that_servers_of_before_read_it() -> None:
+    assert b"again" not in encode(grant())
+    assert b'"again":true' in encode(grant(renewed=True))
 
 
 def test_every_spelling_of_the_last_character_but_one_is_refused(checker: TokenChecker) -> None:

@@ -63,7 +63,9 @@ def test_every_message_has_an_example_and_every_golden_file_a_message() -> None:
 
 
 def test_every_message_says_its_version() -> None:
-    assert all(json.loads(wire.encode(message))["v"] == wire.VERSION for message in (*CLIENT, *SERVER))
+    of_two = (wire.FollowTarget, wire.Presence, wire.Telemetry, wire.Tell)
+    for message in (*CLIENT, *SERVER):
+        assert json.loads(wire.encode(message))["v"] == (2 if isinstance(message, of_two) else wire.FIRST)
 
 
 # -- what is refused from clients ------------------------------------------------------------------------------------
@@ -73,7 +75,7 @@ REFUSABLE = [message for message in CLIENT if not isinstance(message, wire.AnySt
 
 @pytest.mark.parametrize("message", REFUSABLE, ids=_kind)
 def test_an_unknown_field_another_version_or_a_negative_number_is_refused(message: wire.ClientMessage) -> None:
-    for change in ({"surprise": 1}, {"v": 2}, {"seq": -1}, {"seq": 2**60}, {"seq": None}):
+    for change in ({"surprise": 1}, {"v": 3}, {"seq": -1}, {"seq": 2**60}, {"seq": None}):
         with pytest.raises(CommandError, match="message refused"):
             wire.decode_client(json.dumps(_plain(message) | change))
 
@@ -104,6 +106,17 @@ def test_a_jog_of_no_arm_is_refused(amounts: list[float]) -> None:
     step = next(message for message in CLIENT if isinstance(message, wire.JogStep))
     with pytest.raises(CommandError, match="1 to 16 amounts"):
         wire.decode_client(json.dumps(_plain(step) | {"move": {"type": "axes", "amounts": amounts}}))
+
+
+@pytest.mark.parametrize("positions", [[], [0.0] * 17, [101.0], [-1e300]])
+def test_a_target_of_no_arm_is_refused(positions: list[float]) -> None:
+    target = next(message for message in CLIENT if isinstance(message, wire.FollowTarget))
+    plain = _plain(target)
+    with pytest.raises(CommandError, match="1 to 16 numbers"):
+        wire.decode_client(json.dumps(plain | {"target": {"type": "axes", "positions": positions}}))
+    far = {"type": "tool", "position_m": [0.0, 0.0, 0.1], "opening_m": 200.0}
+    with pytest.raises(CommandError, match="1 to 16 numbers"):
+        wire.decode_client(json.dumps(plain | {"target": far}))
 
 
 @pytest.mark.parametrize("bad", ["\x1b[31m", "a\nb", "a\n", "\x00", "\x9b31m", "\u202eabc", "\u2028", "x" * 201])
@@ -244,6 +257,22 @@ def test_an_older_client_passes_over_what_it_does_not_know(message: wire.ServerM
     assert wire.decode_server(json.dumps(plain)) == message
 
 
+def test_a_client_of_version_1_gets_the_telemetry_of_version_1() -> None:
+    message = next(each for each in SERVER if isinstance(each, wire.Telemetry))
+    now, then = (json.loads(wire.encode_telemetry(message, version)) for version in (2, 1))
+    more = {"errors", "bands", "used", "alarm", "lamp", "starting_s", "rest"}
+    assert set(now) - set(then) == more
+    assert then == {name: value for name, value in now.items() if name not in more} | {"v": 1}
+    assert wire.encode_telemetry(message, 2) == _golden("server-telemetry")
+
+
+def test_telemetry_of_a_server_of_before_says_nothing_of_errors() -> None:
+    message = next(each for each in SERVER if isinstance(each, wire.Telemetry))
+    old = wire.decode_server(wire.encode_telemetry(message, 1))
+    assert isinstance(old, wire.Telemetry)
+    assert (old.v, old.errors, old.used, old.bands, old.alarm, old.lamp) == (1, (), (), (), "", None)
+
+
 def test_what_is_no_message_of_a_server_is_refused() -> None:
     for text in ("", "{}", '{"type":"stop"}', "[1]"):
         with pytest.raises(CommandError):
@@ -273,7 +302,10 @@ PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="
 
 def test_the_page_names_every_message_code_kind_and_phase() -> None:
     tags = [_kind(message) for message in (*CLIENT, *SERVER)]
-    for word in (*tags, *(each.value for kind in (wire.Code, wire.NoticeKind, wire.LeasePhase) for each in kind)):
+    for word in (
+        *tags,
+        *(each.value for kind in (wire.Code, wire.NoticeKind, wire.LeasePhase, wire.Lamp) for each in kind),
+    ):
         assert f"`{word}`" in PAGE, word
 
 
