@@ -61,6 +61,16 @@ class ShownArm:
         self.robot = Robot(model)
 
     @property
+    def keys(self) -> tuple[int, ...]:
+        """The number that picks each axis: the one that ends its name, where all names end with one (J1 J2 J3 J5 J6).
+
+        Else its place, from 1.
+        """
+        ends = [int(axis.name[-1]) if axis.name[-1:].isdecimal() else 0 for axis in self.axes]
+        named = all(ends) and len(set(ends)) == len(ends)
+        return tuple(ends) if named else tuple(range(1, len(self.axes) + 1))
+
+    @property
     def model(self) -> RobotModel:
         """The robot's record."""
         return self.robot.model

@@ -17,11 +17,13 @@ from PySide6.QtWidgets import QApplication
 from hil.dashboard.link import Link
 from hil.dashboard.texts import tr
 from hil.service import wire
-from hil.service.client import HELD_S
+from hil.service.client_channel import HELD_S
 from hil.service.hold_watch import Sign
 from hil.service.wire import NoticeKind
 
-TICK_MS = 40
+TICK_MS, REST_TICK_MS = 40, 200
+"""While something is held, and while nothing is."""
+
 LAPSE_S = 0.3
 """A window that was busy for longer may have missed that the key was let go."""
 
@@ -95,7 +97,7 @@ class DeadMan(QObject):
         self._pointer: QPointF | None = None
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.tick)
-        self._timer.start(TICK_MS)
+        self._timer.start(REST_TICK_MS)
 
     def take_hold(self, dropped: Callable[[str], None]) -> Grip:
         """A hand is on something new; the service hears first that nothing was held before.
@@ -108,6 +110,8 @@ class DeadMan(QObject):
         self.grip = Grip(self._clock, dropped)
         self.grip.renew()
         self._ticked_s, self._pointer = self._clock(), None
+        self._timer.start(TICK_MS)
+        self._link.hold(self.grip.sign)
         if (app := QApplication.instance()) is not None:
             app.installEventFilter(self)
         return self.grip
@@ -118,6 +122,7 @@ class DeadMan(QObject):
         if grip is not self.grip:
             return
         self.grip = None
+        self._timer.start(REST_TICK_MS)
         if (app := QApplication.instance()) is not None:
             app.removeEventFilter(self)
         self._link.let_go()
@@ -138,6 +143,7 @@ class DeadMan(QObject):
         now_s = self._clock()
         late, self._ticked_s = now_s - self._ticked_s > LAPSE_S, now_s
         if self.grip is None:
+            self._link.alive()
             return
         if late:
             self.drop(tr("the window was busy: press again"))

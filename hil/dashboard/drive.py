@@ -4,84 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from html import escape
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
-from hil.dashboard.drive_checks import Check, Remedy, checks
+from hil.dashboard.drive_checklist import Checklist
 from hil.dashboard.drive_eyes import Eyes
 from hil.dashboard.drive_hand import SIZES, SPEEDS, DriveHand
 from hil.dashboard.drive_hold import HoldButton
-from hil.dashboard.drive_joints import JointsPanel
+from hil.dashboard.drive_joints import AxisBar, JointsPanel
 from hil.dashboard.drive_lease import LeaseBar
 from hil.dashboard.drive_repair import PoseWizard, ResetPanel
 from hil.dashboard.drive_tool import ToolPanel
+from hil.dashboard.pace import Pace
 from hil.dashboard.session import Session
+from hil.dashboard.steady import Steady
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
-from hil.dashboard.widgets import dress, push
+from hil.dashboard.widgets import Lines, Slot, dress, push
 from hil.types import JogFrame, Mode
 
 LOOK_EVERY_MS = 100
 T = TypeVar("T")
 BESIDE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
-
-
-class Checklist(QWidget):
-    """What is missing, each with what to do; what is in order in one line."""
-
-    def __init__(self, driving: DriveHand, theme: Theme) -> None:
-        super().__init__()
-        self._driving, self._theme = driving, theme
-        self.headline, self.missing, self.fine = QLabel(), QLabel(), QLabel()
-        for label in (self.headline, self.missing, self.fine):
-            label.setWordWrap(True)
-            label.setTextFormat(Qt.TextFormat.RichText)
-        self.fine.setEnabled(False)
-        self.remedies = {
-            Remedy.RESET: push(tr("Reset the stop"), driving.reset, tr("Nothing moves by it")),
-            Remedy.THAW: push(tr("Thaw"), driving.thaw, tr("Nothing moves by it")),
-        }
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        for widget in (self.headline, self.missing, *self.remedies.values(), self.fine):
-            column.addWidget(widget)
-        driving.changed.connect(self.refresh)
-        self.set_theme(theme)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Colours from now on."""
-        self._theme = theme
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Look at everything anew."""
-        driving, theme = self._driving, self._theme
-        found = checks(driving)
-        bad = [check for check in found if not check.ok and not driving.holding]
-        self.headline.setText(self._headline(bad))
-        dress(self.headline, f"color: {theme.warn if bad else theme.good}; font-weight: 700;")
-        rows = (f'<span style="color:{theme.warn}">✗</span> <b>{check.name}:</b> {check.words}' for check in bad)
-        self.missing.setText("<br>".join(rows))
-        self.missing.setVisible(bool(bad))
-        self.fine.setText(" · ".join(f"✓ {check.name}: {check.words}" for check in found if check.ok))
-        self.fine.setVisible(bool(bad))
-        at_fault = driving.mode in (Mode.FAULT, Mode.ESTOP)
-        self.remedies[Remedy.RESET].setVisible(not at_fault and any(c.remedy is Remedy.RESET for c in bad))
-        self.remedies[Remedy.THAW].setVisible(any(check.remedy is Remedy.THAW for check in bad))
-
-    def _headline(self, bad: list[Check]) -> str:
-        press = self._driving.press
-        if press is not None and not press.ended:
-            return tr("▶ {name}: let go, and the arm stops", name=press.name)
-        if bad:
-            return tr("The arm does not move yet; missing: {what}", what=", ".join(check.name for check in bad))
-        if press is not None:
-            return tr("{name} has ended: let go", name=press.name)
-        return tr("✓ Ready: hold a button or a key; the arm moves while you hold it")
 
 
 class DriveView(QScrollArea):
@@ -115,21 +63,22 @@ class DriveView(QScrollArea):
         self.controls, self._settings = QWidget(), QWidget()
         self.joints: JointsPanel | None = None
         self.tool: ToolPanel | None = None
-        self.words, self._keys, self._allowed = QLabel(), QLabel(), QLabel()
-        for label in (self.words, self._keys):
-            label.setWordWrap(True)
+        self.words, self._keys, self._allowed = Lines(2), Lines(1), QLabel()
+        self._above = Slot(self.checklist, self.lease.question)
+        self._above.show_one(self.checklist)
         self._choices: list[tuple[QToolButton, Callable[[], bool]]] = []
         self._column = QVBoxLayout(self.controls)
         self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(6)
+        self._column.setSpacing(4)
         self._lay_out()
         self._eyes = Eyes(self.driving, self)
-        self.driving.said.connect(self.words.setText)
+        self._steady = Steady(self, lambda: session.now_s, self._left_out, (AxisBar,))
+        self.lease.asking.connect(lambda asks: self._above.show_one(self.lease.question if asks else self.checklist))
+        self.driving.said.connect(lambda text: self.words.say((escape(text, quote=False),)))
         self.driving.changed.connect(self.refresh)
+        self.driving.changed.connect(session.calm.stir)
         session.arm_changed.connect(self._show_arm)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.refresh)
-        self._timer.start(LOOK_EVERY_MS)
+        self._pace = Pace(session.calm, self.refresh, LOOK_EVERY_MS, self)
         if session.arm is not None:
             self._show_arm()
         self.set_theme(theme)
@@ -137,14 +86,17 @@ class DriveView(QScrollArea):
     def _lay_out(self) -> None:
         inside = QWidget()
         column = QVBoxLayout(inside)
-        column.setContentsMargins(8, 6, 8, 4)
-        column.setSpacing(6)
-        for widget in (self.lease, self.checklist, self.wizard, self.fault, self.controls, self.words):
+        column.setContentsMargins(8, 3, 8, 2)
+        column.setSpacing(4)
+        for widget in (self.lease, self._above, self.wizard, self.fault, self.controls, self.words):
             column.addWidget(widget)
         column.addStretch(1)
         column.addWidget(self._keys)
         self.setWidget(inside)
         self._keys.setEnabled(False)
+
+    def _left_out(self) -> None:
+        self.driving.say(tr("that press was left out: the buttons had just moved; press again"))
 
     def _show_arm(self) -> None:
         """Sliders and pad of this arm."""
@@ -158,6 +110,9 @@ class DriveView(QScrollArea):
         self.tool = ToolPanel(self.driving, self)
         for widget in (self._sizes(), self._speeds(), self.joints, self._frames(), self.tool):
             self._column.addWidget(widget)
+        inside = self.widget()
+        assert inside is not None  # since `_lay_out`
+        self.setMinimumWidth(inside.minimumSizeHint().width() + 2)
         self.refresh()
 
     # -- settings ----------------------------------------------------------------------------------------
@@ -241,7 +196,7 @@ class DriveView(QScrollArea):
         if self.tool is None or not self.controls.isVisible():
             return False
         if text.isdecimal() and text != "0":
-            driving.select(int(text) - 1)
+            self._pick(int(text))
         elif key in (keys.Key_Up, keys.Key_Down):
             driving.select(driving.axis + (1 if key == keys.Key_Down else -1))
         elif key in (keys.Key_Plus, keys.Key_Equal, keys.Key_Right):
@@ -262,6 +217,13 @@ class DriveView(QScrollArea):
         else:
             return self.tool.pressed(source, key)
         return True
+
+    def _pick(self, number: int) -> None:
+        keys = self.driving.arm.keys
+        if number in keys:
+            self.driving.select(keys.index(number))
+        else:
+            self.driving.say(tr("{number} is no axis of this arm", number=number))
 
     # -- seen or not -------------------------------------------------------------------------------------
 
@@ -307,7 +269,7 @@ class DriveView(QScrollArea):
             self.joints.refresh()
             self.tool.refresh()
             self._allowed.setText(self._speed_words())
-        self._keys.setText(self._key_words())
+        self._keys.say((self._key_words(),))
 
     def _speed_words(self) -> str:
         """What the lab makes of the chosen speed."""

@@ -6,10 +6,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QWidget
 
+from hil.dashboard.differences import Difference, differences
 from hil.dashboard.drive_hand import DriveHand
 from hil.dashboard.drive_hold import HoldButton
 from hil.dashboard.texts import tr
-from hil.dashboard.theme import Theme
+from hil.dashboard.theme import Theme, ink_on
 from hil.dashboard.widgets import dress
 from hil.errors import InterlockError
 
@@ -27,6 +28,7 @@ class AxisBar(QWidget):
         super().__init__()
         self._driving, self._axis, self._theme = driving, axis, theme
         self._marks: tuple[float | None, ...] = (None, None, None, None)
+        self._difference: Difference | None = None
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocusProxy(panel)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -51,8 +53,9 @@ class AxisBar(QWidget):
         rows = () if newest is None else (newest.commanded, newest.simulated, newest.reported)
         found = [row[axis] if axis < len(row) else None for row in rows] or [None] * 3
         marks = (*found, target)
-        if marks != self._marks:
-            self._marks = marks
+        difference = differences(self._driving.arm, newest)[axis]
+        if marks != self._marks or difference != self._difference:
+            self._marks, self._difference = marks, difference
             self.update()
 
     # -- hands -------------------------------------------------------------------------------------------
@@ -101,15 +104,30 @@ class AxisBar(QWidget):
         painter.drawText(below, Qt.AlignmentFlag.AlignLeft, lower)
         painter.drawText(below, Qt.AlignmentFlag.AlignRight, upper)
         commanded, simulated, reported, target = self._marks
+        self._paint_band(painter, commanded, middle)
         if simulated is not None:
             painter.fillRect(QRectF(self.x_of(simulated) - 1.5, middle - 7, 3, 14), QColor(theme.simulated))
         if reported is not None:
-            self._triangle(painter, self.x_of(reported), middle + 1, middle + 9, theme.reported, filled=False)
+            noted = self._difference is not None and self._difference.noted
+            colour = theme.bad if noted else theme.reported
+            self._triangle(painter, self.x_of(reported), middle + 1, middle + 9, colour, filled=noted)
         if commanded is not None:
             self._triangle(painter, self.x_of(commanded), middle - 1, middle - 9, theme.commanded, filled=True)
         if target is not None:
             self._diamond(painter, self.x_of(target), middle)
         painter.end()
+
+    def _paint_band(self, painter: QPainter, commanded: float | None, middle: float) -> None:
+        """Around the command, as far as the report may be from it before the alarm is raised; the error within it."""
+        found, theme = self._difference, self._theme
+        if commanded is None or found is None:
+            return
+        if found.band is not None:
+            left, right = self.x_of(commanded - found.band), self.x_of(commanded + found.band)
+            painter.fillRect(QRectF(left, middle - 4, right - left, 8), QColor(theme.faint))
+        if found.noted:
+            ends = sorted((self.x_of(commanded), self.x_of(commanded + found.error)))
+            painter.fillRect(QRectF(ends[0], middle - 4, max(ends[1] - ends[0], 2.0), 8), QColor(theme.bad))
 
     def _triangle(self, painter: QPainter, x: float, tip: float, base: float, colour: str, *, filled: bool) -> None:
         painter.setPen(QColor(colour))
@@ -129,7 +147,7 @@ class AxisRow:
     def __init__(self, driving: DriveHand, axis: int, theme: Theme, panel: QWidget) -> None:
         self._driving, self._axis, self._shown = driving, axis, driving.arm.axes[axis]
         name, unit = self._shown.name, self._shown.unit_name
-        self._name, self._value = QLabel(f"{axis + 1}  {name}"), QLabel()
+        self._name, self._value, self.error = QLabel(f"{driving.arm.keys[axis]}  {name}"), QLabel(), QLabel()
         self.bar = AxisBar(driving, axis, theme, panel)
         self.minus, self.plus = (
             HoldButton(sign, tr("{axis} {sign}, while held (key {sign})", axis=name, sign=sign), panel)
@@ -143,6 +161,9 @@ class AxisRow:
         metrics = self.bar.fontMetrics()
         self._name.setMinimumWidth(metrics.horizontalAdvance("0  wrist_rotate"))
         self._value.setMinimumWidth(metrics.horizontalAdvance("-000.00 deg"))
+        self.error.setFixedWidth(metrics.horizontalAdvance("+00.0 of ±00.0") + 8)
+        self.error.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.error.setAccessibleName(tr("error of {axis}", axis=name))
         self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.field.setFixedWidth(metrics.horizontalAdvance("-000.00 "))
         self._connect(driving)
@@ -150,7 +171,7 @@ class AxisRow:
     @property
     def widgets(self) -> tuple[QWidget, ...]:
         """From left to right."""
-        return self._name, self.minus, self.bar, self.plus, self._value, self.field, self.go
+        return self._name, self.minus, self.bar, self.plus, self._value, self.error, self.field, self.go
 
     def _connect(self, driving: DriveHand) -> None:
         axis = self._axis
@@ -186,10 +207,28 @@ class AxisRow:
         value = tr("unknown") if here is None else f"{here / shown.unit:z.2f} {shown.unit_name}"
         if self._value.text() != value:
             self._value.setText(value)
+        self._value.setEnabled(driving.session.live)
+        self._say_error(theme)
         dress(self._name, f"font-weight: 700; color: {theme.accent};" if axis == driving.axis else "")
         target = driving.targets.get(axis)
         if target is not None and not self.field.hasFocus():
             self.field.setText(f"{target / shown.unit:.1f}")
+
+    def _say_error(self, theme: Theme) -> None:
+        """Reported less commanded, beside the band that raises the alarm; highlighted as it comes near to it."""
+        driving, unit = self._driving, self._shown.unit
+        found = differences(driving.arm, driving.session.newest)[self._axis]
+        text = "" if found is None else f"{found.error / unit:+.1f}"
+        if found is not None and found.band is not None:
+            text += f" of ±{found.band / unit:.1f}"
+        if self.error.text() != text:
+            self.error.setText(text)
+        noted = found is not None and found.noted and driving.session.live
+        style = f"background: {theme.bad}; color: {ink_on(theme.bad)}; font-weight: 700; border-radius: 3px;"
+        dress(self.error, style if noted else f"color: {theme.faint};")
+        tip = tr("error: reported less commanded; beyond ± the alarm is raised")
+        if self.error.toolTip() != tip:
+            self.error.setToolTip(tip)
 
 
 class JointsPanel(QWidget):
@@ -209,7 +248,7 @@ class JointsPanel(QWidget):
                 grid.addWidget(widget, number, column)
         self._legend = QLabel()
         self._legend.setTextFormat(Qt.TextFormat.RichText)
-        grid.addWidget(self._legend, len(self.rows), 0, 1, 7)
+        grid.addWidget(self._legend, len(self.rows), 0, 1, 8)
         driving.changed.connect(self.refresh)
         self.set_theme(theme)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from hil.dashboard.drive_checks import minutes
 from hil.dashboard.drive_hand import DriveHand
 from hil.dashboard.texts import LEASES, tr
-from hil.dashboard.widgets import push
+from hil.dashboard.widgets import Lines, Slot, push
 from hil.service.rights import Action, may
 from hil.service.wire import LeasePhase
 
@@ -15,27 +16,38 @@ MORE_MINUTES = 15.0
 
 
 class LeaseBar(QWidget):
-    """Who drives, in words, and what can be done about it; only what can be done has a button."""
+    """Who drives, in words, and what can be done about it; only what can be done has a button.
+
+    Signals:
+        asking: the question before a take-over shall be seen, or no more.
+
+    Attributes:
+        question: that question; whoever has this bar has a place for it.
+    """
+
+    asking = Signal(bool)
 
     def __init__(self, driving: DriveHand) -> None:
         super().__init__()
         self._driving = driving
-        self.words = QLabel()
-        self.words.setWordWrap(True)
-        self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.words = Lines(2)
         self.words.setAccessibleName(tr("Whose turn it is"))
-        self.drive = push(tr("Drive"), driving.claim, tr("Become the driver; nothing moves by it"))
-        self.wait = push(tr("Wait for it"), lambda: driving.claim(wait=True), tr("Stand in the queue"))
-        self.leave = push(tr("Wait no longer"), driving.leave_queue, tr("Leave the queue, and go on watching"))
-        self.more = push(tr("More time"), lambda: driving.more_time(MORE_MINUTES), tr("If nobody waits for the arm"))
-        self.back = push(tr("Give back"), driving.give_back, tr("The arm holds; park it before, if it shall be free"))
+        lease = driving.lease
+        self.drive = push(tr("Drive"), lease.claim, tr("Become the driver; nothing moves by it"))
+        self.wait = push(tr("Wait for it"), lambda: lease.claim(wait=True), tr("Stand in the queue"))
+        self.leave = push(tr("Wait no longer"), lease.leave_queue, tr("Leave the queue, and go on watching"))
+        self.more = push(tr("More time"), lambda: lease.more_time(MORE_MINUTES), tr("If nobody waits for the arm"))
+        self.back = push(tr("Give back"), lease.give_back, tr("The arm holds; park it before, if it shall be free"))
         self.over = push(tr("Take over..."), self._ask, tr("As a teacher: the driver is stopped and loses the arm"))
         row = QHBoxLayout()
         row.setSpacing(6)
         row.addWidget(self.words, 1)
-        for button in (self.drive, self.wait, self.leave, self.more, self.back, self.over):
-            row.addWidget(button)
-        self._asking, self.reason, self.keep = QWidget(), QLineEdit(), QCheckBox(tr("their slot stays theirs"))
+        # Each in a place of its own: nothing comes up where something else was pressed.
+        self._first, self._last = Slot(self.drive, self.wait, self.leave), Slot(self.back, self.over)
+        self._middle = Slot(self.more)
+        for slot in (self._first, self._middle, self._last):
+            row.addWidget(slot)
+        self.question, self.reason, self.keep = QWidget(), QLineEdit(), QCheckBox(tr("their slot stays theirs"))
         self._question = QLabel()
         self._question.setWordWrap(True)
         self._lay_out_question()
@@ -43,7 +55,6 @@ class LeaseBar(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addLayout(row)
-        column.addWidget(self._asking)
         driving.changed.connect(self.refresh)
         self.refresh()
 
@@ -52,18 +63,18 @@ class LeaseBar(QWidget):
         self.reason.setMaxLength(120)
         self.keep.setChecked(True)
         self.yes = push(tr("Take the arm over"), self._take, tr("Their motion stops first"))
-        self.no = push(tr("No"), self._asking.hide, tr("They go on driving"))
+        self.no = push(tr("No"), lambda: self.asking.emit(False), tr("They go on driving"))
         row = QHBoxLayout()
         row.addWidget(self.keep)
         row.addStretch(1)
         row.addWidget(self.yes)
         row.addWidget(self.no)
-        column = QVBoxLayout(self._asking)
+        column = QVBoxLayout(self.question)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._question)
         column.addWidget(self.reason)
         column.addLayout(row)
-        self._asking.hide()
+        column.addStretch(1)
 
     def _ask(self) -> None:
         newest = self._driving.session.newest
@@ -71,12 +82,12 @@ class LeaseBar(QWidget):
         text = tr("Take the arm from {holder}? It is stopped, their window only watches from then on.",
                   holder=holder or tr("its driver"))  # fmt: skip
         self._question.setText(text)
-        self._asking.show()
+        self.asking.emit(True)
         self.reason.setFocus()
 
     def _take(self) -> None:
-        self._asking.hide()
-        self._driving.take_over(self.reason.text().strip(), keep_booking=self.keep.isChecked())
+        self.asking.emit(False)
+        self._driving.lease.take_over(self.reason.text().strip(), keep_booking=self.keep.isChecked())
         self.reason.clear()
 
     def refresh(self) -> None:
@@ -87,21 +98,21 @@ class LeaseBar(QWidget):
         lease = newest.lease if here and newest is not None else None
         role = welcome.role if here and welcome is not None else None
         place = 0 if session.lease is None else session.lease.place
-        self.words.setText(self._words())
+        self.words.say((self._words(),))
         may_claim = role is not None and may(role, Action.CLAIM) and not driving.drives and not place
         free = lease is not None and lease.phase in (LeasePhase.FREE, LeasePhase.CLEARING)
         taken = lease is not None and lease.phase in (LeasePhase.HELD, LeasePhase.SUSPENDED)
         mine = taken and lease is not None and welcome is not None and lease.holder == welcome.name
         suspended = lease is not None and lease.phase is LeasePhase.SUSPENDED
-        self.drive.setVisible(may_claim and (free or (mine and suspended)))
-        self.wait.setVisible(may_claim and taken and not (mine and suspended))
-        self.leave.setVisible(bool(place))
-        self.back.setVisible(driving.drives)
-        self.more.setVisible(driving.drives and lease is not None and lease.slot_left_s is not None)
+        mine = mine and suspended
         takes = role is not None and may(role, Action.TAKE_OVER) and taken and not driving.drives
-        self.over.setVisible(takes)
+        first = self.leave if place else self.drive if free or mine else self.wait if taken else None
+        self._first.show_one(first if first is self.leave or may_claim else None)
+        more = driving.drives and lease is not None and lease.slot_left_s is not None
+        self._middle.show_one(self.more if more else None)
+        self._last.show_one(self.back if driving.drives else self.over if takes else None)
         if not takes:
-            self._asking.hide()
+            self.asking.emit(False)
 
     def _words(self) -> str:
         session, driving = self._driving.session, self._driving

@@ -128,7 +128,7 @@ class ResetPanel(QWidget):
         self.words = QLabel()
         self.words.setWordWrap(True)
         self.words.setTextFormat(Qt.TextFormat.RichText)
-        self.reset = push(tr("Reset"), driving.reset, tr("Leave the fault; nothing moves by it"))
+        self.reset = push(tr("Reset"), driving.lease.reset, tr("Leave the fault; nothing moves by it"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 4)
         column.addWidget(self.words)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from hil.dashboard.drive_hand import LINES, Direction, DriveHand, turns_of
+from hil.dashboard.drive_hand import DriveHand
 from hil.dashboard.drive_hold import HoldButton
+from hil.dashboard.drive_moves import LINES, Direction, turns_of
 from hil.dashboard.texts import tr
 
 KEYS = {

@@ -9,18 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.dashboard.arm import ShownArm
+from hil.model.finger_shapes import FINGERS_APART, finger
 from hil.model.link_shapes import LinkMesh, link_meshes
 from hil.model.rig import Box
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-FINGER = 0.012
-"""Thickness of a drawn finger, as a part of the arm's size; it is `FINGER_LENGTH` times as long."""
-
-FINGER_LENGTH = 6.0
-FINGERS_APART = 0.022
-"""Half of the room between drawn fingers that are closed: they stand clear of the rod that the hand is drawn as."""
 
 FRAME_LENGTH = 0.09
 """Length of a frame's axes, as a part of the arm's size."""
@@ -54,19 +48,12 @@ class Body:
         self.meshes: tuple[LinkMesh, ...] = meshes
         self.gripper = any(axis.gripper for axis in arm.axes)
         if self.gripper:
-            self.meshes += (self._finger(1.0), self._finger(-1.0))
+            self.meshes += (finger(self.tool, self.size_m, 1.0), finger(self.tool, self.size_m, -1.0))
         self.links = np.concatenate([np.full(len(mesh.vertices), mesh.link) for mesh in self.meshes])
         self.vertices = np.concatenate([mesh.vertices for mesh in self.meshes])
         offsets = np.cumsum([0, *(len(mesh.vertices) for mesh in self.meshes)])
         self.faces: Ints = np.concatenate([m.faces + at for m, at in zip(self.meshes, offsets, strict=False)])
         self.edges, self._sides = _edges(self.faces)
-
-    def _finger(self, side: float) -> LinkMesh:
-        """A rod along the tool's z axis that ends at its point; the gripper's opening is laid between the two."""
-        half = 0.5 * FINGER * self.size_m
-        corners = np.array(list(itertools.product((-half, half), (0.0, side * 2.0 * half), (0.0, -1.0))))
-        corners[:, 2] *= 2.0 * half * FINGER_LENGTH
-        return LinkMesh(self.tool, corners, _BOX_FACES if side < 0.0 else _BOX_FACES[:, ::-1])
 
     def _apart(self, opening_m: float | None) -> float:
         """From the tool's axis to a finger."""
@@ -128,12 +115,6 @@ def _edges(faces: Ints) -> tuple[Ints, Ints]:
     pairs = np.flatnonzero((ends[1:] == ends[:-1]).all(axis=1))
     return ends[pairs], np.stack([owners[pairs], owners[pairs + 1]], axis=1)
 
-
-_BOX_FACES = np.array(
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
-     [1, 5, 7], [1, 7, 3]]
-)  # fmt: skip
-"""Of a box whose corners come in the order of `itertools.product`, outwards."""
 
 _BOX_EDGES = np.array([[a, b] for a in range(8) for b in range(a + 1, 8) if (a ^ b) in (1, 2, 4)])
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from html import escape
+
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from hil.dashboard.differences import words, worst
+from hil.dashboard.pace import Pace
 from hil.dashboard.session import Session
-from hil.dashboard.texts import LEASES, MODES, tr
+from hil.dashboard.texts import LAMPS as WORDS
+from hil.dashboard.texts import LEASES, MODES, OFF, OLD, WAITING, tr
 from hil.dashboard.theme import LAMPS
-from hil.dashboard.widgets import dress
+from hil.dashboard.widgets import Lines, dress
+from hil.service.lamp import lamp
+from hil.service.wire import Lamp, Telemetry
 from hil.types import Mode
 
 LOOK_EVERY_MS = 100
 HEIGHT = 68
+LEAST_LAMP, LAMP_PADDING = 230, 28
+LONGEST_START = "starting, 888 s"
 LOST = ("#c62f14", "#ffffff", "✕")
-OLD = ("#5f6873", "#ffffff", "⌛")
+LATCHED = ("#a85400", "#ffffff", "‖")
+STARTING = frozenset({Mode.DISCONNECTED, Mode.CONNECTING})
+NOT_HEARD = ("#5f6873", "#ffffff", "⌛")
+COLOURS = {Lamp.ALARM: LOST, Lamp.LATCHED: LATCHED, Lamp.FROZEN: LATCHED}
+"""Where not the mode has them."""
 
 
 class Header(QWidget):
@@ -28,11 +41,13 @@ class Header(QWidget):
         self.lamp = QLabel()
         self.lamp.setObjectName("lamp")
         self.lamp.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.lamp.setMinimumWidth(250)
-        self.lamp.setFont(_font(self, 1.9, bold=True))
+        self.lamp.setFont(_font(self, 1.6, bold=True))
+        # Of one width, whatever it says: nothing beside it moves.
+        said = (*WORDS.values(), OFF, WAITING, OLD, LONGEST_START)
+        wide = max(self.lamp.fontMetrics().horizontalAdvance(f"✕ {tr(word).upper()}") for word in said)
+        self.lamp.setFixedWidth(max(LEAST_LAMP, wide + LAMP_PADDING))
         self.lamp.setAccessibleName(tr("Mode"))
-        self._meaning = QLabel()
-        self._meaning.setWordWrap(True)
+        self._meaning = Lines(3)
         self._badge = QLabel()
         self._badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._badge.setFont(_font(self, 1.3, bold=True))
@@ -57,49 +72,66 @@ class Header(QWidget):
         # Pressed counts, not released: nobody who wants to stop takes the finger back.
         self.stop.pressed.connect(lambda: session.stop())
         self._lay_out()
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.refresh)
-        self._timer.start(LOOK_EVERY_MS)
+        self._pace = Pace(session.calm, self.refresh, LOOK_EVERY_MS, self)
         session.linked.connect(self.refresh)
         self.refresh()
 
     def _lay_out(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(self._title)
-        words.addWidget(self._lease)
+        said = QVBoxLayout()
+        said.setSpacing(0)
+        said.addWidget(self._title)
+        said.addWidget(self._lease)
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 6, 8, 6)
         row.setSpacing(10)
         row.addWidget(self.lamp)
         row.addWidget(self._meaning, 3)
         row.addWidget(self._badge)
-        row.addLayout(words, 4)
+        row.addLayout(said, 4)
         row.addWidget(self.stop)
 
     def refresh(self) -> None:
         """Say how it is now."""
         word, meaning, colours = self._mode()
         ground, ink, sign = colours
-        self.lamp.setText(f"{sign} {word}")
+        self.lamp.setText(f"{sign} {word.upper()}")
         style = f"background: {ground}; color: {ink}; border-radius: 6px; padding: 0 10px;"
         dress(self.lamp, style)
-        self._meaning.setText(meaning)
+        self._meaning.say((escape(meaning, quote=False),))
         self._say_whose()
 
     def _mode(self) -> tuple[str, str, tuple[str, str, str]]:
         session = self._session
         if session.parted:
-            return tr("NO SERVICE"), tr("{reason}; trying again", reason=session.parted), LOST
+            return tr(OFF), tr("{reason}; trying again", reason=session.parted), LOST
         if session.newest is None:
-            return tr("WAITING"), tr("for the first word about the arm"), LAMPS[Mode.CONNECTING]
+            return tr(WAITING), tr("for the first word about the arm"), LAMPS[Mode.CONNECTING]
         if not session.live:
             age = tr("{age:.1f} s old: what is shown may no longer be so", age=session.silence_s)
-            return tr("NOT HEARD"), age, OLD
-        word, meaning = map(tr, MODES[session.newest.mode])
-        if session.newest.lease.latched and session.newest.mode is not Mode.ESTOP:
-            meaning = tr("stop latched: {who}", who=session.newest.lease.latched)
-        return word, meaning, LAMPS[session.newest.mode]
+            return tr(OLD), age, NOT_HEARD
+        frame = session.newest
+        starting = frame.starting_s is not None and frame.mode in STARTING
+        state = frame.lamp or lamp(frame.mode, frame.lease, alarm=bool(frame.alarm), starting=starting)
+        if state is Lamp.STARTING and frame.starting_s is not None:
+            return tr("starting, {time:.0f} s", time=frame.starting_s), self._meaning_of(frame), LAMPS[frame.mode]
+        return tr(WORDS[state]), self._meaning_of(frame), COLOURS.get(state, LAMPS[frame.mode])
+
+    def _meaning_of(self, frame: Telemetry) -> str:
+        """What the loop does, and why it is not as it should be."""
+        word, meaning = map(tr, MODES[frame.mode])
+        if frame.alarm:
+            return tr("{mode}: {why}", mode=word, why=frame.alarm)
+        if frame.lease.latched:
+            return tr("{mode}; stop latched: {who}", mode=word, who=frame.lease.latched)
+        if (parted := self._parted(frame)) is not None:
+            return tr("command and report part: {what}", what=parted)
+        return f"{word}: {meaning}"
+
+    def _parted(self, frame: Telemetry) -> str | None:
+        """The worst error, where it is large enough to be pointed at."""
+        arm = self._session.arm
+        found = None if arm is None else worst(arm, frame)
+        return words(arm, *found) if arm is not None and found is not None and found[1].noted else None
 
     def _say_whose(self) -> None:
         session = self._session
@@ -108,7 +140,6 @@ class Header(QWidget):
         self._badge.setText("" if welcome is None else tr("REAL") if real else tr("FAKE"))
         style = "background: #f0e442; color: #1c2127;" if real else "border: 2px dashed #8c95a0;"
         dress(self._badge, f"{style} border-radius: 4px; padding: 2px 8px;")
-        self._badge.setVisible(welcome is not None)
         if welcome is not None:
             self._title.setText(f"{welcome.title}")
             self._title.setToolTip(tr("{arm} at {server}", arm=welcome.arm, server=welcome.server))

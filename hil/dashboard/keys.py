@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QLineEdit,
 
 STOPPING_KEYS = (Qt.Key.Key_Escape, Qt.Key.Key_Space)
 PRESSING_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_TOUCHES = frozenset({QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel, QEvent.Type.TouchBegin})
 
 
 class StopKeys(QObject):
@@ -18,9 +19,11 @@ class StopKeys(QObject):
 
     Signals:
         escaped: Esc was pressed; what it closes besides may go.
+        touched: a hand is at the window.
     """
 
     escaped = Signal()
+    touched = Signal()
 
     def __init__(self, stop: Callable[[], None]) -> None:
         super().__init__()
@@ -28,7 +31,10 @@ class StopKeys(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Look at every key before anybody else does."""
-        if event.type() is not QEvent.Type.KeyPress or not isinstance(watched, QWidget | QOpenGLWindow):
+        kind = event.type()
+        if kind in _TOUCHES:
+            self.touched.emit()
+        if kind is not QEvent.Type.KeyPress or not isinstance(watched, QWidget | QOpenGLWindow):
             return False
         assert isinstance(event, QKeyEvent)
         if event.key() in STOPPING_KEYS and not _is_writing(watched, event):

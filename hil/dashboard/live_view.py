@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from hil.dashboard.camera import VIEWS
+from hil.dashboard.differences import GROWN, grown
+from hil.dashboard.pace import Pace
 from hil.dashboard.scene_stage import LAYERS, Pose, Scene, SceneState
 from hil.dashboard.session import Session
 from hil.dashboard.texts import SOURCES, tr
 from hil.dashboard.theme import Theme
-from hil.dashboard.widgets import push
+from hil.dashboard.widgets import Lines, push
 from hil.service.wire import Telemetry
+from hil.types import Mode
 
 FRAME_EVERY_MS = 33
+UNKNOWN = frozenset({Mode.UNKNOWN_POSE, Mode.ENERGISING, Mode.CONNECTING, Mode.DISCONNECTED})
+"""Modes in which nobody knows where the arm stands: none is drawn as known."""
+
 FRAME = 2
 """Width of the frame around a scene that has the focus."""
 
@@ -50,9 +55,7 @@ class LiveView(QWidget):
         widget = self.scene.widget
         widget.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         widget.setAccessibleName(tr("Scene: arrows turn, Shift and arrows pan, plus and minus zoom"))
-        self._legend = QLabel()
-        self._legend.setTextFormat(Qt.TextFormat.RichText)
-        self._legend.setWordWrap(True)
+        self._legend = Lines(3)
         self._legend.setContentsMargins(8, 0, 8, 2)
         self._drawn: tuple[object, ...] | None = None
         layout = QVBoxLayout(self)
@@ -66,9 +69,7 @@ class LiveView(QWidget):
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)
         app.focusObjectChanged.connect(self._frame_anew)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.refresh)
-        self._timer.start(FRAME_EVERY_MS)
+        self._pace = Pace(session.calm, self.refresh, FRAME_EVERY_MS, self)
         if session.arm is not None:
             self._show_arm()
         self._write_legend(None)
@@ -129,25 +130,34 @@ class LiveView(QWidget):
     def refresh(self) -> None:
         """Draw what is newest, if it is new."""
         session = self._session
-        frame = session.newest
-        ghost = session.ghost
-        figure = session.figure
-        key = (session.frames, session.live, ghost, figure)
-        if frame is None or key == self._drawn or not self.isVisible():
+        frame, ghost, figure = session.newest, session.ghost, session.figure
+        if frame is None or not self.isVisible():
+            return
+        old, rest = not session.live, session.resting_place()
+        seen = (frame.mode, frame.source, frame.commanded, frame.simulated, frame.reported, frame.errors)
+        key = (seen, rest, old, session.trace.version, ghost, figure)
+        if key == self._drawn:
             return
         self._drawn = key
+        known = frame.mode not in UNKNOWN
         self.scene.show_state(
             SceneState(
-                simulated=self._pose(frame.simulated),
-                commanded=self._pose(frame.commanded if ghost is None else ghost.positions),
-                reported=self._pose(frame.reported),
-                stopping=self._pose(session.resting_place() or ()),
+                simulated=self._pose(frame.simulated if known else ()),
+                commanded=self._pose(ghost.positions if ghost is not None else frame.commanded if known else ()),
+                reported=self._pose(frame.reported if known else ()),
+                stopping=self._pose(rest or ()),
+                grown=self._pose(self._grown(frame) if known else ()),
+                old=old,
                 previewed=None if figure is None else self._pose(figure.positions),
                 failing=frozenset() if figure is None else figure.failing,
                 way=None if figure is None else figure.way,
             )
         )
         self._write_legend(frame)
+
+    def _grown(self, frame: Telemetry) -> Sequence[float]:
+        arm = self._session.arm
+        return () if arm is None else grown(arm, frame) or ()
 
     def _pose(self, positions: Sequence[float | None]) -> Pose | None:
         arm = self._session.arm
@@ -171,11 +181,16 @@ class LiveView(QWidget):
             (theme.reported, "▢", tr("outline: reported, ") + known),
             (theme.stopping, "┅", tr("dashes: would stop there if released now")),
         )
+        arm = self._session.arm
+        if arm is not None and frame is not None and frame.mode not in UNKNOWN and grown(arm, frame) is not None:
+            parts += ((theme.bad, "▢", f"<b>{tr('outline: its error, {times:g} times as large', times=GROWN)}</b>"),)
+        if frame is not None and frame.mode in UNKNOWN:
+            parts = ((theme.commanded, "▒", tr("ghost: ") + ghost),) if self._session.ghost is not None else ()
+            parts += ((theme.warn, "?", f"<b>{tr('where the arm stands is not known: none is drawn')}</b>"),)
         if (figure := self._session.figure) is not None:
             parts += ((theme.previewed, "◧", f"<b>{figure.words}</b>"),)
         old = "" if frame is None or self._session.live else f"<b>{tr('NOT LIVE: as it was when last heard of.')}</b> "
         text = old + " &nbsp; ".join(
             f'<span style="color:{colour}">{sign}</span> {words}' for colour, sign, words in parts
         )
-        if self._legend.text() != text:
-            self._legend.setText(text)
+        self._legend.say((text,))

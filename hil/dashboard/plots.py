@@ -5,48 +5,41 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt, QTimer
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QMenu,
     QScrollBar,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from hil.dashboard.curve_figure import Origin, draw_curves
-from hil.dashboard.curves import DASHES, column_of, points_of, write_csv
+from hil.dashboard.curves import write_csv
 from hil.dashboard.export import fill_menu, is_table
-from hil.dashboard.plot_parts import Area, Axis, Curve, TimeAxis, clock_text
+from hil.dashboard.pace import Pace
+from hil.dashboard.plot_parts import clock_text
+from hil.dashboard.plot_stack import PLOT_NAMES, PlotStack
 from hil.dashboard.readout import Readout
-from hil.dashboard.session import Session
+from hil.dashboard.session import QUANTITIES, Session
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme, ink_on
 from hil.dashboard.widgets import push, toggle
 from hil.errors import CommandError
+from hil.types import Mode
 
 DRAW_EVERY_MS = 80
-PLOT_NAMES = ("position", "error", "speed")
-PLOTS = (("position", ("commanded", "simulated", "reported")), ("error", ("error",)), ("speed", ("speed",)))
 SPANS_S = {"10 s": 10.0, "30 s": 30.0, "2 min": 120.0, "10 min": 600.0, "1 h": 3600.0, "4 h": 14400.0}
 FIRST_SPAN = "30 s"
+AT_REST_S = 1.0
+STANDS = frozenset({Mode.IDLE, Mode.HOLDING, Mode.UNKNOWN_POSE, Mode.FAULT, Mode.ESTOP})
 SIGNS = {"commanded": "──", "simulated": "╌╌", "reported": "┈┈"}
 """How the lines of these look."""
 
-DASH_UNITS = 170
-"""Units of dashes across a plot."""
-
 SCROLL_STEPS_S = 0.1
-HEAD_ROOM = 0.06
-TICK_DENSITY = 2.0
-ANY_HEIGHT = 1e6
 CURSOR_STEPS = 100
 """Steps of the cursor by keys across a plot."""
 
@@ -68,25 +61,20 @@ class PlotsView(QWidget):
         self._span_s = SPANS_S[FIRST_SPAN]
         self._end_s: float | None = None
         self._cursor_s: float | None = None
-        self._curves: dict[tuple[str, int], Any] = {}
         self._joints: list[QToolButton] = []
         self._drawn: object = None
+        self._drawn_s = 0.0
         self._signals = {name: toggle(f"{tr(name)} {sign}", True, self._changed) for name, sign in SIGNS.items()}
         self._shown = {name: toggle(tr(name), True, self._changed) for name in ("error", "speed")}
-        self._area = Area()
-        self._area.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._area.setMinimumHeight(120)
-        self._plots = {name: self._plot(row, name) for row, (name, _) in enumerate(PLOTS)}
-        for name in self._plots:
-            self._show_plot(name, True)
-        self._lines = [self._cursor_line(plot) for plot in self._plots.values()]
-        self._area.scene().sigMouseMoved.connect(self._point)
-        self._area.left.connect(lambda: self.point_at(None))
-        self._area.stepped.connect(self._step)
-        self._area.ended.connect(lambda side: self.point_at(self._seen[side > 0]))
-        self._area.turned.connect(self._turn)
-        self._area.zoomed.connect(self._zoom)
-        self._area.setAccessibleName(tr("Curves: arrows move the cursor"))
+        self.stack = PlotStack()
+        self.stack.plots["position"].getViewBox().sigRangeChangedManually.connect(self._dragged)
+        self.stack.area.scene().sigMouseMoved.connect(self._point)
+        self.stack.area.left.connect(lambda: self.point_at(None))
+        self.stack.area.stepped.connect(self._step)
+        self.stack.area.ended.connect(lambda side: self.point_at(self._seen[side > 0]))
+        self.stack.area.turned.connect(self._turn)
+        self.stack.area.zoomed.connect(self._zoom)
+        self.stack.area.setAccessibleName(tr("Curves: arrows move the cursor"))
         self._scroll = QScrollBar(Qt.Orientation.Horizontal)
         self._scroll.setAccessibleName(tr("Scroll back through the session"))
         self._scroll.valueChanged.connect(self._scrolled)
@@ -100,43 +88,16 @@ class PlotsView(QWidget):
         layout.setSpacing(2)
         layout.addLayout(self._joint_row)
         layout.addLayout(self._second_row())
-        layout.addWidget(self._area, 1)
+        layout.addWidget(self.stack.area, 1)
         layout.addLayout(self._time_row())
         layout.addWidget(self._readout)
         self.set_theme(theme)
         session.arm_changed.connect(self._show_arm)
         if session.arm is not None:
             self._show_arm()
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.refresh)
-        self._timer.start(DRAW_EVERY_MS)
+        self._pace = Pace(session.calm, self.refresh, DRAW_EVERY_MS, self, behind=False)
 
     # -- building ----------------------------------------------------------------------------------------
-
-    def _plot(self, row: int, name: str) -> Any:
-        plot = self._area.addPlot(row=row, col=0, axisItems={"bottom": TimeAxis("bottom"), "left": Axis("left")})
-        plot.setMenuEnabled(False)
-        plot.hideButtons()
-        plot.getAxis("left").setWidth(52)
-        # Few lines, and none that can be seen through: they cost more than all curves.
-        plot.showGrid(x=True, y=True, alpha=1.0)
-        for side in ("left", "bottom"):
-            plot.getAxis(side).setStyle(maxTickLevel=0)
-            plot.getAxis(side).setTickDensity(TICK_DENSITY)
-        plot.getAxis("left").enableAutoSIPrefix(False)
-        plot.setMouseEnabled(x=True, y=False)
-        plot.enableAutoRange(x=False, y=False)
-        if row:
-            plot.setXLink(self._area.getItem(0, 0))
-        else:
-            plot.getViewBox().sigRangeChangedManually.connect(self._dragged)
-        return plot
-
-    def _cursor_line(self, plot: Any) -> Any:
-        line = pg.InfiniteLine(angle=90, movable=False)
-        line.setVisible(False)
-        plot.addItem(line, ignoreBounds=True)
-        return line
 
     def _second_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -170,41 +131,25 @@ class PlotsView(QWidget):
         """A curve for every axis and quantity; all joints are picked, the gripper is not, for it has another unit."""
         arm = self._session.arm
         assert arm is not None
-        for (quantity, _), curve in self._curves.items():
-            self._plots[_plot_of(quantity)].removeItem(curve)
         for button in self._joints:
             button.deleteLater()
-        self._curves, self._joints = {}, []
+        self._joints = []
         while self._joint_row.count():
             self._joint_row.takeAt(0)
-        for index, axis in enumerate(arm.axes):
+        for axis in arm.axes:
             button = toggle(axis.name, not axis.gripper, self._changed, tr("Curves of {name}", name=axis.name))
             self._joint_row.addWidget(button)
             self._joints.append(button)
-            for name, quantities in PLOTS:
-                for quantity in quantities:
-                    curve = Curve(antialias=False)
-                    curve.setSegmentedLineMode("on")
-                    self._plots[name].addItem(curve, ignoreBounds=True)
-                    self._curves[quantity, index] = curve
         self._joint_row.addStretch(1)
         self._end_s, self._drawn = None, None
+        self.stack.show_arm(arm)
         self._readout.show_arm(arm)
         self.set_theme(self._theme)
 
     def set_theme(self, theme: Theme) -> None:
         """Colours from now on."""
         self._theme = theme
-        self._area.setBackground(theme.panel)
-        for plot in self._plots.values():
-            for side in ("left", "bottom"):
-                plot.getAxis(side).setPen(theme.line)
-                plot.getAxis(side).setTickPen(theme.grid)
-                plot.getAxis(side).setTextPen(theme.text)
-        for line in self._lines:
-            line.setPen(pg.mkPen(theme.faint))
-        for (_, index), curve in self._curves.items():
-            curve.setPen(pg.mkPen(self._colour(index)))
+        self.stack.set_theme(theme)
         for index, button in enumerate(self._joints):
             button.setStyleSheet(_joint_style(self._colour(index), theme))
         self._readout.set_colours([self._colour(index) for index in range(len(self._joints))])
@@ -244,16 +189,13 @@ class PlotsView(QWidget):
     def point_at(self, time_s: float | None) -> None:
         """Numbers of this moment; None for the newest."""
         self._cursor_s = time_s
-        for line in self._lines:
-            line.setVisible(time_s is not None)
-            if time_s is not None:
-                line.setValue(time_s)
+        self.stack.point_at(time_s)
         self._show_numbers()
 
     @property
     def _seen(self) -> tuple[float, float]:
         """From when to when curves are shown."""
-        begin_s, end_s = self._plots["position"].viewRange()[0]
+        begin_s, end_s = self.stack.seen_s
         newest_s = self._session.history.end_s
         return begin_s, end_s if newest_s is None else min(end_s, newest_s)
 
@@ -300,15 +242,10 @@ class PlotsView(QWidget):
 
     def _dragged(self) -> None:
         """Panned or zoomed by mouse: held there."""
-        begin_s, end_s = self._plots["position"].getViewBox().viewRange()[0]
-        self.show_span(begin_s, end_s)
+        self.show_span(*self.stack.seen_s)
 
     def _point(self, where: QPointF) -> None:
-        for plot in self._plots.values():
-            if plot.isVisible() and plot.sceneBoundingRect().contains(where):
-                self.point_at(float(plot.getViewBox().mapSceneToView(where).x()))
-                return
-        self.point_at(None)
+        self.point_at(self.stack.time_at(where))
 
     # -- drawing -----------------------------------------------------------------------------------------
 
@@ -318,7 +255,9 @@ class PlotsView(QWidget):
         if history.end_s is None or not self.isVisible():
             return
         newest_s = history.end_s if self._end_s is None else self._end_s
-        width = max(self._area.width(), 100)
+        width = max(self.stack.area.width(), 100)
+        if self._rests(newest_s):
+            return
         self._show_numbers()
         # What would move the curves by less than a point is not worth a picture.
         key = (int(newest_s * width / self._span_s), self._span_s, width)
@@ -329,52 +268,28 @@ class PlotsView(QWidget):
         if history.begin_s is not None and begin_s < history.begin_s:
             # The first curves grow from the left.
             begin_s, end_s = history.begin_s, history.begin_s + self._span_s
-        self._plots["position"].setXRange(begin_s, end_s, padding=0.0)
-        span = history.between(begin_s, end_s, 2 * width)
-        unit_s = self._span_s / DASH_UNITS
-        for name, quantities in PLOTS:
-            shown = name not in self._shown or self._shown[name].isChecked()
-            self._show_plot(name, shown)
-            if shown:
-                self._draw_plot(name, quantities, span, unit_s)
+        self.stack.see(begin_s, end_s)
+        self.stack.draw(history.between(begin_s, end_s, 2 * width), self._span_s, self._wanted_plots(), self._picked())
         self._move_scroll(newest_s)
 
-    def _show_plot(self, name: str, on: bool) -> None:
-        """A plot in its row, or neither; the positions have as much room as both others."""
-        self._plots[name].setVisible(on)
-        row = PLOT_NAMES.index(name)
-        layout = self._area.ci.layout
-        layout.setRowStretchFactor(row, 0 if not on else 2 if row == 0 else 1)
-        layout.setRowMaximumHeight(row, ANY_HEIGHT if on else 0.0)
+    def _rests(self, newest_s: float) -> bool:
+        """An arm at rest draws straight lines: they are drawn on once a second."""
+        frame, drawn = self._session.newest, self._drawn
+        at_rest = frame is not None and frame.mode in STANDS and self._session.live
+        if at_rest and drawn is not None and 0.0 <= newest_s - self._drawn_s < AT_REST_S:
+            return True
+        self._drawn_s = newest_s
+        return False
 
-    def _draw_plot(self, name: str, quantities: tuple[str, ...], span: Any, unit_s: float) -> None:
-        arm = self._session.arm
-        assert arm is not None
-        lows, highs, units = [], [], set()
-        for quantity in quantities:
-            for index, button in enumerate(self._joints):
-                curve = self._curves[quantity, index]
-                on = button.isChecked() and (quantity not in self._signals or self._signals[quantity].isChecked())
-                curve.setVisible(on)
-                if not on:
-                    continue
-                column = column_of(arm, quantity, index)
-                points = points_of(span, column, DASHES[quantity], unit_s)
-                curve.setData(points.x, points.y, connect=points.joined.astype(np.int32))
-                units.add(arm.axes[index].unit_name)
-                lows.append(span.low[:, column])
-                highs.append(span.high[:, column])
-        plot = self._plots[name]
-        unit = ", ".join(sorted(units)) + ("/s" if name == "speed" else "")
-        label = f"{tr(name)} [{unit}]"
-        if plot.getAxis("left").labelText != label:
-            plot.setLabel("left", label)
-        # The axis with times belongs to the lowest plot that is shown.
-        last = [each for each, _ in PLOTS if each not in self._shown or self._shown[each].isChecked()][-1]
-        plot.getAxis("bottom").setStyle(showValues=name == last)
-        limits = _limits(lows, highs)
-        if limits is not None:
-            plot.setYRange(*limits, padding=HEAD_ROOM)
+    def _wanted_plots(self) -> list[str]:
+        """Names of the plots that are shown."""
+        return [name for name in PLOT_NAMES if name not in self._shown or self._shown[name].isChecked()]
+
+    def _picked(self) -> set[tuple[str, int]]:
+        """Quantity and axis of the curves whose buttons are down."""
+        axes = [index for index, button in enumerate(self._joints) if button.isChecked()]
+        wanted = [each for each in QUANTITIES if each not in self._signals or self._signals[each].isChecked()]
+        return {(quantity, axis) for quantity in wanted for axis in axes}
 
     def _move_scroll(self, end_s: float) -> None:
         history = self._session.history
@@ -412,47 +327,24 @@ class PlotsView(QWidget):
             raise CommandError(tr("there are no curves yet"))
         end_s = history.end_s if self._end_s is None else self._end_s
         span_s = (end_s - self._span_s, end_s)
-        columns = self._columns(plots)
+        columns = self.stack.drawn(plots)
         if is_table(path):
             write_csv(path, arm, history, columns, span_s)
             return
         origin = Origin(welcome.real, self._session.began_epoch_s)
         draw_curves(path, arm, origin, history, columns, span_s)
 
-    def _columns(self, plots: Collection[str]) -> list[tuple[str, int]]:
-        """Quantity and axis of every curve that is shown in these plots."""
-        return [
-            (quantity, axis)
-            for (quantity, axis), curve in self._curves.items()
-            if curve.isVisible() and _plot_of(quantity) in plots and self._plots[_plot_of(quantity)].isVisible()
-        ]
-
     def _fill_export(self, menu: QMenu) -> None:
         """All that is shown, or one plot of it."""
         for part in menu.findChildren(QMenu):
             part.deleteLater()
         menu.clear()
-        shown = [name for name, plot in self._plots.items() if plot.isVisible()]
+        shown = [name for name, plot in self.stack.plots.items() if plot.isVisible()]
         fill_menu(menu.addMenu(tr("&All")), self._session, "curves", self.export, self)
         for name in shown:
             fill_menu(menu.addMenu(tr(name)), self._session, name, partial(self.export, plots=(name,)), self)
         menu.addSeparator()
         menu.addAction(tr("&Clear curves and trace"), self.clear)
-
-
-def _plot_of(quantity: str) -> str:
-    return next(name for name, quantities in PLOTS if quantity in quantities)
-
-
-def _limits(lows: list[Any], highs: list[Any]) -> tuple[float, float] | None:
-    if not lows:
-        return None
-    low = min((float(np.nanmin(values)) for values in lows if np.isfinite(values).any()), default=None)
-    high = max((float(np.nanmax(values)) for values in highs if np.isfinite(values).any()), default=None)
-    if low is None or high is None:
-        return None
-    middle, half = 0.5 * (low + high), max(0.5 * (high - low), 0.5)
-    return middle - half, middle + half
 
 
 def _joint_style(colour: str, theme: Theme) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QVBoxLayout, QWidget
 
+from hil.dashboard.pace import Pace
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
 from hil.kinematics.poses import Convention, pose_to_xyzabc
@@ -45,9 +46,7 @@ class PoseView(QWidget):
         layout.setContentsMargins(8, 4, 8, 4)
         layout.addLayout(form)
         layout.addStretch(1)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.refresh)
-        self._timer.start(LOOK_EVERY_MS)
+        self._pace = Pace(session.calm, self.refresh, LOOK_EVERY_MS, self, behind=False)
 
     def refresh(self) -> None:
         """Say where it is now."""

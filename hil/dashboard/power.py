@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from hil.dashboard.pace import Pace
 from hil.dashboard.session import Session
 from hil.dashboard.texts import SUPPLIES, tr
 from hil.dashboard.theme import Theme
@@ -47,9 +48,7 @@ class PowerView(QScrollArea):
             column.addWidget(widget)
         column.addStretch(1)
         self.setWidget(inside)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.refresh)
-        self._timer.start(LOOK_EVERY_MS)
+        self._pace = Pace(session.calm, self.refresh, LOOK_EVERY_MS, self, behind=False)
         self.refresh()
 
     def set_theme(self, theme: Theme) -> None:
@@ -72,9 +71,16 @@ class PowerView(QScrollArea):
         self.loads.setText(self._table(holding))
         self._say_release(holding)
 
+    @property
+    def _real(self) -> bool:
+        """Whether there is anything that gets hot, or can be switched."""
+        welcome = self._session.welcome
+        return welcome is not None and welcome.real
+
     def _say_supply(self, holding: Holding) -> None:
-        amiss = holding.supply in _AMISS
-        self.supply.setText(tr("Servo supply: {state}", state=tr(SUPPLIES[holding.supply])))
+        amiss = holding.supply in _AMISS and self._real
+        state = tr(SUPPLIES[holding.supply]) if self._real else tr("this arm is simulated: it has no supply.")
+        self.supply.setText(tr("Servo supply: {state}", state=state))
         colour = self._theme.warn if amiss else self._theme.text
         dress(self.supply, f"color: {colour}; font-weight: {600 if amiss else 400};")
 
@@ -85,7 +91,7 @@ class PowerView(QScrollArea):
                 text = tr("Its controller measures, and its brakes hold it.")
             if holding.supply is Supply.CUT:
                 text = tr("Whether anything holds it nobody knows: without servo supply it is limp.")
-        elif holding.remind:
+        elif holding.remind and self._real:
             minutes = f"{holding.held_s / MINUTE_S:.0f}"
             text = tr(
                 "Held for {minutes} min: servos that hold get hot. Move it, park it, or let it go.", minutes=minutes
@@ -93,7 +99,7 @@ class PowerView(QScrollArea):
         else:
             text = tr("Held by pulses for {minutes} min.", minutes=f"{holding.held_s / MINUTE_S:.0f}")
         self.held.setText(text)
-        dress(self.held, f"color: {self._theme.warn if holding.remind else self._theme.text};")
+        dress(self.held, f"color: {self._theme.warn if holding.remind and self._real else self._theme.text};")
 
     def _table(self, holding: Holding) -> str:
         """What the joints carry, as an estimate; those that carry too much for long in another colour, and said so."""
@@ -122,9 +128,9 @@ class PowerView(QScrollArea):
             self.beside.setChecked(False)
             if self._asked:
                 self._asked = ""
-                self.words.setText(
-                    tr("It is limp. Where it is nobody knows now. At the end: servo supply off, then logic.")
-                )
+                limp = tr("It is limp. Where it is nobody knows now.")
+                off = tr("At the end: servo supply off, then logic.") if self._real else ""
+                self.words.setText(f"{limp} {off}".rstrip())
             return
         if self._asked and self._asked not in holding.driven:
             self._asked = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFontDatabase, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from hil.dashboard.export import fill_menu, is_table
 from hil.dashboard.lanes_figure import draw_lanes
+from hil.dashboard.pace import Pace
 from hil.dashboard.preview_file import LANGUAGES, bundled, excerpt, row_of
 from hil.dashboard.preview_lanes import Lanes
 from hil.dashboard.preview_motion import rows_of
@@ -59,13 +60,13 @@ class PreviewView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._lay_out()
         self.previewing.changed.connect(self._show)
+        for news in (self.previewing.changed, self.sending.changed):
+            news.connect(session.calm.stir)
         self.previewing.moved.connect(self._show_moment)
         self.lanes.looked.connect(self._looked)
         self.lanes.stepped.connect(self.previewing.step)
         self.table.picked.connect(self._looked)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.refresh)
-        self._timer.start(LOOK_EVERY_MS)
+        self._pace = Pace(session.calm, self.refresh, LOOK_EVERY_MS, self)
         self.set_theme(theme)
 
     # -- building ----------------------------------------------------------------------------------------

@@ -55,7 +55,6 @@ class PreviewState(QObject):
         session.arm_changed.connect(self.close)
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.tick)
-        self._timer.start(PLAY_EVERY_MS)
 
     # -- files -------------------------------------------------------------------------------------------
 
@@ -146,6 +145,7 @@ class PreviewState(QObject):
         motion = self.motion
         self.playing = way if motion is not None and motion.duration_s > 0.0 else 0
         self._ticked_s = self.session.now_s
+        self._timer.start(PLAY_EVERY_MS) if self.playing else self._timer.stop()
         if motion is not None and self.playing:
             end_s = motion.duration_s if way > 0 else 0.0
             if self.time_s == end_s:
@@ -161,6 +161,8 @@ class PreviewState(QObject):
         now_s = self.session.now_s
         passed_s, self._ticked_s = now_s - self._ticked_s, now_s
         motion = self.motion
+        if not self.playing:
+            self._timer.stop()
         if not self.playing or motion is None or passed_s <= 0.0:
             return
         time_s = self.time_s + self.playing * self.speed * passed_s

@@ -5,7 +5,7 @@ Run as a module it answers for itself, as one JSON object.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 
 from hil.errors import HilError, MissingExtraError
+from hil.own_program import PYTHON
 
 WAIT_S = 30.0
 WITHOUT_OPENGL = "HIL_WITHOUT_OPENGL"
@@ -43,7 +44,7 @@ def check(environment: Mapping[str, str] | None = None) -> bool:
     environment = os.environ if environment is None else environment
     try:
         child = subprocess.run(
-            [sys.executable, "-m", "hil.dashboard.probe"],
+            [*PYTHON, "-m", "hil.dashboard.probe"],
             capture_output=True,
             text=True,
             timeout=WAIT_S,
@@ -90,11 +91,12 @@ def _answer() -> dict[str, object]:
         import PySide6
         from PySide6.QtWidgets import QApplication
 
-        # Only now: of a Qt that is missing it says no more than that it would need one.
-        importlib.import_module("pyqtgraph")
+        # Only looked for: it takes longer to load than all the rest, and the window loads it once more.
+        if importlib.util.find_spec("pyqtgraph") is None:
+            return {"missing": "pyqtgraph"}
     except ModuleNotFoundError as error:
         return {"missing": error.name or "a package"}
-    except Exception as error:  # pyqtgraph says so in words of its own
+    except Exception as error:  # a library of the system, in words of Qt's own
         return {"error": f"{type(error).__name__}: {error}"}
     version = tuple(int(part) for part in PySide6.__version__.split(".")[:2])
     if sys.version_info[:2] == (3, 11) and version >= FIRST_BAD_QT:

@@ -20,10 +20,13 @@ SHADES = 24
 DARKEST = 0.45
 GHOST_ALPHA = 90
 PREVIEW_ALPHA = 120
+OLD_ALPHA = 70
 
 
 class PaintedScene(Hands, QWidget):
     """As `hil.dashboard.scene_stage.Scene`."""
+
+    _stage: Stage | None = None
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -83,11 +86,13 @@ class PaintedScene(Hands, QWidget):
         if state.commanded is not None and "commanded" in layers:
             self._fill_arm(painter, stage, state.commanded, theme.commanded, GHOST_ALPHA)
         if state.simulated is not None and "simulated" in layers:
-            self._fill_arm(painter, stage, state.simulated, theme.simulated, 255)
+            self._fill_arm(painter, stage, state.simulated, theme.simulated, OLD_ALPHA if state.old else 255)
         if state.previewed is not None and "previewed" in layers:
             self._paint_preview(painter, stage, state.previewed)
         if state.reported is not None and "reported" in layers:
             self._draw(painter, stage.outline(state.reported, self.camera), theme.reported, 1.6)
+        if state.grown is not None and "error x10" in layers:
+            self._draw(painter, stage.outline(state.grown, self.camera), theme.bad, 2.0)
         if state.stopping is not None and "stop" in layers:
             self._draw(painter, stage.dashes(state.stopping, self.camera), theme.stopping, 1.6)
         ends, axes = stage.frame_lines(state, layers, self.camera)
@@ -95,11 +100,7 @@ class PaintedScene(Hands, QWidget):
             self._draw(painter, ends[axes == axis], colour, 2.0)
 
     def _draw(self, painter: QPainter, ends: Floats, colour: str, width: float) -> None:
-        if not len(ends):
-            return
-        painter.setPen(QPen(QColor(colour), width))
-        places, _ = self.camera.project(ends, self.width(), self.height())
-        painter.drawLines([QLineF(*line) for line in places.reshape(-1, 4).tolist()])
+        draw_lines(painter, self.camera, (self.width(), self.height()), ends, QColor(colour), width)
 
     def _paint_preview(self, painter: QPainter, stage: Stage, pose: Pose) -> None:
         theme, state = self._theme, self._state
@@ -116,24 +117,57 @@ class PaintedScene(Hands, QWidget):
         self._fill(painter, stage.body.placed(*pose), stage.body.faces, colour, alpha)
 
     def _fill(self, painter: QPainter, vertices: Floats, faces: Ints, colour: str, alpha: int) -> None:
-        normals = face_normals(vertices, faces)
-        first = vertices[faces[:, 0]]
-        seen = np.flatnonzero(np.einsum("fi,fi->f", normals, self.camera.eye_m() - first) > 0.0)
-        places, depths = self.camera.project(vertices, self.width(), self.height())
-        order = seen[np.argsort(-depths[faces[seen]].mean(axis=1))]
-        light = self.camera.axes()[2] + 0.5 * self.camera.axes()[1] - 0.3 * self.camera.axes()[0]
-        bright = np.clip(normals[order] @ (light / np.linalg.norm(light)), 0.0, 1.0)
-        shades = np.rint(bright * (SHADES - 1)).astype(int).tolist()
-        brushes = [_shade(colour, DARKEST + (1.0 - DARKEST) * k / (SHADES - 1), alpha) for k in range(SHADES)]
-        painter.setPen(Qt.PenStyle.NoPen)
-        for corners, shade in zip(places[faces[order]].tolist(), shades, strict=True):
-            if alpha == 255:  # its own colour closes the seams between neighbours
-                painter.setPen(QPen(brushes[shade], 0.6))
-            painter.setBrush(brushes[shade])
-            painter.drawConvexPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
+        fill_faces(painter, self.camera, (self.width(), self.height()), vertices, faces, QColor(colour), alpha)
 
 
-def _shade(colour: str, factor: float, alpha: int) -> QColor:
-    full = QColor(colour)
+def fill_faces(
+    painter: QPainter,
+    camera: Camera,
+    size: tuple[int, int],
+    vertices: Floats,
+    faces: Ints,
+    colour: QColor,
+    alpha: int,
+) -> None:
+    """Paint what is seen of closed bodies, back to front, lit from beside the eye.
+
+    Args:
+        painter: on a picture of this size.
+        camera: the eye.
+        size: width and height.
+        vertices: shape (V, 3), in the world.
+        faces: shape (F, 3), counter-clockwise from outside.
+        colour: in full light.
+        alpha: from 0 to 255, solid.
+    """
+    normals = face_normals(vertices, faces)
+    first = vertices[faces[:, 0]]
+    seen = np.flatnonzero(np.einsum("fi,fi->f", normals, camera.eye_m() - first) > 0.0)
+    places, depths = camera.project(vertices, *size)
+    order = seen[np.argsort(-depths[faces[seen]].mean(axis=1))]
+    light = camera.axes()[2] + 0.5 * camera.axes()[1] - 0.3 * camera.axes()[0]
+    bright = np.clip(normals[order] @ (light / np.linalg.norm(light)), 0.0, 1.0)
+    shades = np.rint(bright * (SHADES - 1)).astype(int).tolist()
+    brushes = [_shade(colour, DARKEST + (1.0 - DARKEST) * k / (SHADES - 1), alpha) for k in range(SHADES)]
+    painter.setPen(Qt.PenStyle.NoPen)
+    for corners, shade in zip(places[faces[order]].tolist(), shades, strict=True):
+        if alpha == 255:  # its own colour closes the seams between neighbours
+            painter.setPen(QPen(brushes[shade], 0.6))
+        painter.setBrush(brushes[shade])
+        painter.drawConvexPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+
+
+def draw_lines(
+    painter: QPainter, camera: Camera, size: tuple[int, int], ends: Floats, colour: QColor, width: float
+) -> None:
+    """Lines (S, 2, 3) of the world in a picture of this size."""
+    if not len(ends):
+        return
+    painter.setPen(QPen(colour, width))
+    places, _ = camera.project(ends, *size)
+    painter.drawLines([QLineF(*line) for line in places.reshape(-1, 4).tolist()])
+
+
+def _shade(full: QColor, factor: float, alpha: int) -> QColor:
     return QColor(int(full.red() * factor), int(full.green() * factor), int(full.blue() * factor), alpha)

@@ -24,6 +24,7 @@ LAYERS = (
     "simulated",
     "commanded",
     "reported",
+    "error x10",
     "stop",
     "previewed",
     "trace",
@@ -57,6 +58,8 @@ class SceneState(NamedTuple):
     """What is known of the arm now; None for what is not.
 
     Attributes:
+        grown: the reported arm with its error ten times as large; None while the error is small.
+        old: all of this is as it was when it was last heard of.
         previewed: where a motion that is looked at has the arm.
         failing: joints, or bodies by the names of the rig's shapes, that fail there.
         way: of the tool in that motion, as lines (S, 2, 3); the same object as long as it is the same way.
@@ -66,6 +69,8 @@ class SceneState(NamedTuple):
     commanded: Pose | None = None
     reported: Pose | None = None
     stopping: Pose | None = None
+    grown: Pose | None = None
+    old: bool = False
     previewed: Pose | None = None
     failing: frozenset[str] = frozenset()
     way: Floats | None = None
@@ -184,11 +189,19 @@ def _numbers(origins: Floats) -> list[str]:
     return labels
 
 
+class Fitted(Protocol):
+    """Knows from where all of it is seen."""
+
+    def first_camera(self, aspect: float) -> Camera:
+        """In a picture so many times as wide as high."""
+        ...
+
+
 class Hands:
     """Mouse and keys on the camera of a `Scene`: left turns, middle or Shift pans, the wheel zooms."""
 
     camera: Camera
-    _stage: Stage | None = None
+    _stage: Fitted | None = None
     _grip: QPointF | None = None
     _fitted: Camera | None = None
     _fitted_to = 0.0

@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from PySide6.QtCore import QObject, Signal
 
 from hil.dashboard.dead_man import Grip
-from hil.dashboard.drive_hand import PLANNED_S
+from hil.dashboard.drive_scripts import PLANNED_S
 from hil.dashboard.link import FarArm
 from hil.dashboard.preview_state import PreviewState
 from hil.dashboard.session import Session
 from hil.dashboard.texts import LEASES, MODES, tr
 from hil.errors import HilError, InterlockError
 from hil.service import wire
+from hil.service.lab_request import RefusedByLabError
 from hil.service.rights import Action, may, who_may
-from hil.service.wire import Previewed
+from hil.service.wire import Code, Previewed
 from hil.types import Mode
+
+GRIPS = 2
+"""Times that a hand which was counted too early is waited for anew."""
 
 READY = (Mode.IDLE, Mode.HOLDING)
 
@@ -158,7 +162,7 @@ class SendState(QObject):
             if not grip.held:
                 return None
             mark = arm.mark
-            await arm.request(wire.Start, digest=digest)
+            await _start(arm, digest, grip)
             return await arm.settled(mark, PLANNED_S)
 
         self._session.link.ask(run, lambda result: self._over(grip, result))
@@ -220,3 +224,16 @@ class SendState(QObject):
             self.drop(tr("there is no service"))
             self._armed = ""
         self.changed.emit()
+
+
+async def _start(arm: FarArm, digest: str, grip: Grip) -> None:
+    """Begin what is armed; that an earlier hand was gone may reach the lab's books after this one came."""
+    for _ in range(GRIPS):
+        try:
+            await arm.request(wire.Start, digest=digest)
+            return
+        except RefusedByLabError as error:
+            if error.refused.code is not Code.DEADMAN or not grip.held:
+                raise
+            await arm.grip()
+    await arm.request(wire.Start, digest=digest)

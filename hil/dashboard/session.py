@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections import deque
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 from hil.clock import monotonic_s
 from hil.dashboard.arm import ShownArm
@@ -20,15 +21,19 @@ from hil.dashboard.figures import Trace
 from hil.dashboard.forecast import StopForecast
 from hil.dashboard.history import History
 from hil.dashboard.link import Link
+from hil.dashboard.pace import Calm
 from hil.dashboard.texts import MODES, NOTICES, tr
 from hil.service import wire
 from hil.service.wire import Telemetry, Welcome
 
-TAKE_EVERY_MS = 20
 STALE_S = 0.5
 """Without telemetry for longer, what is shown counts as old."""
 
 MOST_LINES = 500
+MERGED = 8
+"""Lines of the newest events of which the same one again makes no new line."""
+
+_NUMBERS = re.compile(r"\d+(\.\d+)?")
 
 QUANTITIES = ("commanded", "simulated", "reported", "error", "speed")
 """Curves of every axis, in the order in which the history has them, all axes of one after another. The error is
@@ -85,6 +90,7 @@ class Session(QObject):
         figure: None while no motion is looked at.
         parted: why there is no service; empty while there is one.
         dead_man: of whatever is held in the window.
+        calm: whether anything changes.
     """
 
     stopping = Signal()
@@ -110,17 +116,20 @@ class Session(QObject):
         self.trace = Trace()
         self.lines: deque[str] = deque(maxlen=MOST_LINES)
         self.frames = 0
+        self._kinds: list[str] = []
+        self._counts: dict[str, int] = {}
         self._forecast: StopForecast | None = None
         self._heard_s = -math.inf
         self._before: tuple[float, Floats] | None = None
         self._offset_s = 0.0
+        self.calm = Calm(clock, lambda: self.live, self)
         link.joined.connect(self._join)
         link.parted.connect(self._part)
         link.heard.connect(self._hear)
         link.failed.connect(self.fail)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.take)
-        self._timer.start(TAKE_EVERY_MS)
+        link.came.connect(self.take, Qt.ConnectionType.QueuedConnection)
+        for news in (self.stopping, self.arm_changed, self.linked, self.heard, self.noted, self.failed):
+            news.connect(self.calm.stir)
 
     @property
     def now_s(self) -> float:
@@ -152,19 +161,23 @@ class Session(QObject):
 
     def stop(self, *, freeze: bool = False) -> None:
         """Stop the arm, whatever it does, and say so; also if there is nobody to tell."""
+        # First the stop: what else there is to do for it takes time.
+        sent = self.link.stop(tr("from the window"), freeze=freeze)
         self.stopping.emit()
-        reason = tr("from the window")
-        if self.link.stop(reason, freeze=freeze):
+        if sent:
             self.note(tr("STOP sent"))
         else:
-            text = tr("STOP could not be sent: there is no service. Switch the servo supply off if the arm moves.")
+            text = tr("STOP could not be sent: there is no service.")
+            if self.welcome is None or self.welcome.real:
+                text += " " + tr("Switch the servo supply off if the arm moves.")
             self.failed.emit(text)
             self.note(text)
 
     def supply_cut(self) -> None:
         """Say that the arm's servo supply was cut, or may have been: a stop, and more."""
+        sent = self.link.supply_cut(tr("from the window"))
         self.stopping.emit()
-        if self.link.supply_cut(tr("from the window")):
+        if sent:
             self.note(tr("said that the servo supply was cut: nothing that moves is sent any more"))
         else:
             text = tr(
@@ -175,8 +188,21 @@ class Session(QObject):
 
     def note(self, text: str) -> None:
         """A line for the list of events."""
-        line = f"{time.strftime('%H:%M:%S')}  {text}"
+        kind = _NUMBERS.sub("#", text)
+        now = time.strftime("%H:%M:%S")
+        if kind in self._kinds:
+            # The same again, perhaps with other numbers: one line, the newest, with how often.
+            at = len(self._kinds) - 1 - self._kinds[::-1].index(kind)
+            del self.lines[at - len(self._kinds)]
+            self._counts[kind] += 1
+            del self._kinds[at]
+        else:
+            self._counts[kind] = 1
+        self._kinds = [*self._kinds, kind][-MERGED:]
+        count = self._counts[kind]
+        line = f"{now}  {text}" + (tr("  ({count} times)", count=count) if count > 1 else "")
         self.lines.append(line)
+        self._counts = {each: self._counts[each] for each in self._kinds}
         self.noted.emit(line)
 
     def clear(self) -> None:
@@ -185,13 +211,14 @@ class Session(QObject):
         self.trace.clear()
 
     def take(self) -> None:
-        """Take in what has come; also called by the session's own timer."""
+        """Take in what has come; also called when something has."""
         frames = self.link.take()
         if not frames or self.arm is None:
             return
         self._heard_s = self._clock()
         self._tell_changes(frames)
         self.newest = frames[-1]
+        self.calm.see(self.newest)
         self.frames += len(frames)
         times = np.array([frame.t_s for frame in frames]) + self._offset_s
         rows = np.array([self._row(frame) for frame in frames])
@@ -264,7 +291,8 @@ class Session(QObject):
     def _hold_on(self, message: wire.Holding) -> None:
         """Remind, once, of an arm that has been held for long."""
         before, self.holding = self.holding, message
-        if message.remind and (before is None or not before.remind):
+        real = self.welcome is not None and self.welcome.real
+        if real and message.remind and (before is None or not before.remind):
             self.failed.emit(
                 tr(
                     "The arm has only been held for {minutes:.0f} min, and servos that hold get hot: move it, park it, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFormLayout,
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from hil.dashboard.pace import Pace
 from hil.dashboard.session import Session
 from hil.dashboard.texts import LEASES, SOURCES, tr
 from hil.dashboard.theme import Theme, ink_on
@@ -19,6 +20,7 @@ from hil.dashboard.widgets import dress
 from hil.service.wire import StopBudget, Telemetry
 
 LOOK_EVERY_MS = 200
+RATE_OVER_S = 0.7
 PARTS = ("input", "loop", "queue", "wire", "ramp", "servo")
 FULL_MS = 400.0
 
@@ -96,12 +98,10 @@ class StatusView(QWidget):
         self._rows = {name: QLabel() for name in ("lease", "report", "loop", "wire", "speed", "picture", "link")}
         for label in self._rows.values():
             label.setWordWrap(True)
-        self._frames, self._rate_hz = 0, 0.0
+        self._frames, self._rate_hz, self._looked_s = 0, 0.0, session.now_s
         self._lay_out()
         self.set_theme(theme)
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self.refresh)
-        self._timer.start(LOOK_EVERY_MS)
+        self._pace = Pace(session.calm, self.refresh, LOOK_EVERY_MS, self, behind=False)
 
     def _lay_out(self) -> None:
         form = QFormLayout()
@@ -132,8 +132,7 @@ class StatusView(QWidget):
     def refresh(self) -> None:
         """Say how it is now."""
         session = self._session
-        self._rate_hz += 0.3 * ((session.frames - self._frames) * 1000.0 / LOOK_EVERY_MS - self._rate_hz)
-        self._frames = session.frames
+        self._count()
         frame = session.newest
         if frame is None:
             self._refusal.setText(tr("Nothing is known of the arm yet."))
@@ -142,6 +141,15 @@ class StatusView(QWidget):
         self._say_stop(frame.stop)
         for name, text in self._words(frame).items():
             self._rows[name].setText(text)
+
+    def _count(self) -> None:
+        """Telemetry a second, over about the last one."""
+        now_s, frames = self._session.now_s, self._session.frames
+        passed_s = now_s - self._looked_s
+        if passed_s >= LOOK_EVERY_MS / 1000.0:
+            share = min(1.0, passed_s / RATE_OVER_S)
+            self._rate_hz += share * ((frames - self._frames) / passed_s - self._rate_hz)
+            self._frames, self._looked_s = frames, now_s
 
     def _say_refusal(self, frame: Telemetry) -> None:
         colour = self._theme.warn if frame.refusal else self._theme.faint

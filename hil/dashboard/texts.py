@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from hil.service.wire import LeasePhase, NoticeKind
+from hil.service.wire import Lamp, LeasePhase, NoticeKind
 from hil.types import Mode, StateSource, Supply
 
 CONTEXT = "dashboard"
@@ -28,9 +28,25 @@ MODES = {
     Mode.STOPPING: ("STOPPING", "slowing down within its limits"),
     Mode.HOLDING: ("HOLDING", "stopped; holds its pose, queued motion was thrown away"),
     Mode.FAULT: ("FAULT", "something failed; see the last reason"),
-    Mode.ESTOP: ("FROZEN", "latched until somebody resets it"),
+    Mode.ESTOP: ("SOFTWARE STOP", "latched until somebody resets it"),
 }
-"""Per mode the lamp's word and what it means."""
+"""Per mode its word and what it means."""
+
+OFF, WAITING, OLD = "no connection", "waiting", "old"
+LAMPS = {
+    Lamp.AWAY: "away",
+    Lamp.STARTING: "starting",
+    Lamp.UNKNOWN: "pose unknown",
+    Lamp.READY: "ready",
+    Lamp.ARMED: "armed",
+    Lamp.MOVING: "moving",
+    Lamp.ALARM: "error alarm",
+    Lamp.FROZEN: "frozen",
+    Lamp.LATCHED: "stop latched",
+    Lamp.FAULT: "fault",
+    Lamp.ESTOP: "software stop",
+}
+"""How an arm is, in one word or two: the same as on the page and on the wall (`hil/service/page/words_lamp.js`)."""
 
 SOURCES = {
     StateSource.MEASURED: ("MEASURED", "by the arm's own sensors"),
@@ -80,6 +96,7 @@ NOTICES = {
     NoticeKind.PICTURE_BACK: "picture is back",
     NoticeKind.PARKING: "parking",
     NoticeKind.SELF_TEST: "self-test",
+    NoticeKind.MESSAGE: "message",
     NoticeKind.LOOP: "loop",
     NoticeKind.ARM_LOST: "arm lost",
     NoticeKind.SERVER_ENDS: "server ends",

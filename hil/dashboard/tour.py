@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step("lamp", "The lamp", "what the arm does now, as colour, sign and word. NO SERVICE and NOT HEARD: old news."),
+    Step("lamp", "The lamp", "what the arm does now, as colour, sign and word. NO CONNECTION and OLD: old news."),
     Step("stop", "STOP", "by this button, Esc or Space, whatever has the focus. None of them is ever switched off."),
     Step(
         "drive",

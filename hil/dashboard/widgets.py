@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QActionGroup, QResizeEvent
+from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
+
+from hil.dashboard.texts import tr
+from hil.dashboard.theme import THEMES, Theme
 
 LEAST_WIDTH = 30
 
@@ -34,3 +39,102 @@ def dress(widget: QWidget, style: str) -> None:
     """Set a style sheet if it is another one: the same one again costs a new layout as well."""
     if widget.styleSheet() != style:
         widget.setStyleSheet(style)
+
+
+def keep_place(widget: QWidget) -> None:
+    """Hidden, it keeps its place: nothing beside it moves when it comes and goes."""
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    widget.setSizePolicy(policy)
+
+
+class Slot(QWidget):
+    """One place for several widgets, of which one is seen, or none; as wide and high as the largest of them."""
+
+    def __init__(self, *widgets: QWidget) -> None:
+        super().__init__()
+        self._stack = QStackedLayout(self)
+        self._stack.setContentsMargins(0, 0, 0, 0)
+        self._nothing = QWidget()
+        for widget in (self._nothing, *widgets):
+            self._stack.addWidget(widget)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def show_one(self, widget: QWidget | None) -> None:
+        """This one, or nothing."""
+        self._stack.setCurrentWidget(widget or self._nothing)
+
+    def shown(self, widget: QWidget) -> bool:
+        """Whether it is this one."""
+        return self._stack.currentWidget() is widget
+
+
+class Lines(QLabel):
+    """So many lines of text, as high with one as with all; what has no room is left out, and said in the tip.
+
+    Args:
+        lines: for how many there is room.
+    """
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self._lines = lines
+        self._rows: tuple[str, ...] = ("",)
+        self.setWordWrap(True)
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """The same always."""
+        return QSize(120, self._lines * self.fontMetrics().lineSpacing() + 2)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """As `sizeHint`."""
+        return QSize(0, self.sizeHint().height())
+
+    def heightForWidth(self, width: int) -> int:  # noqa: N802
+        """As `sizeHint`."""
+        return self.sizeHint().height()
+
+    def say(self, rows: Sequence[str]) -> None:
+        """Show these, the first ones first."""
+        if tuple(rows) != self._rows:
+            self._rows = tuple(rows)
+            self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """More room, or less."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        rows = list(self._rows)
+        room = self.sizeHint().height()
+        text = "<br>".join(rows)
+        self.setText(text)
+        while len(rows) > 1 and QLabel.heightForWidth(self, self.width()) > room:
+            rows.pop()
+            self.setText("<br>".join(rows) + " ...")
+        self.setToolTip(text if len(rows) < len(self._rows) or QLabel.heightForWidth(self, self.width()) > room else "")
+
+
+def fill_theme_menu(menu: QMenu, now: Theme, choose: Callable[[Theme], None]) -> None:
+    """Every theme, the present one checked."""
+    group = QActionGroup(menu)
+    for theme in THEMES.values():
+        action = menu.addAction(tr(theme.name))
+        action.setCheckable(True)
+        action.setChecked(theme is now)
+        action.triggered.connect(lambda _=False, theme=theme: choose(theme))
+        group.addAction(action)
+
+
+def tab_style(theme: Theme) -> str:
+    """Tabs on which the focus is seen."""
+    return (
+        f"QTabBar::tab {{ background: {theme.window}; color: {theme.faint}; border: 1px solid {theme.line}; "
+        "padding: 4px 10px; }"
+        f"QTabBar::tab:selected {{ background: {theme.panel}; color: {theme.text}; }}"
+        f"QTabBar::tab:selected:focus {{ border: 2px solid {theme.accent}; padding: 3px 9px; }}"
+    )

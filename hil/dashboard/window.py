@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 from PySide6.QtCore import QChildEvent, QSettings, Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
+from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
 from PySide6.QtWidgets import (
-    QApplication,
     QDockWidget,
     QHBoxLayout,
-    QLabel,
     QMainWindow,
     QMenu,
+    QSizePolicy,
     QTabBar,
     QVBoxLayout,
     QWidget,
 )
 
+from hil.dashboard.application import application
 from hil.dashboard.drive import DriveView
 from hil.dashboard.events import EventsView
 from hil.dashboard.header import Header
 from hil.dashboard.help import EVERYWHERE, KeysView
 from hil.dashboard.keys import StopKeys
+from hil.dashboard.lessons_dock import LessonsView
 from hil.dashboard.live_view import LiveView
 from hil.dashboard.plots import PlotsView
 from hil.dashboard.pose import PoseView
@@ -36,16 +39,19 @@ from hil.dashboard.tab_order import is_behind, put_in_order
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, THEMES, Theme, apply
 from hil.dashboard.tour import Tour
-from hil.dashboard.widgets import push
+from hil.dashboard.widgets import Lines, fill_theme_menu, keep_place, push
 
-LAYOUT_VERSION = 2
+LAYOUT_VERSION = 3
 """Raised when docks come or go: an older layout is then left alone."""
 
 BANNER_MS = 12_000
 LEAST_SIZE = (1280, 800)
 PART_OF_SCREEN = 0.85
 WIDE = 1800
-"""From this width on two docks are side by side at first, instead of one behind the other."""
+"""From this width on curves and controls are side by side at first, instead of one behind the other."""
+
+WIDEST = 2400
+"""From this one on the small docks below the scene are, too."""
 
 
 class View(NamedTuple):
@@ -57,8 +63,8 @@ class View(NamedTuple):
         make: builds the widget; one that has `set_theme` is told of a new theme.
         area: where it is at first, if it is `beside` no other.
         beside: name of the view under whose tab it is at first.
-        apart: in a wide window it is to the right of that one instead. (Qt 6.11 draws two bars for a second group of
-            tabs in one area, so there is only one.)
+        apart: in a window of this width it is to the right of that one instead; 0 for never. (Qt 6.11 draws two bars
+            for a second group of tabs in one area, so there is only one.)
         hidden: not shown before it is asked for.
     """
 
@@ -67,20 +73,21 @@ class View(NamedTuple):
     make: Callable[[Session, Theme], QWidget]
     area: Qt.DockWidgetArea = Qt.DockWidgetArea.BottomDockWidgetArea
     beside: str = ""
-    apart: bool = False
+    apart: int = 0
     hidden: bool = False
 
 
 VIEWS = (
     View("plots", "Curves", PlotsView, Qt.DockWidgetArea.RightDockWidgetArea),
-    View("drive", "Drive", DriveView, Qt.DockWidgetArea.RightDockWidgetArea, beside="plots", apart=True),
+    View("drive", "Drive", DriveView, Qt.DockWidgetArea.RightDockWidgetArea, beside="plots", apart=WIDE),
     View("preview", "Preview", PreviewView, beside="plots"),
     View("status", "Status", StatusView, Qt.DockWidgetArea.BottomDockWidgetArea),
-    View("pose", "Tool", lambda session, theme: PoseView(session), beside="status", apart=True),
-    View("robot", "Robot", lambda session, theme: SpecificationView(session), beside="status", apart=True),
+    View("pose", "Tool", lambda session, theme: PoseView(session), beside="status", apart=WIDEST),
+    View("robot", "Robot", lambda session, theme: SpecificationView(session), beside="status", apart=WIDEST),
     View("events", "Events", lambda session, theme: EventsView(session), beside="status"),
     View("keys", "Keys", lambda session, theme: KeysView(), beside="status", hidden=True),
     View("power", "Power", PowerView, beside="status"),
+    View("lessons", "Lessons", LessonsView, beside="plots", hidden=True),
 )
 """All docks; a new view is one line here and one file beside this one."""
 
@@ -90,12 +97,11 @@ class Banner(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.text = QLabel()
-        self.text.setWordWrap(True)
+        self.text = Lines(2)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         away = push(tr("Dismiss"), self.hide)
         row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 12, 6)
+        row.setContentsMargins(12, 1, 12, 1)
         row.addWidget(self.text, 1)
         row.addWidget(away)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -103,11 +109,14 @@ class Banner(QWidget):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self.hide)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        # Its place is its own, also while it is not seen: nothing below moves when it comes.
+        keep_place(self)
         self.hide()
 
     def say(self, text: str) -> None:
         """Show this."""
-        self.text.setText(text)
+        self.text.say((escape(text, quote=False),))
         self.show()
         self._timer.start(BANNER_MS)
 
@@ -151,6 +160,10 @@ class Window(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         for view in VIEWS:
             self._add(view)
+        lessons = self.views["lessons"]
+        assert isinstance(lessons, LessonsView)
+        lessons.opengl = opengl
+        lessons.sent.connect(self.open_preview)
         for name in ("plots", "drive", "pose", "status"):
             self.docks[name].raise_()
         self._fill_menus()
@@ -160,12 +173,32 @@ class Window(QMainWindow):
         self._keys = StopKeys(session.stop)
         application().installEventFilter(self._keys)
         self._keys.escaped.connect(self.tour.leave)
+        self._keys.touched.connect(session.calm.stir)
         session.failed.connect(self.banner.say)
         session.arm_changed.connect(self._put_in_order)
         session.arm_changed.connect(self._name)
         session.linked.connect(self._name)
         self._put_in_order()
         self._name()
+
+    def open_at_first(self, task: Path) -> None:
+        """Preview a task or program as soon as the arm is heard, and show the view that tells of it."""
+        if self.session.arm is not None:
+            self.open_preview(task)
+            return
+
+        def once() -> None:
+            self.session.arm_changed.disconnect(once)
+            self.open_preview(task)
+
+        self.session.arm_changed.connect(once)
+
+    def open_preview(self, path: Path) -> None:
+        """Preview a task or program, and show the view that tells of it. Nothing moves by that."""
+        preview = self.views["preview"]
+        assert isinstance(preview, PreviewView)
+        self.bring(self.docks["preview"])
+        preview.previewing.open(path)
 
     def _with_menu(self, top: QWidget) -> QWidget:
         """Menu bar above header and banner: what no dock can cover."""
@@ -184,7 +217,7 @@ class Window(QMainWindow):
         dock.setWidget(widget)
         if not view.beside:
             self.addDockWidget(view.area, dock)
-        elif view.apart and self.width() >= WIDE:
+        elif view.apart and self.width() >= view.apart:
             self.addDockWidget(view.area, dock, Qt.Orientation.Horizontal)
         else:
             self.tabifyDockWidget(self.docks[view.beside], dock)
@@ -196,7 +229,7 @@ class Window(QMainWindow):
         arm = self._menu.addMenu(tr("&Arm"))
         stop = arm.addAction(tr("&Stop (Esc or Space)"))
         stop.triggered.connect(lambda: self.session.stop())
-        freeze = arm.addAction(tr("&Freeze and latch (software emergency stop)"))
+        freeze = arm.addAction(tr("&Freeze and latch"))
         freeze.setShortcut(QKeySequence("Ctrl+Shift+E"))
         freeze.triggered.connect(lambda: self.session.stop(freeze=True))
         supply = arm.addAction(tr("Servo supply was &cut, or may have been"))
@@ -207,7 +240,7 @@ class Window(QMainWindow):
         leave.triggered.connect(self.close)
         views = self._menu.addMenu(tr("&View"))
         for number, dock in enumerate(self.docks.values(), start=1):
-            self._view_action(views, dock, QKeySequence(f"Ctrl+{number}"))
+            self._view_action(views, dock, QKeySequence(f"Ctrl+{number % 10}"))
         views.addSeparator()
         views.addAction(tr("&Layout as at first"), self.reset_layout)
         self._theme_menu()
@@ -263,14 +296,7 @@ class Window(QMainWindow):
         return places.get(name) or self.docks.get(name)
 
     def _theme_menu(self) -> None:
-        menu = self._menu.addMenu(tr("&Colours"))
-        group = QActionGroup(self)
-        for theme in THEMES.values():
-            action = menu.addAction(tr(theme.name))
-            action.setCheckable(True)
-            action.setChecked(theme is self.theme)
-            action.triggered.connect(lambda _=False, theme=theme: self.set_theme(theme))
-            group.addAction(action)
+        fill_theme_menu(self._menu.addMenu(tr("&Colours")), self.theme, self.set_theme)
 
     def set_theme(self, theme: Theme) -> None:
         """Colours from now on, also next time."""
@@ -300,7 +326,7 @@ class Window(QMainWindow):
 
     def _share_room(self) -> None:
         """At first the scene has two thirds of the height, and half of the width; less with two docks beside it."""
-        parts = {"plots": 0.38, "drive": 0.25} if self.width() >= WIDE else {"plots": 0.46}
+        parts = {"plots": 0.30, "drive": 0.34} if self.width() >= WIDE else {"plots": 0.46}
         widths = [int(part * self.width()) for part in parts.values()]
         self.resizeDocks([self.docks[name] for name in parts], widths, Qt.Orientation.Horizontal)
         self.resizeDocks([self.docks["status"]], [int(0.32 * self.height())], Qt.Orientation.Vertical)
@@ -309,7 +335,8 @@ class Window(QMainWindow):
         welcome = self.session.welcome
         if welcome is not None:
             real = tr("REAL") if welcome.real else tr("FAKE")
-            self.setWindowTitle(f"{welcome.arm} ({real}) - {welcome.server}")
+            who = welcome.name or tr("nobody by name")
+            self.setWindowTitle(f"{welcome.arm} ({real}) - {who} - {welcome.server}")
 
     def _put_in_order(self) -> None:
         """The Tab key: STOP, the tour, the scene, the docks; again with another arm, which has other buttons."""
@@ -335,6 +362,9 @@ class Window(QMainWindow):
         self._settings.setValue("geometry", self.saveGeometry())
         self._settings.setValue("layout", self.saveState(LAYOUT_VERSION))
         application().removeEventFilter(self._keys)
+        lessons = self.views["lessons"]
+        assert isinstance(lessons, LessonsView)
+        lessons.end()
         self.session.link.close()
         super().closeEvent(event)
 
@@ -347,10 +377,3 @@ def _first_size() -> tuple[int, int]:
         for whole, least in zip((room.width(), room.height()), LEAST_SIZE, strict=True)
     )
     return width, height
-
-
-def application() -> QApplication:
-    """The one that runs."""
-    app = QApplication.instance()
-    assert isinstance(app, QApplication)
-    return app

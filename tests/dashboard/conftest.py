@@ -14,13 +14,15 @@ if not obstacle():
     from pretend import PretendLink
     from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 
-    from hil.dashboard.app import make_application
+    from hil.dashboard.application import make_application
     from hil.dashboard.arm import ShownArm, arm_of_rig
+    from hil.dashboard.learn.app import LearnWindow
     from hil.dashboard.session import Session
     from hil.dashboard.window import Window
+    from hil.model.reader import load_robot
     from hil.runtime.wiring import load_rig
 
-    HARMLESS = ("propagateSizeHints", "This plugin does not support raise")
+    HARMLESS = ("propagateSizeHints", "This plugin does not support raise", "does not support grabbing the keyboard")
 
     @pytest.fixture(autouse=True, scope="session")
     def what_is_there_already_is_no_garbage() -> Iterator[None]:
@@ -92,4 +94,34 @@ if not obstacle():
             bench.window.close()
             bench.window.deleteLater()
             bench.session.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+    @pytest.fixture
+    def make_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+        """Makes the window of `hil learn` on a robot, with folders of its own; `sent` has the tasks for a preview."""
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        windows: list[Any] = []
+
+        def make(robot: str = "puma560", view: str = "dh") -> Any:
+            make_application()
+            settings = QSettings(str(tmp_path / "lessons.ini"), QSettings.Format.IniFormat)
+            sent: list[Path] = []
+            asked: list[str] = []
+
+            def send(path: Path, robot: str) -> None:
+                sent.append(path)
+                asked.append(robot)
+
+            window: Any = LearnWindow(load_robot(robot), settings, opengl=False, send=send)
+            window.sent, window.sent_to = sent, asked
+            windows.append(window)
+            window.shell.show_view(view)
+            window.show()
+            return window
+
+        yield make
+        for window in windows:
+            window.close()
+            window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

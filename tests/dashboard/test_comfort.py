@@ -77,7 +77,7 @@ def test_the_axes_stand_off_the_scene(theme: Theme) -> None:
 
 
 def test_every_lamp_is_read() -> None:
-    for ground, ink, sign in (*LAMPS.values(), header.LOST, header.OLD):
+    for ground, ink, sign in (*LAMPS.values(), header.LOST, header.LATCHED, header.NOT_HEARD):
         assert contrast(ground, ink) >= TEXT and sign
 
 
@@ -211,17 +211,17 @@ def test_the_cursor_in_the_curves_goes_by_keys(make_bench: Make) -> None:
     bench.run(20.0)
     bench.draw()
     plots = bench.window.views["plots"]
-    QTest.keyClick(plots._area, Qt.Key.Key_Left)
+    QTest.keyClick(plots.stack.area, Qt.Key.Key_Left)
     assert plots._cursor_s == pytest.approx(20.0 - 0.3, abs=0.05)
-    QTest.keyClick(plots._area, Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(plots.stack.area, Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
     assert plots._cursor_s == pytest.approx(20.0 - 3.3, abs=0.05)
-    QTest.keyClick(plots._area, Qt.Key.Key_Home)
+    QTest.keyClick(plots.stack.area, Qt.Key.Key_Home)
     assert plots._cursor_s == pytest.approx(0.0, abs=0.05)
-    QTest.keyClick(plots._area, Qt.Key.Key_Left)
+    QTest.keyClick(plots.stack.area, Qt.Key.Key_Left)
     assert plots._cursor_s == pytest.approx(0.0, abs=0.05)
-    QTest.keyClick(plots._area, Qt.Key.Key_Minus)
+    QTest.keyClick(plots.stack.area, Qt.Key.Key_Minus)
     assert plots._span_s == 120.0
-    QTest.keyClick(plots._area, Qt.Key.Key_Backspace)
+    QTest.keyClick(plots.stack.area, Qt.Key.Key_Backspace)
     assert plots._cursor_s is None
 
 
@@ -241,7 +241,9 @@ def test_curves_of_an_arm_that_rests_have_no_gaps_though_it_is_heard_seldom(span
     plots = bench.window.views["plots"]
     plots.show_newest(span)
     bench.draw()
-    drawn = {name: plots._curves[name, 0].opts["connect"].mean() for name in ("commanded", "simulated", "reported")}
+    drawn = {
+        name: plots.stack.curves[name, 0].opts["connect"].mean() for name in ("commanded", "simulated", "reported")
+    }
     assert drawn["commanded"] > 0.97 > 0.8 > drawn["simulated"] > 0.4 > drawn["reported"] > 0.2
 
 
@@ -300,7 +302,7 @@ def test_what_looks_for_words_finds_them() -> None:
     assert [text for _, text in found] == ["Hello", " wide"]
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.stem)
 def test_words_for_people_go_through_tr(path: Path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
     assert not list(words_that_are_not_handed_to_tr(tree))
@@ -327,7 +329,7 @@ def test_each_plot_is_exported_by_itself(name: str, make_bench: Make, tmp_path: 
     heads = (tmp_path / "one.csv").read_text("utf-8").split("\n")[0].split(",")[1:]
     drawn = {"position": {"commanded", "simulated", "reported"}}.get(name, {name})
     assert {head.split("_")[0] for head in heads} == drawn
-    assert all(plot.isVisible() for plot in plots._plots.values()), "the window is as it was"
+    assert all(plot.isVisible() for plot in plots.stack.plots.values()), "the window is as it was"
 
 
 def test_the_export_menu_asks_for_a_file_and_says_what_was_written(
@@ -379,7 +381,7 @@ SCALED = """
 import sys
 from PySide6.QtCore import QSettings
 from looks import cut_off
-from hil.dashboard.app import make_application
+from hil.dashboard.application import make_application
 from hil.dashboard.arm import arm_of_rig
 from pretend import PretendLink
 from hil.dashboard.session import Session

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit  # noqa: 
 
 from hil.dashboard.arm import arm_of_model, arm_of_rig  # noqa: E402
 from hil.dashboard.drive_checks import Check, Remedy, checks  # noqa: E402
-from hil.dashboard.drive_hand import Direction  # noqa: E402
+from hil.dashboard.drive_moves import Direction  # noqa: E402
 from hil.dashboard.texts import NOTICES  # noqa: E402
 from hil.model.reader import load_robot  # noqa: E402
 from hil.runtime.wiring import load_rig  # noqa: E402
@@ -53,7 +53,7 @@ class Driver:
         self.link.lease_is(LeasePhase.FREE, holder="", waiting=0, slot_left_s=None)
         self.run(0.1)
         self.view.lease.drive.click()
-        self.run(0.1)
+        self.look()
 
     def come_in_as(self, role: Role, **facts: Any) -> None:
         """Log in as somebody else."""
@@ -61,7 +61,13 @@ class Driver:
         for name, value in facts.items():
             setattr(self.link, name, value)
         self.link.come_back()
+        self.look()
+
+    def look(self) -> None:
+        """See the buttons come, and press none before they stand still."""
         self.run(0.1)
+        QApplication.processEvents()
+        self.run(0.4)
 
     def at(self, axis: int) -> float:
         """Where an axis is."""
@@ -76,7 +82,8 @@ class Driver:
     @property
     def missing(self) -> str:
         """What the view says is missing."""
-        return str(self.view.checklist.missing.text()) if self.view.checklist.missing.isVisible() else ""
+        missing = self.view.checklist.missing
+        return str(missing.toolTip() or missing.text()) if self.view.checklist.bad else ""
 
     def shown(self) -> str:
         """Everything that the view says."""
@@ -237,6 +244,19 @@ def test_there_and_back_by_increments_ends_where_it_began(driver: Driver) -> Non
         driver.driving.press_axis("test", BASE, sign)
         driver.run(0.2)
     assert driver.at(BASE) == pytest.approx(before, abs=1e-9)
+
+
+def test_an_increment_that_waits_for_the_arm_to_stop_is_called_off_by_a_stop(driver: Driver) -> None:
+    driver.driving.set_increment(10.0)
+    driver.link.mode = Mode.STOPPING
+    driver.run(0.1)
+    before = driver.at(BASE)
+    driver.driving.press_axis("test", BASE, 1)
+    driver.run(0.2)
+    driver.driving.session.stop()
+    driver.link.mode = Mode.HOLDING
+    driver.run(1.0)
+    assert driver.at(BASE) == before
 
 
 def test_what_was_said_of_the_press_before_does_not_linger(driver: Driver) -> None:
@@ -600,7 +620,7 @@ def lie_limp(driver: Driver, role: Role = Role.TEACH) -> None:
     driver.come_in_as(role)
     driver.link.mode = Mode.UNKNOWN_POSE
     driver.link.changes["commanded"] = (None,) * len(driver.driving.arm.axes)
-    driver.run(0.2)
+    driver.look()
 
 
 def test_the_wizard_shows_the_park_pose_and_drives_joint_by_joint_while_it_is_held(driver: Driver) -> None:
@@ -701,3 +721,20 @@ def test_an_arm_of_six_joints_turns_about_three_axes(make_bench: Make) -> None:
     bench = make_bench(arm_of_model(load_robot("puma560")))
     offered = {direction for direction, _ in bench.window.views["drive"].tool.buttons if direction.turns}
     assert offered == {Direction.A, Direction.B, Direction.C}
+
+
+def test_a_number_picks_the_axis_that_is_named_by_it(make_bench: Make) -> None:
+    bench = make_bench(arm_of_rig(load_rig("rv2aj", calibrated=False)))
+    driver = Driver(bench)
+    driver.take_the_arm()
+    assert driver.driving.arm.keys == (1, 2, 3, 5, 6)
+    driver.view.setFocus()
+    for key, axis in ((Qt.Key.Key_5, 3), (Qt.Key.Key_6, 4), (Qt.Key.Key_1, 0)):
+        QTest.keyClick(driver.view, key)
+        assert driver.driving.axis == axis
+    QTest.keyClick(driver.view, Qt.Key.Key_4)
+    assert driver.driving.axis == 0 and "4 is no axis" in driver.driving.words
+
+
+def test_axes_that_have_no_numbers_are_picked_by_their_place(driver: Driver) -> None:
+    assert driver.driving.arm.keys == (1, 2, 3, 4, 5, 6)

@@ -67,7 +67,7 @@ def test_a_pulled_rig_is_the_rig(name: str) -> None:
 
 def test_the_lamp_says_what_the_arm_does(make_bench: Make) -> None:
     bench = make_bench()
-    for mode, word in ((Mode.STREAMING, "MOVING"), (Mode.FAULT, "FAULT"), (Mode.UNKNOWN_POSE, "UNKNOWN POSE")):
+    for mode, word in ((Mode.STREAMING, "MOVING"), (Mode.FAULT, "FAULT"), (Mode.UNKNOWN_POSE, "POSE UNKNOWN")):
         bench.link.mode = mode
         bench.run(0.1)
         bench.draw()
@@ -130,7 +130,7 @@ def test_a_lost_service_is_shown_at_once_and_its_return_too(make_bench: Make) ->
     bench.run(1.0)
     bench.link.lose("the channel was closed")
     bench.draw()
-    assert "NO SERVICE" in bench.window.header.lamp.text()
+    assert "NO CONNECTION" in bench.window.header.lamp.text()
     bench.run(10.0)
     bench.link.come_back()
     bench.run(0.2)
@@ -145,7 +145,7 @@ def test_silence_is_not_shown_as_if_it_were_now(make_bench: Make) -> None:
     bench.run(1.0)
     bench.now_s += 3.0
     bench.draw()
-    assert "NOT HEARD" in bench.window.header.lamp.text()
+    assert "OLD" in bench.window.header.lamp.text()
     assert bench.session.resting_place() is None
 
 
@@ -212,17 +212,17 @@ def test_a_pause_holds_the_curves_while_recording_goes_on(make_bench: Make) -> N
     bench.draw()
     plots = bench.window.views["plots"]
     plots.pause()
-    before = plots._plots["position"].viewRange()[0]
+    before = plots.stack.plots["position"].viewRange()[0]
     bench.run(5.0)
     bench.draw()
-    assert plots._plots["position"].viewRange()[0] == before
+    assert plots.stack.plots["position"].viewRange()[0] == before
     assert bench.session.history.end_s == pytest.approx(45.0)
     plots._scroll.setValue(plots._scroll.minimum())
     bench.draw()
-    assert plots._plots["position"].viewRange()[0] == pytest.approx([0.0, 30.0], abs=0.2)
+    assert plots.stack.plots["position"].viewRange()[0] == pytest.approx([0.0, 30.0], abs=0.2)
     plots.pause(False)
     bench.draw()
-    assert plots._plots["position"].viewRange()[0][1] == pytest.approx(45.0)
+    assert plots.stack.plots["position"].viewRange()[0][1] == pytest.approx(45.0)
 
 
 def test_lines_are_told_apart_without_colours(make_bench: Make) -> None:
@@ -230,7 +230,9 @@ def test_lines_are_told_apart_without_colours(make_bench: Make) -> None:
     bench.run(20.0)
     bench.draw()
     plots = bench.window.views["plots"]
-    drawn = {name: plots._curves[name, 0].opts["connect"].mean() for name in ("commanded", "simulated", "reported")}
+    drawn = {
+        name: plots.stack.curves[name, 0].opts["connect"].mean() for name in ("commanded", "simulated", "reported")
+    }
     assert drawn["commanded"] > 0.98 > 0.75 > drawn["simulated"] > 0.5 > drawn["reported"] > 0.2
 
 

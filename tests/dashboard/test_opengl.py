@@ -17,7 +17,7 @@ import sys
 import numpy as np
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
-from hil.dashboard.app import make_application
+from hil.dashboard.application import make_application
 from hil.dashboard.arm import arm_of_rig
 from pretend import PretendLink
 from hil.dashboard.probe import check
@@ -79,6 +79,20 @@ QTest.keyClick(scene, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
 assert window.docks["plots"].isAncestorOf(window.focusWidget())
 QTest.keyClick(scene, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
 assert window.docks["plots"].isHidden()
+window.bring(window.docks["lessons"])
+shell = window.views["lessons"].shell
+for name in ("dh", "solutions"):
+    shell.show_view(name)
+    shell.time_bar.look(1.5)
+    for _ in range(400):
+        app.processEvents()
+        picture = shell.scene.grabbed()
+        pixels = [(x, y) for x in range(0, picture.width(), 3) for y in range(0, picture.height(), 3)]
+        if len({picture.pixel(*at) for at in pixels}) > 20:
+            break
+        QTest.qWait(50)
+    else:
+        sys.exit(f"nothing is drawn of the lesson {name}")
 window.close()
 """
 

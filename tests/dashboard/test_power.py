@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,7 @@ class Bench:
         self.view: PowerView = self.window.views["power"]
         self.window.bring(self.window.docks["power"])
         self.link.role, self.link.on_site, self.link.mode = Role.TEACH, True, Mode.HOLDING
+        self.link.real = True
         self.link.come_back()
         self.run(0.1)
 
@@ -118,6 +120,18 @@ def test_ten_minutes_are_told_in_the_view_and_once_across_the_window(bench: Benc
     bench.hold(held_s=660.0, remind=True)
     assert len(told) == 1 and "only been held for 10 min" in told[0]
     assert "Held for 11 min" in bench.said
+
+
+def test_of_a_fake_nobody_is_advised_about_power(bench: Bench) -> None:
+    told: list[str] = []
+    bench.session.failed.connect(told.append)
+    bench.link.real = False
+    bench.link.come_back()
+    for supply in Supply:
+        bench.hold(supply=supply, held_s=660.0, remind=True)
+        assert "simulated: it has no supply" in bench.said
+        assert not re.search("hot|switch|logic on", bench.said)
+    assert not told
 
 
 def test_each_axis_needs_a_tick_of_its_own(bench: Bench) -> None:

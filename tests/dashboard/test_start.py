@@ -17,11 +17,11 @@ import pytest  # noqa: E402
 import pytestqt.exceptions  # noqa: E402
 
 from hil.dashboard import probe  # noqa: E402
-from hil.dashboard.app import make_application  # noqa: E402
-from hil.dashboard.link import ServiceLink  # noqa: E402
+from hil.dashboard.application import make_application  # noqa: E402
+from hil.dashboard.service_link import ServiceLink  # noqa: E402
 from hil.dashboard.session import Session  # noqa: E402
 from hil.errors import HilError, MissingExtraError  # noqa: E402
-from hil.service.lab_request import Access  # noqa: E402
+from hil.service.connection import reach  # noqa: E402
 from hil.types import Mode  # noqa: E402
 
 COMMAND = "from hil.cli._service_of_window import serve_for_window; serve_for_window()"
@@ -116,7 +116,7 @@ def test_a_real_service_is_watched_stopped_and_ends_with_its_window(
 ) -> None:
     url, child = service
     make_application()
-    link = ServiceLink(Access(url=url), "lynx6")
+    link = ServiceLink(reach(url)[0], "lynx6")
     session = Session(link)
     link.begin()
 

@@ -18,6 +18,7 @@ from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from hil.dashboard import app as starting  # noqa: E402
+from hil.dashboard import application as common  # noqa: E402
 from hil.dashboard.arm import arm_of_rig  # noqa: E402
 from hil.dashboard.theme import THEMES  # noqa: E402
 from hil.dashboard.tour import STEPS  # noqa: E402
@@ -122,7 +123,8 @@ def test_what_was_in_front_is_in_front_again(touring: Any) -> None:
 def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[bool]]:
     """Starts the program as `hil dashboard` does, looks whether the tour is seen, and closes it."""
     monkeypatch.setattr(starting, "state_dir", lambda: tmp_path)
-    monkeypatch.setattr(starting.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(common, "state_dir", lambda: tmp_path)
+    monkeypatch.setattr(common.signal, "signal", lambda *_: None)
 
     def start() -> list[bool]:
         seen: list[bool] = []
@@ -132,7 +134,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
             seen.append(window.tour.isVisible())
             window.close()
 
-        starting.make_application()
+        common.make_application()
         QTimer.singleShot(0, look)
         assert starting.run(PretendLink(arm_of_rig(load_rig("lynx6"))), opengl=False) == 0
         return seen

@@ -1,0 +1,1 @@
+"""Shows `hil.lessons` in a window: scene, worksheet, time line."""

@@ -1,0 +1,63 @@
+"""The robot of an edited table as a file: kept under a name of the user's, or written for a command that is copied."""
+
+from __future__ import annotations
+
+import re
+
+from hil.dashboard.texts import tr
+from hil.errors import CommandError
+from hil.model.files import list_names, state_dir, user_dir
+from hil.model.robot import RobotModel
+from hil.model.robot_text import robot_text
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
+
+
+class RobotKeeper:
+    """Writes robots; remembers which names it has given itself, for those it may write again."""
+
+    def __init__(self) -> None:
+        self._own: set[str] = set()
+
+    def keep(self, model: RobotModel, name: str) -> str:
+        """Write the robot under a name.
+
+        Returns:
+            What is wrong with the name or the folder; empty once it is written.
+        """
+        path = user_dir() / "robots" / f"{name}.toml"
+        if not NAME.fullmatch(name):
+            return tr("{name!r} given; allowed: up to 40 of a-z, 0-9, and - _ . after the first", name=name)
+        if path.exists() and name not in self._own:
+            return tr("{name} is there already; allowed: another name", name=name)
+        if name in list_names("robots") and not path.exists():
+            return tr("{name} comes with the program; allowed: another name", name=name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_text(model), encoding="utf-8")
+        except OSError as error:
+            return f"{error.filename}: {error.strerror or error}"
+        self._own.add(name)
+        return ""
+
+
+def robot_word(model: RobotModel) -> str:
+    """What a command calls a robot: its name, or its file; that of an edited table is written here.
+
+    Raises:
+        CommandError: the file cannot be written.
+    """
+    if model.file:
+        return model.id if model.id in list_names("robots") else model.file
+    path, text = state_dir() / "lessons" / f"{model.id}.toml", _text(model)
+    try:
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror or error}") from None
+    return str(path)
+
+
+def _text(model: RobotModel) -> str:
+    return robot_text(model, (tr("Saved from a lesson on DH tables."),))

@@ -1,0 +1,168 @@
+"""What both scenes of lessons share: bodies of arms, colours by role, the first camera, frames as lines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import Qt, SignalInstance
+from PySide6.QtGui import QColor, QImage, QMouseEvent
+from PySide6.QtWidgets import QWidget
+
+from hil.dashboard.arm import arm_of_model
+from hil.dashboard.camera import FIELD_RAD, Camera
+from hil.dashboard.figures import FRAME_LENGTH, Body, frame_lines, grid_lines, round_step_m
+from hil.dashboard.scene_stage import HALF_HIGH, HALF_WIDE, Hands
+from hil.dashboard.theme import Theme
+from hil.kernels.scalar import FloatArray
+from hil.lessons.picture import Picture
+from hil.model.robot import RobotModel
+
+MOST_BODIES = 32
+MOST_DRAWN = 200_000
+"""Points of a cloud that are painted without OpenGL; of more, every so-manieth."""
+
+
+class LessonScene(Protocol):
+    """Draws pictures: in OpenGL, or painted."""
+
+    camera: Camera
+
+    @property
+    def pointed(self) -> SignalInstance:
+        """A place was pointed at: x, y, z, metres, in the plane through the camera's point."""
+        ...
+
+    @property
+    def widget(self) -> QWidget:
+        """What is put into a window."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Points of clouds that are not drawn yet; they come bit by bit while the picture rests."""
+        ...
+
+    def show_picture(self, picture: Picture) -> None:
+        """Draw this."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Colours from now on."""
+
+    def look(self, camera: Camera) -> None:
+        """From there."""
+
+    def fit(self) -> None:
+        """From where all of it is seen."""
+
+    def grabbed(self) -> QImage:
+        """The picture as it is seen."""
+        ...
+
+
+class Bodies:
+    """Surfaces of arms by their models, the last few kept."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[RobotModel, Body]] = {}
+
+    def of(self, model: RobotModel) -> Body:
+        """The body; made when it is first asked for."""
+        found = self._kept.get(id(model))
+        if found is None:
+            if len(self._kept) >= MOST_BODIES:
+                del self._kept[next(iter(self._kept))]
+            found = self._kept[id(model)] = (model, Body(arm_of_model(model)))
+        return found[1]
+
+
+class LessonStage:
+    """A picture as the scenes need it."""
+
+    def __init__(self) -> None:
+        self.picture = Picture()
+        self.bodies = Bodies()
+        self._grid: tuple[float, FloatArray] = (0.0, np.zeros((0, 2, 3)))
+
+    def first_camera(self, aspect: float) -> Camera:
+        """From which a picture so many times as wide as high is seen whole."""
+        size_m = self.picture.size_m
+        far = max(HALF_WIDE, HALF_HIGH * aspect) / math.tan(FIELD_RAD / 2.0)
+        centre_m = (0.0, 0.0, 0.4 * size_m)
+        return Camera(0.0, 0.0, 1.25 * far * size_m, centre_m).seen_from("3D")
+
+    def grid(self) -> FloatArray:
+        """Lines of the floor, (S, 2, 3)."""
+        half_m = 1.15 * self.picture.size_m
+        if self._grid[0] != half_m:
+            self._grid = (half_m, grid_lines(half_m, 0.0, round_step_m(half_m)))
+        return self._grid[1] if self.picture.floor else np.zeros((0, 2, 3))
+
+    def frames(self, camera: Camera) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+        """All axes as lines (S, 2, 3), with the axis of each; 3 for writing."""
+        found = []
+        for frame in self.picture.frames:
+            length_m = FRAME_LENGTH * 2.0 * self.picture.size_m * frame.scale
+            found.append(frame_lines(frame.pose[None], length_m, [frame.label], camera.axes()))
+        if not found:
+            return np.zeros((0, 2, 3)), np.zeros(0, np.int64)
+        return np.concatenate([each.ends for each in found]), np.concatenate([each.colours for each in found])
+
+
+def colour_of(role: str, theme: Theme) -> QColor:
+    """The colour of a role, as `hil.lessons.picture` says."""
+    if role.startswith("#"):
+        return QColor(role)
+    kind, _, number = role.partition(" ")
+    if kind == "curve":
+        return QColor(theme.curves[int(number) % len(theme.curves)])
+    if kind == "axis":
+        return QColor(theme.axes[int(number)])
+    return QColor(str(getattr(theme, role)))
+
+
+def pointed_at(camera: Camera, x: float, y: float, width: int, height: int) -> tuple[float, float, float]:
+    """The place behind a point of the picture, in the plane through the camera's point that faces the eye."""
+    across_m = 2.0 * camera.distance_m * math.tan(FIELD_RAD / 2.0) / width
+    right, up, _ = camera.axes()
+    place = np.array(camera.centre_m) + across_m * ((x - 0.5 * width) * right + (0.5 * height - y) * up)
+    return float(place[0]), float(place[1]), float(place[2])
+
+
+class PointingHand(Hands):
+    """Hands that point at a place with Ctrl, on a scene whose signal `pointed` tells of it."""
+
+    _points = False
+
+    if TYPE_CHECKING:
+
+        @property
+        def pointed(self) -> SignalInstance:
+            """As `LessonScene.pointed`."""
+            ...
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Take hold; with Ctrl point at a place."""
+        self._points = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if self._points:
+            self._point(event)
+        else:
+            super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Turn, pan, or point on."""
+        if self._points:
+            self._point(event)
+        else:
+            super().mouseMoveEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """Let go."""
+        self._points = False
+        super().mouseReleaseEvent(event)
+
+    def _point(self, event: QMouseEvent) -> None:
+        at = event.position()
+        self.pointed.emit(*pointed_at(self.camera, at.x(), at.y(), self.width(), self.height()))
