@@ -268,8 +268,8 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            autocompletion=names("robots", "rigs", "tasks"),
-            help="A robot, rig, task or fault script: a file, or a name.",
+            autocompletion=names("robots", "rigs", "tasks", "curves"),
+            help="A robot, rig, task, curve or fault script: a file, or a name.",
         ),
     ],
     rig: Annotated[str, typer.Option(help="The rig that a task is planned for.")] = "lynx6",
@@ -280,7 +280,7 @@ def check(
     seed: Annotated[int, typer.Option(help="With --prove: of all chance; the same seed tries the same.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="With --prove: print JSON instead of a table.")] = False,
 ) -> None:
-    """Read a robot, rig, task or fault file and say all that is wrong with it; --prove goes further with a rig."""
+    """Read a robot, rig, task, curve or fault file and say all that is wrong; --prove goes further with a rig."""
     from hil.errors import ConfigErrors
 
     try:
@@ -321,6 +321,8 @@ def _check(file: str, rig: str, prove_s: float | None, seed: int, *, as_json: bo
         loaded = load_rig(rig)
         motion = plan(loaded, path)
         words = f"a task; on rig {loaded.id} it takes {motion.duration_s:.2f} s (not yet previewed)"
+    elif keys & {"parameters", "text"}:
+        words = _curve_words(path)
     elif "fault" in keys:
         fault_script(path)
         words = f"a fault script of {len(table['fault'])} faults"
@@ -332,6 +334,15 @@ def _check(file: str, rig: str, prove_s: float | None, seed: int, *, as_json: bo
         for taken in load_rig(path).defaults:
             print(f"without a rig: {taken}")
     print(f"{file}: {words}. Nothing wrong found")
+
+
+def _curve_words(path: Path) -> str:
+    """What a curve is, with a value at each of its samples."""
+    from hil.paths.curve_file import load_curve
+
+    curve = load_curve(path)
+    samples = len(curve.points_m())
+    return f"a curve of {samples} samples; `hil curve {path.stem} ROBOT` says what a robot reaches of it"
 
 
 def _warn(of: str, warnings: Iterable[str]) -> None:
@@ -369,7 +380,7 @@ def _file_of(name: str) -> Path:
     from hil.model.files import find, list_names
 
     stem = Path(name).stem
-    kind = next((kind for kind in ("rigs", "tasks", "robots", "faults") if stem in list_names(kind)), "rigs")
+    kind = next((kind for kind in ("rigs", "tasks", "robots", "curves", "faults") if stem in list_names(kind)), "rigs")
     return Path(name) if Path(name).is_file() else find(kind, name)
 
 
@@ -401,7 +412,7 @@ def paths() -> None:
     """Show where files are looked for and where journals go."""
     from hil.model.files import folders, state_dir
 
-    kinds = ("robots", "rigs", "tasks", "faults", "calibrations")
+    kinds = ("robots", "rigs", "tasks", "curves", "faults", "calibrations")
     rows = [[kind, str(place)] for kind in kinds for place in folders(kind)]
     print_table("searched in this order, after the path itself", ["kind", "folder"], rows)
     print(f"journals and locks: {state_dir()}")

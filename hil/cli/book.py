@@ -63,8 +63,6 @@ def book(
 
 
 def _show(bookings: Bookings) -> None:
-    from rich.markup import escape
-
     from hil.service.grants import clock_text
 
     granted = next((slot for slot in bookings.bookings if slot.id == bookings.granted), None)
@@ -83,7 +81,7 @@ def _show(bookings: Bookings) -> None:
             slot.id,
             clock_text(slot.begin_epoch_s),
             clock_text(slot.end_epoch_s),
-            "you" if slot.yours else escape(slot.name or "taken"),
+            "you" if slot.yours else slot.name or "taken",
         )
         for slot in bookings.bookings
     ]
@@ -91,8 +89,6 @@ def _show(bookings: Bookings) -> None:
 
 
 def _list_arms(access: Access, *, as_json: bool) -> None:
-    from rich.markup import escape
-
     from hil.service.lab_request import ask
     from hil.service.wire import ROOT, Lab, decode_body
 
@@ -103,11 +99,11 @@ def _list_arms(access: Access, *, as_json: bool) -> None:
     rows = [
         (
             arm.arm,
-            escape(arm.title),
+            arm.title,
             "REAL" if arm.real else "FAKE",
             arm.lease.phase.value,
-            "yes" if arm.bookable else escape(arm.why_not),
-            escape(self_test_words(arm.self_test)),
+            "yes" if arm.bookable else arm.why_not,
+            self_test_words(arm.self_test),
         )
         for arm in lab.arms
     ]

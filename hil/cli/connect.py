@@ -47,9 +47,10 @@ def ports(
 ) -> None:
     """List the serial ports: adapter, serial number, USB place, who has it open, whose rig it is, who answers."""
     from hil.clock import RealClock
+    from hil.runtime.open_ports import open_ports
     from hil.runtime.port_wiring import ask_port, serial_adapters
     from hil.runtime.wiring import load_rig
-    from hil.workbench.ports import ask_ports, named_ports, open_ports, report_ports, rigs_by_adapter
+    from hil.workbench.ports import ask_ports, named_ports, report_ports, rigs_by_adapter
 
     adapters = serial_adapters()
     shown = named_ports(names, adapters) if names else adapters
@@ -361,19 +362,20 @@ def _number(text: str) -> float:
 
 
 def schema(
-    kind: Annotated[str, typer.Argument(metavar="task|rig|robot", help="Which kind of file.")],
+    kind: Annotated[str, typer.Argument(metavar="task|rig|robot|curve", help="Which kind of file.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors that complete keys and mark mistakes."""
     import json
 
     from hil.runtime.wiring import controller_tables
-    from hil.workbench.schema import rig_schema, robot_schema, task_schema
+    from hil.workbench.schema import curve_schema, rig_schema, robot_schema, task_schema
 
     kinds: dict[str, Callable[[], dict[str, Any]]] = {
         "task": task_schema,
         "rig": lambda: rig_schema(controller_tables()),
         "robot": robot_schema,
+        "curve": curve_schema,
     }
     if kind not in kinds:
         raise typer.BadParameter(f"{kind!r}; allowed: {', '.join(kinds)}")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from queue import Empty, Queue
 from typing import Annotated
 
@@ -14,6 +15,7 @@ import typer
 
 from hil.cli._names import names
 from hil.errors import CommandError, LinkError
+from hil.own_program import PYTHON
 from hil.runtime.terminal_signals import held_back, start_unheard
 
 START_S = 30.0
@@ -37,6 +39,9 @@ def dashboard(
     hardware: Annotated[bool, typer.Option("--hardware", help="The rig's real arm. Without: a fake.")] = False,
     token: Annotated[str | None, typer.Option(help="For a service; else that of your login.")] = None,
     name: Annotated[str, typer.Option(help="Shown to others where no token brings one.")] = "",
+    task: Annotated[
+        Path | None, typer.Option("--open", help="A task or program that is previewed as soon as the arm is heard.")
+    ] = None,
 ) -> None:
     """Watch an arm in a window: scene, curves, state, STOP."""
     from hil.dashboard.probe import check
@@ -48,18 +53,19 @@ def dashboard(
     if "://" in what or ":" in what:
         if hardware:
             raise typer.BadParameter("--hardware is for a rig of this computer; a service knows what its arms are")
-        _show(what, token, name, opengl=opengl)
+        _show(what, token, name, opengl=opengl, task=task)
         return
     from hil.runtime.wiring import load_rig
 
     load_rig(what)
     with _local_service(what, hardware) as url:
-        _show(url, None, name, opengl=opengl)
+        _show(url, None, name, opengl=opengl, task=task)
 
 
-def _show(url: str, token: str | None, name: str, *, opengl: bool) -> None:
-    from hil.dashboard.app import make_application, run
-    from hil.dashboard.link import ServiceLink
+def _show(url: str, token: str | None, name: str, *, opengl: bool, task: Path | None) -> None:
+    from hil.dashboard.app import run
+    from hil.dashboard.application import make_application
+    from hil.dashboard.service_link import ServiceLink
     from hil.service.connection import list_arms, reach_arm
 
     access, arm = reach_arm(url, token)
@@ -68,7 +74,7 @@ def _show(url: str, token: str | None, name: str, *, opengl: bool) -> None:
         raise CommandError(f"{access.url}: no arm {arm!r} for you; there are: {', '.join(names) or 'none'}", value=arm)
     make_application()
     print(f"showing {arm} at {access.url}; close the window to end", flush=True)
-    code = run(ServiceLink(access, arm, name), opengl=opengl)
+    code = run(ServiceLink(access, arm, name), opengl=opengl, task=task)
     if code:
         raise typer.Exit(code)
 
@@ -76,7 +82,7 @@ def _show(url: str, token: str | None, name: str, *, opengl: bool) -> None:
 @contextlib.contextmanager
 def _local_service(rig: str, hardware: bool) -> Iterator[str]:
     """A service of this computer's own for one rig, as long as the window is open."""
-    command = [sys.executable, "-m", _SERVICE, "serve", rig, "--port", "0"]
+    command = [*PYTHON, "-m", _SERVICE, "serve", rig, "--port", "0"]
     child = start_unheard(
         lambda: subprocess.Popen(
             [*command, "--hardware"] if hardware else command,

@@ -17,6 +17,8 @@ from hil.kernels.export_options import Layout, Options, Real
 if TYPE_CHECKING:
     from hil.kernels.export import Exported
     from hil.kernels.languages import Language
+    from hil.kernels.routine import Routine
+    from hil.model.robot import RobotModel
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,11 +30,18 @@ def derive(
     robot: RobotName,
     folder: Annotated[Path, typer.Option("-o", "--output", help="Folder to write into; made if it is not there.")],
     what: Annotated[
-        str, typer.Option(help="Quantities with commas between, or all; fk, ik, id and fd are short names.")
+        str,
+        typer.Option(
+            help="Quantities with commas between, or all; fk, ik, id, fd are short names; controller with --settings."
+        ),
     ] = "all",
     to: Annotated[str, typer.Option(help="Language: c, cpp, python and others.")] = "c",
     real: Annotated[
         Real | None, typer.Option(help="Number type of C and C++; float for Arduino if not given, else double.")
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of hil simulate or hil tune: whose controller to write.", exists=True),
     ] = None,
     layout: Annotated[Layout, typer.Option(help="arduino makes a library for its IDE.")] = Layout.PLAIN,
     seed: Annotated[int, typer.Option(help="Of the configurations in the check program.")] = 1,
@@ -48,14 +57,19 @@ def derive(
     from hil.model.reader import load_robot
 
     names = [name.strip() for name in what.split(",") if name.strip()]
+    wants_controller = CONTROLLER in names
+    if wants_controller != (settings is not None):
+        raise typer.BadParameter(_WITH_SETTINGS, param_hint="--what")
+    names = [name for name in names if name != CONTROLLER]
     options = Options(real or (Real.FLOAT if layout is Layout.ARDUINO else Real.DOUBLE), layout, seed)
     try:
-        full_names(names)
+        if names or not wants_controller:
+            full_names(names)
         language = checked_language(to, options)
     except CommandError as error:
         raise typer.BadParameter(str(error)) from None
     model = load_robot(robot)
-    exported = export(model, names, to, options)
+    exported = export(model, names, to, options, [] if settings is None else [_controller(model, settings)])
     _write(folder, exported.files, force)
     size = _machine_code_bytes(folder, exported, language) if measure else None
     check = language.check_command(options) if language.check_command else None
@@ -63,6 +77,31 @@ def derive(
         print_json(_report(folder, exported, size, check))
     else:
         _show(model.id, folder, exported, size, check)
+
+
+CONTROLLER = "controller"
+_WITH_SETTINGS = (
+    "a controller has gains, which --settings FILE names; allowed: --what controller --settings best.json, as hil tune "
+    "writes it, with other quantities before a comma if you like"
+)
+
+
+def _controller(model: RobotModel, settings: Path) -> Routine:
+    """The controller of a settings file.
+
+    Raises:
+        CommandError, ConfigError: it cannot be read, is of another arm, or means nothing.
+    """
+    from hil.control.experiment import read_experiment
+    from hil.control.export import controller_routine
+    from hil.errors import CommandError
+
+    experiment = read_experiment(settings)
+    if experiment.robot != model.id:
+        raise CommandError(
+            f"{settings} has the settings of {experiment.robot}; allowed: those of {model.id}", value=experiment.robot
+        )
+    return controller_routine(model, experiment)
 
 
 def _write(folder: Path, files: Mapping[str, str], force: bool) -> None:

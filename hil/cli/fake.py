@@ -49,6 +49,9 @@ def ssc32(
     tcp: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve 127.0.0.1 at this port instead; 0: any.")
     ] = None,
+    serial_pace: Annotated[
+        bool, typer.Option("--serial-pace", help="Over TCP too, no faster than the serial line.")
+    ] = False,
     faults: Annotated[str | None, typer.Option(help="Name or file of scripted faults.")] = None,
     seed: Annotated[int | None, typer.Option(help="Chance of the faults; none: the file's own.")] = None,
     profile: Profile = None,
@@ -70,13 +73,14 @@ def ssc32(
     from hil.runtime.kinds import ssc32_fake
 
     def ready(url: str) -> None:
-        print(f"FAKE ssc32 ready at {url}", flush=True)
+        _is_up("ssc32", url)
 
     ssc32_fake.serve(
         ready,
         rig=None if rig is None else wiring.load_rig(rig),
         link=link,
         tcp_port=tcp,
+        serial_pace=serial_pace,
         faults=faults,
         seed=seed,
         profile=profile,
@@ -88,11 +92,21 @@ def ssc32(
     )
 
 
+def _is_up(kind: str, url: str) -> None:
+    from hil.runtime.rtprio import answer_at_once
+
+    answer_at_once()
+    print(f"FAKE {kind} ready at {url}", flush=True)
+
+
 def cr1(
     link: Annotated[Path | None, typer.Option(help="Put a link to the pseudo-terminal here.")] = None,
     tcp: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve 127.0.0.1 at this port instead; 0: any.")
     ] = None,
+    serial_pace: Annotated[
+        bool, typer.Option("--serial-pace", help="Over TCP too, no faster than the serial line.")
+    ] = False,
     faults: Annotated[str | None, typer.Option(help="Name or file of scripted faults.")] = None,
     seed: Annotated[int | None, typer.Option(help="Chance of the faults; none: the file's own.")] = None,
     program: Annotated[
@@ -109,12 +123,15 @@ def cr1(
     procedure: Annotated[int | None, typer.Option(help="CPRC232: 0 requests, 2 data link; none: 0.")] = None,
     must_open: Annotated[bool, typer.Option("--must-open", help="Refuse everything before OPEN=.")] = False,
     error_digits: Annotated[int | None, typer.Option(help="Digits after QeR: 9 or 4; none: 9.")] = None,
+    start: Annotated[
+        str | None, typer.Option(metavar="PROGRAM", help="Start it at the panel before clients come.")
+    ] = None,
     trace: Annotated[Path | None, typer.Option(help="Write where the arm is, a JSON line a cycle.")] = None,
 ) -> None:
     """A fake CR1 with an RV-2AJ. Without options: 9600 8E2, CR, automatic mode, servo off. Ends with Ctrl-C."""
 
     def ready(url: str) -> None:
-        print(f"FAKE cr1 ready at {url}", flush=True)
+        _is_up("cr1", url)
 
     from hil.runtime.kinds import rv2aj_fake
 
@@ -122,6 +139,7 @@ def cr1(
         ready,
         link=link,
         tcp_port=tcp,
+        serial_pace=serial_pace,
         faults=faults,
         seed=seed,
         programs=program or (),
@@ -134,5 +152,6 @@ def cr1(
         procedure=procedure,
         must_open=must_open,
         error_digits=error_digits,
+        start=start,
         trace=trace,
     )

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from hil.cli.output import complain
+from hil.cli.arms import AsJson
+from hil.cli.output import complain, print_json
 
 NEVER_BEGAN_CODE = 3
 """Exit code of `hil journal verify` for a session without a tick: its journal is whole, and there is nothing in it."""
@@ -39,6 +40,8 @@ def add_to(app: typer.Typer) -> None:
     group.command()(verify)
     group.command()(replay)
     group.command()(export)
+    group.command()(task)
+    group.command()(paths)
     group.command()(repair)
     app.add_typer(group, name="journal")
 
@@ -116,6 +119,46 @@ def export(
         file, Format(to.value), written, decimal=Decimal(decimal.value), every=every, most=verdict.records
     )
     print(f"{written}: {rows} rows; the journal is {verdict.completeness.value}")
+
+
+def task(
+    file: File,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A new task file; else beside the journal.")
+    ] = None,
+    backwards: Annotated[bool, typer.Option("--backwards", help="From its end to its start.")] = False,
+    speed_percent: Annotated[float, typer.Option(min=1, max=100, help="Part of its speed.")] = 100.0,
+) -> None:
+    """Write a task that plays back what a session commanded: by hand, by a task, or by a program."""
+    from hil.runtime.journal import Completeness
+    from hil.runtime.journal import verify as verify_journal
+    from hil.workbench.journal_task import write_journal_task
+
+    verdict = verify_journal(file)
+    if verdict.completeness is Completeness.BROKEN:
+        complain(f"{file}: {verdict.text}. `hil journal repair` saves what stands before it")
+        raise typer.Exit(1)
+    written = write_journal_task(
+        file, output or file.with_suffix(".toml"), backwards=backwards, speed_percent=speed_percent
+    )
+    print(
+        f"{written.task}: {written.samples} samples, {written.seconds:.2f} s, of rig {written.rig}; "
+        f"positions in {written.positions.name}"
+    )
+    print(f"see it first: hil preview {written.rig} {written.task}")
+
+
+def paths(file: File, as_json: AsJson = False) -> None:
+    """Say how near a session kept to the formulas of its paths, and how even the tool's speed was on them."""
+    from hil.runtime.path_report import path_words
+    from hil.workbench.journal_paths import paths_of_journal
+
+    found = paths_of_journal(file)
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        print(path_words(one))
 
 
 def repair(

@@ -40,7 +40,7 @@ def fk(
     from hil.model.robot import JointType
     from hil.motion.unit_hints import radians_hint
 
-    q = _numbers(joints, "hil fk")
+    q = numbers_of(joints, "hil fk")
     arm = hil.load_robot(robot)
     if len(q) != arm.dof:
         names = ", ".join(joint.name for joint in arm.model.joints)
@@ -85,7 +85,7 @@ def ik(
     from hil.model.robot import JointType
     from hil.motion.unit_hints import metres_hint, radians_hint
 
-    target = _numbers(place, "hil ik")
+    target = numbers_of(place, "hil ik")
     arm = hil.load_robot(robot)
     if len(target) == 6 and pitch is None and roll is None:
         result = arm.inverse_kinematics(xyzabc_to_pose(target))
@@ -149,7 +149,7 @@ def _print_way(arm: Robot, start: IkSolution, end: IkSolution, numbers: tuple[in
     print_table(f"from solution {first} to solution {last}", ["joint", str(first), str(last), "difference"], rows)
 
 
-def _numbers(texts: list[str], command: str) -> list[float]:
+def numbers_of(texts: list[str], command: str) -> list[float]:
     """Numbers between blanks, or commas.
 
     Raises:

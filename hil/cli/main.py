@@ -66,7 +66,9 @@ def _run(interruption: Interruption) -> int:
     try:
         app.app()
     except HilError as error:
-        complain(str(error))
+        from hil.runtime.line_health import explained
+
+        complain(explained(error))
         return 1
     except SystemExit as end:
         if isinstance(end.code, str):

@@ -65,6 +65,9 @@ def preview(
         Path | None,
         typer.Option("--plot", help="Draw what was refused, or the whole motion: a name ending in .png, .svg or .pdf."),
     ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Write every sample: step, joints, and where the tool is.")
+    ] = None,
     every: All = False,
     as_json: AsJson = False,
     width: Width = None,
@@ -73,16 +76,28 @@ def preview(
     dpi: Dpi = None,
 ) -> None:
     """Plan a task and check every sample; then stream it to the fake controller on a virtual clock."""
+    from hil.errors import CommandError
+
     options = figure_options(width, height, font, dpi, needed_by="--plot FILE", drawn=picture is not None)
+    if trace is not None and trace.exists():
+        raise CommandError(f"--trace: {trace} exists already, and no trace is overwritten; name another file")
     set_up, motion = _plan(rig, task) if picture is None else _plan_for_picture(rig, task, picture, options)
+    if trace is not None:
+        from hil.motion.motion_table import to_csv
+
+        # Before it is judged: of a motion that is refused the samples show where.
+        trace.write_text(to_csv(set_up, motion), encoding="utf-8")
+        complain(f"trace of {len(motion.samples)} samples written to {trace}")
     report = _preview(set_up, motion)
     if picture is not None:
         _draw_preview(set_up, motion, report, picture, options)
     if as_json:
         print_json({"ok": report.ok, "refusals": report.refusals, "margins": report.worst_margins,
+                    "changes": _changes(motion),
                     "duration_s": report.duration_s, "samples": report.samples, "wire_bytes": len(report.wire_bytes),
                     "certificate": report.certificate})  # fmt: skip
     else:
+        _tell_changes(motion)
         show_preview(set_up, report, every=every)
     if report.certificate is None:
         raise typer.Exit(1)
@@ -176,6 +191,7 @@ def demo(
     file = journal_file(set_up, None)
     motion = _planned(set_up, task)
     report = _preview(set_up, motion)
+    _tell_changes(motion)
     show_preview(set_up, report)
     if report.certificate is None:
         raise typer.Exit(1)
@@ -261,6 +277,18 @@ def _draw_preview(rig: Rig, motion: Motion, report: PreviewReport, picture: Path
     complain(f"picture: {picture}")
 
 
+def _tell_changes(motion: Motion) -> None:
+    """Where the arm rests on a path for another posture: nobody looks for that in the middle of a step."""
+    for words in _changes(motion):
+        print(words)
+
+
+def _changes(motion: Motion) -> list[str]:
+    from hil.motion.posture_change import changes_of
+
+    return changes_of(motion)
+
+
 def _preview(rig: Rig, motion: Motion) -> PreviewReport:
     from hil.runtime.preview import preview as check_and_rehearse
 
@@ -282,6 +310,7 @@ def _certificate(rig: Rig, motion: Motion, file: Path | None, every: bool) -> Ce
         verify(granted, rig, motion, time.time(), version=software_version())
         return granted
     report = _preview(rig, motion)
+    _tell_changes(motion)
     show_preview(rig, report, every=every)
     if report.certificate is None:
         raise RefusedError(report.refusals, "nothing is sent")
@@ -445,8 +474,10 @@ def stream(
     Raises:
         typer.Exit: it did not run to its end, or its journal is not complete; the reason was printed.
     """
+    from hil.robot import Robot
     from hil.runtime.bare import measure_bare_loop
     from hil.runtime.host import Host
+    from hil.runtime.path_report import paths_of_records, run_words
     from hil.runtime.report import timing_of, tracking
     from hil.types import Mode
 
@@ -471,6 +502,8 @@ def stream(
     sent_bytes = sum(len(record.written) for record in records)
     if streamed:
         _show_tracking(rig, tracking(rig, records))
+        if on_path := list(paths_of_records(rig, Robot(rig.robot), records)):
+            print(run_words(on_path))
     if mode is Mode.IDLE and streamed:
         bare = measure_bare_loop(rig.period_s, min(3.0, duration_s))
         _show_timing(timing_of(streamed), bare)

@@ -37,17 +37,20 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     """
     from rich.box import SIMPLE
     from rich.table import Table
+    from rich.text import Text
 
     out, cells = console(), [list(row) for row in rows]
     words = [_longest_word([name, *column]) for name, *column in zip(columns, *cells, strict=True)]
     if sum(words) + GAP * len(words) + 1 > out.width:
         _print_blocks(title, columns, cells, out.width)
         return
-    table = Table(title=title or None, box=SIMPLE, title_justify="left", pad_edge=False, collapse_padding=True)
+    table = Table(
+        title=Text(title) if title else None, box=SIMPLE, title_justify="left", pad_edge=False, collapse_padding=True
+    )
     for column, least in zip(columns, words, strict=True):
         table.add_column(column, overflow="fold", min_width=least)
     for row in cells:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) for cell in row))
     out.print(table)
 
 

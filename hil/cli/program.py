@@ -81,6 +81,10 @@ def run_a_program(
     step: Annotated[bool, typer.Option("--step", help="Pause before every line that takes time.")] = False,
     breaks: Annotated[list[int] | None, typer.Option("--break", metavar="LINE", help="Pause before this line.")] = None,
     trace: Annotated[Path | None, typer.Option(metavar="CSV", help="Write what the arm did here.")] = None,
+    variables: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="Write every statement of the proof with the variables that it changed."),
+    ] = None,
     inputs: Annotated[
         list[str] | None, typer.Option("--input", metavar="N=V[@S]", help="Assume input N to be V from S seconds on.")
     ] = None,
@@ -108,12 +112,13 @@ def run_a_program(
     from hil.runtime.wiring import load_rig
 
     assumed = read_inputs(inputs or (), texts or ())
-    if trace is not None and trace.exists():
-        raise CommandError(f"--trace: {trace} exists already, and no trace is overwritten; name another file")
+    for option, given in (("--trace", trace), ("--variables", variables)):
+        if given is not None and given.exists():
+            raise CommandError(f"{option}: {given} exists already, and no trace is overwritten; name another file")
     set_up = load_rig(rig)
     url = announce(set_up, hardware, port)
     file = None if only_preview or on == "controller" else journal_file(set_up, journal)
-    proved = _prove(set_up, program, assumed, strict=strict, every=every)
+    proved = _prove(set_up, program, assumed, strict=strict, every=every, variables=variables)
     known = {line.number or line.row for line in proved.program.lines}
     for line in breaks or ():
         if line not in known:
@@ -163,8 +168,9 @@ def read_inputs(inputs: Sequence[str], texts: Sequence[str]) -> Inputs:
     return Inputs(changes=tuple(changes), texts=tuple(arriving))
 
 
-def _prove(rig: Rig, name: str, inputs: Inputs, *, strict: bool, every: bool) -> Proved:
+def _prove(rig: Rig, name: str, inputs: Inputs, *, strict: bool, every: bool, variables: Path | None = None) -> Proved:
     from hil.program import programs
+    from hil.program.steps import StepRecorder, to_csv
     from hil.refusal import RefusedError
     from hil.runtime.preview import preview
 
@@ -172,7 +178,16 @@ def _prove(rig: Rig, name: str, inputs: Inputs, *, strict: bool, every: bool) ->
     program = programs.load_program(name, dialect)
     library = programs.load_library(program, dialect)
     arm = programs.arm_of(rig)
-    plan = programs.plan_program(rig, program, inputs, start=rig.park[: len(arm.slots)], library=library)
+    steps = StepRecorder() if variables is not None else None
+    try:
+        plan = programs.plan_program(
+            rig, program, inputs, start=rig.park[: len(arm.slots)], library=library, steps=steps
+        )
+    finally:
+        # A program that is refused has its statements up to there: they show why.
+        if variables is not None and steps is not None:
+            variables.write_text(to_csv(steps.rows), encoding="utf-8")
+            print(f"variables of {max((row.step for row in steps.rows), default=0)} statements written to {variables}")
     for notice in plan.notices:
         print(f"  {notice}")
     report = preview(rig, plan.motion)

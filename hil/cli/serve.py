@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Sequence
 
+    from hil.service.app import Site
+    from hil.service.merged_lines import MergedLines
     from hil.service.running_lab import ArmPlan, RunningLab
     from hil.service.settings import Lab, Settings
 
@@ -116,39 +118,62 @@ def _plans(
 def _serve(lab: object, plans: Sequence[ArmPlan], *, keyed: bool, browser: bool) -> None:
     import asyncio
 
+    from hil.clock import monotonic_s
     from hil.runtime.terminal_signals import held_back
     from hil.service.lab_setup import open_lab, open_local, tls_of
+    from hil.service.merged_lines import MergedLines
     from hil.service.settings import Lab
 
     assert isinstance(lab, Lab)
-    settings, command = lab.settings, command_line()
+    settings, command, lines = lab.settings, command_line(), MergedLines(complain, monotonic_s)
     if keyed:
-        running = open_lab(lab, plans, command=command, say=complain)
+        running = open_lab(lab, plans, command=command, say=lines)
     else:
-        running = open_local(settings, plans, command=command, say=complain)
+        running = open_local(settings, plans, command=command, say=lines)
+    course_pages = _course_pages(lab, running) if keyed else None
     for plan in plans:
         what = "FAKE" if plan.url is None else f"REAL at {plan.place}"
         print(f"{what} {plan.rig.controller.kind}: {plan.arm}, {plan.rig.title}", flush=True)
     # Asyncio forgets at its end what signals did before it.
     with held_back() as held, asyncio.Runner() as runner:
         held.deliver()
-        runner.run(_run(running, settings, tls_of(lab), browser))
+        runner.run(_run(running, settings, tls_of(lab), browser, lines, course_pages))
 
 
-async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None, browser: bool) -> None:
+def _course_pages(lab: Lab, running: RunningLab) -> Site | None:
+    """What answers to course pages of learning systems, where the settings name some; needs packages of its own."""
+    if not lab.settings.lti.platforms:
+        return None
+    from hil.service.lti_site import open_lti
+
+    return open_lti(lab, running)
+
+
+async def _run(
+    lab: RunningLab,
+    settings: Settings,
+    tls: ssl.SSLContext | None,
+    browser: bool,
+    lines: MergedLines,
+    course_pages: Site | None = None,
+) -> None:
     import asyncio
 
     from aiohttp import web
 
     from hil.runtime.terminal_signals import ENDS
     from hil.service.app import application, quiet_logger
+    from hil.service.callers import MOST_UNKNOWN, Callers
+    from hil.service.front_site import FrontSite
 
-    app = application(lab, trust_proxy=settings.listen.behind_tls_proxy)
+    proxied = settings.listen.behind_tls_proxy
+    callers = Callers(most_of_one=MOST_UNKNOWN) if proxied else Callers()
+    app = application(lab, callers, trust_proxy=proxied, course_pages=course_pages)
     runner = web.AppRunner(app, access_log=None, logger=quiet_logger(), handler_cancellation=True, shutdown_timeout=1.0,
                            keepalive_timeout=IDLE_S)  # fmt: skip
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: complain(f"fault in the server itself: {_words(context)}"))
+    loop.set_exception_handler(lambda _, context: lines(f"fault in the server itself: {_words(context)}"))
     for number in ENDS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # by `nohup`, or by the window that this serves
             try:
@@ -156,8 +181,11 @@ async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None, 
             except NotImplementedError:  # Windows
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(told.set))
     await runner.setup()
+    key = lab.door.local_key
     try:
-        site = web.TCPSite(runner, settings.listen.host, settings.listen.port, ssl_context=tls)
+        # Whoever reaches this start finds its key, not that of one before it.
+        keep = key.keep if key is not None else lambda _: None
+        site = FrontSite(runner, settings.listen.host, settings.listen.port, callers, bound=keep, tls=tls)
         try:
             await site.start()
         except OSError as error:
@@ -168,11 +196,25 @@ async def _run(lab: RunningLab, settings: Settings, tls: ssl.SSLContext | None, 
         gc.freeze()
         urls = _say_where(runner.addresses, tls is not None, lab)
         if browser:
-            _open_page(f"{urls[0]}/{next(iter(lab.desks))}")
-        await _wait_and_sweep(told)
+            _open_page(_page(urls[0], lab))
+        await _wait_and_sweep(told, lines)
         print("ending: every arm is stopped and held first", flush=True)
     finally:
+        ports = {address[1] for address in runner.addresses}
         await runner.cleanup()
+        if key is not None:
+            for port in ports:
+                key.drop(port)
+
+
+def _page(url: str, lab: RunningLab) -> str:
+    """What to open in a browser: the first arm's page, with the key of this start where there is one.
+
+    Behind the `#` it is sent to nobody and stands in no log; the page keeps it for as long as its tab is open.
+    """
+    key = lab.door.local_key
+    arm = next(iter(lab.desks))
+    return f"{url}/{arm}" if key is None else f"{url}/#{arm}?key={key.text}"
 
 
 def _open_page(url: str) -> None:
@@ -183,8 +225,8 @@ def _open_page(url: str) -> None:
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
-async def _wait_and_sweep(told: asyncio.Event) -> None:
-    """Wait for the end; meanwhile look for garbage by the clock.
+async def _wait_and_sweep(told: asyncio.Event, lines: MergedLines) -> None:
+    """Wait for the end; meanwhile look for garbage by the clock, and for lines that were held back.
 
     A line that broke off leaves objects that refer to each other: few by number, with a quarter of a megabyte of TLS.
     """
@@ -194,6 +236,7 @@ async def _wait_and_sweep(told: asyncio.Event) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SWEEP_S):
                 await told.wait()
+        lines.tidy()
         gc.collect()
 
 
@@ -217,5 +260,6 @@ def _say_where(addresses: list[object], tls: bool, lab: RunningLab) -> list[str]
             arm = next(iter(lab.desks))
             print(f"in another terminal: hil drive {url}/{arm}   or watch: hil watch {url}/{arm}", flush=True)
     if not lab.door.keyed:
-        print("without keys: whoever uses this computer may drive; nobody else can reach it", flush=True)
+        print(f"in a browser: {_page(urls[0], lab)}", flush=True)
+        print("without keys: you may drive, from this computer; nobody else can", flush=True)
     return urls

@@ -253,7 +253,7 @@ def forget(
     ended: Annotated[bool, typer.Option("--ended", help="Everybody whose tokens all ended before now.")] = False,
     lab: LabFolder = Path(),
 ) -> None:
-    """Take people's names out of the lists of tokens and slots; the audit keeps ids that stand for nobody then."""
+    """Take people's names out of the lists of tokens and slots, and a NAME's results; the audit keeps bare ids."""
     from hil.service.bookings import Bookings
     from hil.service.issued import forget as forget_tokens
     from hil.service.issued import issued
@@ -271,12 +271,39 @@ def forget(
     if loaded.bookings.is_file():
         with contextlib.closing(Bookings(loaded.bookings, loaded.settings.bookings)) as bookings:
             slots = bookings.forget_before(now_s) if name is None else bookings.forget_user(name)
-    print(f"{tokens} tokens and {slots} slots are forgotten")
+    _forget_visitors(loaded, name, {grant.user for grant in issued(loaded.issued)})
+    handed_in = 0 if name is None else _forget_results(loaded, name)
+    results = f", and {handed_in} results" if handed_in else ""
+    print(f"{tokens} tokens and {slots} slots are forgotten{results}")
+
+
+def _forget_results(lab: Lab, name: str) -> int:
+    """Of all courses; gives how many hand-ins."""
+    from hil.service.courses import results
+    from hil.service.courses.course import list_courses
+
+    forgotten = 0
+    for folder in list_courses(lab.folder):
+        if (folder / results.FILE).is_file():
+            with contextlib.closing(results.Results(folder / results.FILE)) as found:
+                forgotten += found.forget(name)
+    return forgotten
+
+
+def _forget_visitors(lab: Lab, name: str | None, others: set[str]) -> None:
+    """Whoever came from a course page, with the marks that were sent there."""
+    from hil.service.lti_book import LtiBook
+
+    path = lab.path(lab.settings.lti.book)
+    if path.is_file():
+        with contextlib.closing(LtiBook(path)) as book:
+            if name is None:
+                book.forget_others(others)
+            else:
+                book.forget_user(name)
 
 
 def _show_all(grants: list[Grant], lab: Lab, now_s: float, *, as_json: bool) -> None:
-    from rich.markup import escape
-
     from hil.service.grants import clock_text
 
     states = [_state(grant, lab, now_s) for grant in grants]
@@ -286,7 +313,7 @@ def _show_all(grants: list[Grant], lab: Lab, now_s: float, *, as_json: bool) -> 
     rows = [
         (
             grant.token_id,
-            escape(grant.user),
+            grant.user,
             " ".join(grant.arms),
             grant.role.value,
             f"{100 * grant.speed_share:g}",

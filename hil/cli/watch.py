@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli._far_arm import headline, lease_words, picture_words, refuse_own_arm, self_test_words
+from hil.cli._pose_lines import print_poses
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json, print_table
 from hil.clock import monotonic_s
@@ -35,6 +36,9 @@ def add_to(app: typer.Typer) -> None:
 def watch(
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="An arm, or a lab; none: the only login.")] = None,
     seconds: Annotated[float | None, typer.Option("--for", metavar="SECONDS", help="Leave after so long.")] = None,
+    poses: Annotated[
+        bool, typer.Option("--poses", help="Print where the arm is, 50 times a second, as lines for hil follow.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Watch an arm, or all arms of a lab. At a terminal space stops the arm (it latches), q leaves."""
@@ -46,6 +50,8 @@ def watch(
     until_s = float("inf") if seconds is None else monotonic_s() + seconds
     if not arm:
         arm = _only_arm(access)
+    if not arm and poses:
+        raise typer.BadParameter("are those of one arm: give its address", param_hint="--poses")
     if not arm:
         _watch_lab(access, until_s, as_json=as_json)
         return
@@ -53,7 +59,9 @@ def watch(
 
     with RemoteArm(access, arm, name=user_name()) as remote:
         until_s = max(until_s, monotonic_s() + SHOW_S)  # something is shown, however long connecting took
-        if as_json or not sys.stdout.isatty():
+        if poses:
+            print_poses(remote, until_s)
+        elif as_json or not sys.stdout.isatty():
             _by_lines(remote, until_s, as_json=as_json)
         else:
             _live(remote, until_s)

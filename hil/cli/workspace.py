@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 
 from hil.cli._figure_options import Dpi, Font, Height, Width, figure_options
 from hil.cli._names import RobotName
+from hil.cli._progress import progress
 from hil.cli.arms import AsJson
 from hil.cli.output import console, print_json, print_table
 from hil.units import DEG, MM
@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from hil.kinematics.workspace.reach_volume import ReachMap
     from hil.kinematics.workspace.sweeps import Sweep
     from hil.robot import Robot
-
-PLAIN_POINTS = 1_000_000
-"""Points of a cloud for which no step was given, at most."""
-
-VOXEL_POINTS, VOXEL_POINTS_WITHOUT_FAST = 200_000_000, 50_000_000
-"""Points that may be spent on filling voxels: some seconds."""
-
-VOXELS_ACROSS = 80
-BOX_SAMPLES_ACROSS = 10
 
 POINT_ENDINGS = (".csv", ".npz")
 
@@ -63,6 +54,10 @@ def workspace(
     voxel: Annotated[float | None, typer.Option(metavar="MM", help="Volume, voids and holes, with this edge.")] = None,
     slice_z: Annotated[
         float | None, typer.Option("--slice", metavar="MM", help="Height of the level slice in the picture.")
+    ] = None,
+    planes: Annotated[
+        list[str] | None,
+        typer.Option("--plane", metavar="AXIS:MM", help="With --voxel: the area that this plane cuts; repeatable."),
     ] = None,
     box: Annotated[
         tuple[float, float, float, float, float, float] | None,
@@ -98,15 +93,20 @@ def workspace(
         require_target(output)
     if box is None and any(option is not None for option in (box_step, pitch, roll, orientation)):
         raise typer.BadParameter("these belong to --box", param_hint="--box-step, --pitch, --roll, --orientation")
+    from hil.lessons.workspaces import limits_of, moved_joints, plane_of, swept_cloud
+
+    cuts = [plane_of(text) for text in planes or ()]
+    if cuts and (voxel is None or box is not None):
+        raise typer.BadParameter("this belongs to --voxel", param_hint="--plane")
     arm = hil.load_robot(robot)
-    limits = _limits(arm, ranges or ())
+    limits = limits_of(arm, ranges or ())
     if box is not None:
         _map_box(arm, limits, box, box_step, _solver(arm, pitch, roll, orientation), output, options, as_json=as_json)
         return
-    moved = _moved(arm, limits, joints)
+    moved = moved_joints(arm, limits, joints)
     solid = voxel is not None or (drawn and step is None and step_mm is None and not segments)
-    cloud, voxel_m = _cloud(arm, limits, moved, step, step_mm, voxel, closed=closed, solid=solid)
-    _map_reach(arm, cloud, voxel_m, output, slice_z, options, segments=segments, as_json=as_json)
+    cloud, voxel_m = swept_cloud(arm, limits, moved, step, step_mm, voxel, closed=closed, solid=solid)
+    _map_reach(arm, cloud, voxel_m, cuts, output, slice_z, options, segments=segments, as_json=as_json)
 
 
 def _is_figure(output: Path | None, of_box: bool) -> bool:
@@ -131,51 +131,11 @@ def _is_figure(output: Path | None, of_box: bool) -> bool:
 # -- the reach -------------------------------------------------------------------------------------------
 
 
-def _cloud(
-    arm: Robot,
-    limits: Sequence[Range],
-    moved: Sequence[int],
-    step: float | None,
-    step_mm: float | None,
-    voxel: float | None,
-    *,
-    closed: bool,
-    solid: bool,
-) -> tuple[Cloud, float | None]:
-    """The cloud that was asked for, and the voxel where a solid is wanted."""
-    from hil.kernels.build import fast_available
-    from hil.kernels.chain import chain_of
-    from hil.kinematics.workspace.cloud import cloud
-    from hil.kinematics.workspace.sweeps import nice_step_rad, sweeps_for_voxel, sweeps_of
-
-    chain, rest = chain_of(arm.model), arm.model.home
-    step_rad = step * DEG if step is not None else nice_step_rad(limits, moved, PLAIN_POINTS)
-    step_m = None if step_mm is None else step_mm * MM
-    rough = cloud(chain, sweeps_of(limits, step_rad=step_rad, step_m=step_m, moved=moved, rest=rest), closed=closed)
-    if not solid:
-        return rough, None
-    voxel_m = voxel * MM if voxel is not None else _usual_voxel_m(rough.bounds())
-    if step is not None or step_mm is not None:
-        return rough, voxel_m
-    most = VOXEL_POINTS if fast_available() else VOXEL_POINTS_WITHOUT_FAST
-    return cloud(
-        chain, sweeps_for_voxel(chain, limits, voxel_m, moved=moved, most_points=most, rest=rest), closed=closed
-    ), voxel_m
-
-
-def _usual_voxel_m(bounds: Bounds) -> float:
-    """A round number of millimetres, or of parts of one, so that the reach is some 80 voxels across."""
-    import math
-
-    size = max(max(h - w for w, h in zip(bounds.lower_m, bounds.upper_m, strict=True)), MM) / VOXELS_ACROSS / MM
-    power = 10.0 ** math.floor(math.log10(size))
-    return next(factor for factor in (1, 2, 3, 5, 8, 10) if factor * power >= size * 0.999) * power * MM
-
-
 def _map_reach(
     arm: Robot,
     cloud: Cloud,
     voxel_m: float | None,
+    cuts: Sequence[tuple[str, float]],
     output: Path | None,
     slice_z: float | None,
     options: FigureOptions,
@@ -183,27 +143,27 @@ def _map_reach(
     segments: bool,
     as_json: bool,
 ) -> None:
-    from hil.kinematics.workspace.reach_volume import reach_map
     from hil.kinematics.workspace.sweeps import nearness_m
+    from hil.lessons.workspaces import named_segments, plane_area, reach_report, solid_or_bounds
 
-    named = [(sweep.name, part) for sweep, part in zip(cloud.sweeps, cloud.segments(), strict=True)]
-    reach: ReachMap | None = None
+    named = named_segments(cloud)
     begin = time.perf_counter()
-    if voxel_m is None:
-        with _progress("points", cloud.points) as told:
-            bounds = cloud.bounds(told)
-    else:
-        with _progress("points, twice", 2 * cloud.points) as told:
-            reach = reach_map(cloud, voxel_m, told)
-        bounds = reach.summary.bounds
+    what, passes = ("points", 1) if voxel_m is None else ("points, twice", 2)
+    with progress(what, passes * cloud.points) as told:
+        reach, bounds = solid_or_bounds(cloud, voxel_m, told)
     elapsed_s = time.perf_counter() - begin
     gap_m = nearness_m(cloud.chain, cloud.sweeps, closed=cloud.closed)
+    areas = [] if reach is None else [plane_area(reach, axis, at_mm) for axis, at_mm in cuts]
     if as_json:
-        print_json(_reach_as_json(arm, cloud, bounds, gap_m, elapsed_s, reach, named))
+        report = reach_report(arm, cloud, bounds, gap_m, elapsed_s, reach, named)
+        print_json({**report, "planes": areas} if areas else report)
     else:
         _tell_cloud(arm, cloud, bounds, gap_m, elapsed_s, named)
         if reach is not None:
             _tell_volume(reach, gap_m)
+        for each in areas:
+            words = f"{each.reached_m2:.6g} m2 within reach, {each.void_m2:.6g} m2 in voids"
+            console().print(f"plane {each.axis} = {each.at_mm:g} mm: {words}")
     if output is not None:
         _write_reach(arm, named if segments else [("tool", cloud)], cloud, reach, gap_m, slice_z, output, options)
         if not as_json:
@@ -223,7 +183,7 @@ def _write_reach(
     if not _is_figure(output, False):
         from hil.workbench.workspace_files import write_cloud
 
-        with _progress("points written", sum(each.points for _, each in clouds)) as told:
+        with progress("points written", sum(each.points for _, each in clouds)) as told:
             write_cloud(clouds, output, told)
         return
     from hil.workbench.workspace_pictures import Pose, draw_cloud, draw_reach
@@ -261,13 +221,14 @@ def _tell_cloud(
 ) -> None:
     from hil.kinematics.workspace.cloud import farthest_m
     from hil.kinematics.workspace.sweeps import count
+    from hil.lessons.workspaces import grouped
 
     rows = []
     for i, (sweep, (_, part)) in enumerate(zip(cloud.sweeps, named, strict=True), 1):
         way = f"held at {_amount(sweep, sweep.lower)}"
         if not sweep.held:
             way = f"{_amount(sweep, sweep.lower)} to {_amount(sweep, sweep.upper)}"
-        half_open, closed = (_grouped(count(part.sweeps, closed=which)) for which in (False, True))
+        half_open, closed = (grouped(count(part.sweeps, closed=which)) for which in (False, True))
         rows.append([str(i), sweep.name, way, "" if sweep.held else _amount(sweep, sweep.step), half_open, closed])
     print_table(
         f"{arm.model.title}: points of the end of each link",
@@ -276,7 +237,7 @@ def _tell_cloud(
     )
     out = console()
     kind = "closed: with the upper end of every range" if cloud.closed else "half open: without the upper ends"
-    out.print(f"{_grouped(cloud.points)} points ({kind}), elapsed {elapsed_s:.3f} s")
+    out.print(f"{grouped(cloud.points)} points ({kind}), elapsed {elapsed_s:.3f} s")
     for axis, low, high in zip("xyz", bounds.lower_m, bounds.upper_m, strict=True):
         out.print(f"{axis} from {low / MM:z.1f} to {high / MM:z.1f} mm")
     stretched = farthest_m(cloud.chain, cloud.sweeps)
@@ -310,43 +271,6 @@ def _tell_volume(reach: ReachMap, gap_m: float) -> None:
         out.print(f"  void of {void.volume_m3:.4g} m3, within {ends} mm")
 
 
-def _reach_as_json(
-    arm: Robot,
-    cloud: Cloud,
-    bounds: Bounds,
-    gap_m: float,
-    elapsed_s: float,
-    reach: ReachMap | None,
-    named: Sequence[tuple[str, Cloud]],
-) -> dict[str, Any]:
-    from hil.kinematics.workspace.cloud import farthest_m
-    from hil.kinematics.workspace.reach_volume import is_coarse
-    from hil.kinematics.workspace.sweeps import count
-
-    return {
-        "robot": arm.name,
-        "closed": cloud.closed,
-        "points": cloud.points,
-        "points_half_open": count(cloud.sweeps, closed=False),
-        "points_closed": count(cloud.sweeps, closed=True),
-        "elapsed_s": elapsed_s,
-        "sweeps": cloud.sweeps,
-        "segments": [
-            {
-                "name": name,
-                "points_half_open": count(part.sweeps, closed=False),
-                "points_closed": count(part.sweeps, closed=True),
-            }
-            for name, part in named
-        ],
-        "bounds": bounds,
-        "stretched_out_m": farthest_m(cloud.chain, cloud.sweeps),
-        "nearness_m": gap_m,
-        "coarse": None if reach is None else is_coarse(gap_m, reach.summary.voxel_m),
-        "reach": None if reach is None else reach.summary,
-    }
-
-
 # -- a box -----------------------------------------------------------------------------------------------
 
 
@@ -354,20 +278,11 @@ def _solver(
     arm: Robot, pitch: float | None, roll: float | None, orientation: tuple[float, float, float] | None
 ) -> Callable[[tuple[float, float, float]], Any]:
     """Inverse kinematics with the orientation that was asked for."""
-    if orientation is None:
-        pitch_rad, roll_rad = (None if angle is None else angle * DEG for angle in (pitch, roll))
-        return lambda point: arm.inverse_kinematics_target(point, pitch_rad=pitch_rad, roll_rad=roll_rad)
-    if pitch is not None or roll is not None:
+    if orientation is not None and (pitch is not None or roll is not None):
         raise typer.BadParameter("give either this or --pitch and --roll", param_hint="--orientation")
-    from hil.kinematics.poses import xyzabc_to_pose
+    from hil.lessons.boxes import solver
 
-    turned = xyzabc_to_pose([0.0, 0.0, 0.0, *orientation])
-
-    def solve(point: tuple[float, float, float]) -> Any:
-        turned[:3, 3] = point
-        return arm.inverse_kinematics(turned)
-
-    return solve
+    return solver(arm, pitch, roll, orientation)
 
 
 def _map_box(
@@ -381,25 +296,27 @@ def _map_box(
     *,
     as_json: bool,
 ) -> None:
-    import math
-
     from hil.kinematics.workspace.joint_workspace import box_points, joint_workspace
+    from hil.lessons.boxes import dexterity, step_of
 
     corner, opposite = [v * MM for v in box[:3]], [v * MM for v in box[3:]]
-    usual = max(abs(b - a) for a, b in zip(corner, opposite, strict=True)) / BOX_SAMPLES_ACROSS
-    step_m = box_step * MM if box_step is not None else usual if math.isfinite(usual) and usual > 0.0 else MM
+    step_m = step_of(corner, opposite, box_step)
     points = box_points(corner, opposite, step_m)
     begin = time.perf_counter()
-    with _progress("places", len(points)) as told:
+    with progress("places", len(points)) as told:
         result = joint_workspace(points, solve, limits, told)
     elapsed_s = time.perf_counter() - begin
     if as_json:
         import msgspec
 
         shown = {key: value for key, value in msgspec.to_builtins(result).items() if key != "samples"}
+        shown["dexterity"] = dexterity(result)
         print_json({"robot": arm.name, "samples": len(points), "elapsed_s": elapsed_s, **shown})
     else:
         _tell_box(arm, limits, result, elapsed_s)
+        ways = dexterity(result)
+        counts = ", ".join(f"{places} with {number}" for number, places in enumerate(ways.places))
+        console().print(f"postures within limits at a place: {ways.mean:.2f} on the average; places: {counts}")
     if output is not None:
         revolute = [each.revolute for each in limits]
         if output.suffix.lower() == ".csv":
@@ -464,78 +381,5 @@ def _tell_box(arm: Robot, limits: Sequence[Range], result: JointWorkspace, elaps
     )
 
 
-# -- what was asked --------------------------------------------------------------------------------------
-
-
-def _limits(arm: Robot, given: Sequence[str]) -> tuple[Range, ...]:
-    """The joints' ranges, with those that were given in degrees and millimetres."""
-    from hil.errors import CommandError
-    from hil.kinematics.limits import Range, range_of
-
-    limits = [range_of(joint) for joint in arm.model.joints]
-    for text in given:
-        name, *ends = text.rsplit(":", 2)
-        i = _joint(arm, name)
-        try:
-            low, high = (float(end) for end in ends)
-        except ValueError:
-            low, high = 0.0, -1.0
-        if not low <= high:  # NaN is refused by this too.
-            raise CommandError(
-                f"--range {text} given; allowed: JOINT:LOW:HIGH, the lower number first, for example {name}:-90:90",
-                axis=limits[i].name,
-                value=text,
-                allowed="JOINT:LOW:HIGH",
-            )
-        unit = DEG if limits[i].revolute else MM
-        limits[i] = Range(limits[i].name, limits[i].revolute, low * unit, high * unit)
-    return tuple(limits)
-
-
-def _moved(arm: Robot, limits: Sequence[Range], joints: str | None) -> tuple[int, ...]:
-    from hil.kernels.chain import chain_of
-    from hil.kinematics.workspace.sweeps import moving_joints
-
-    if joints is None:
-        return moving_joints(chain_of(arm.model), limits)
-    return tuple(sorted({_joint(arm, name.strip()) for name in joints.split(",")}))
-
-
-def _joint(arm: Robot, name: str) -> int:
-    """Index of a joint by name or number."""
-    from hil.errors import CommandError
-
-    names = [joint.name for joint in arm.model.joints]
-    if name in names:
-        return names.index(name)
-    if name.isdecimal() and 1 <= int(name) <= len(names):
-        return int(name) - 1
-    raise CommandError(
-        f"{arm.name} has no joint {name!r}; allowed: {', '.join(names)}, or 1 to {len(names)}",
-        axis=name,
-        value=name,
-        allowed=", ".join(names),
-    )
-
-
 def _amount(sweep: Sweep, value: float) -> str:
     return f"{value / DEG:z.4g} deg" if sweep.revolute else f"{value / MM:z.4g} mm"
-
-
-def _grouped(number: int) -> str:
-    return f"{number:,}".replace(",", " ")
-
-
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error that leaves nothing behind; none where that is no terminal."""
-    import sys
-
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    seen = sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not seen) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)

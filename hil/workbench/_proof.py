@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from hil.model.rig import Rig
 from hil.robot import Robot
-from hil.testing.facts import AxisFacts, RigFacts
+from hil.testing.facts import RigFacts
+from hil.testing.packet_facts import PacketFacts, is_led_by_packets
 from hil.types import Record
 
 
@@ -74,7 +76,7 @@ class Search:
 
     Attributes:
         facts: the rig's numbers, read apart from driver and guard.
-        axes: their axes, in the order of `rig.axes`.
+        axes: their axes, in the order of `rig.axes`: `hil.testing.facts.AxisFacts`, or of packets the like.
         rng: source of all chance.
         tried: how many trials the present kind has had.
         notes: what could not be judged.
@@ -83,8 +85,8 @@ class Search:
     def __init__(self, rig: Rig, seed: int) -> None:
         self.rig, self.seed = rig, seed
         self.robot = Robot(rig.robot)
-        self.facts = RigFacts(rig)
-        self.axes: list[AxisFacts] = list(self.facts.axes.values())
+        self.facts: RigFacts | PacketFacts = PacketFacts(rig) if is_led_by_packets(rig) else RigFacts(rig)
+        self.axes: list[Any] = list(self.facts.axes.values())
         self.rng = random.Random(seed)
         self.tried = 0
         self.notes: list[str] = []

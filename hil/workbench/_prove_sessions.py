@@ -19,9 +19,23 @@ from hil.safety.certificate import Certificate, issue
 from hil.safety.checker import check_motion
 from hil.safety.findings import Findings
 from hil.testing.arms import EPOCH_S, VirtualArm
+from hil.testing.bad_targets import BadTargets
 from hil.testing.facts import FRAME_S
 from hil.testing.fault_scripts import Faults, fault_script
-from hil.types import Arm, Confirm, EmergencyStop, JointCommand, Load, Mode, Request, Reset, Start, Stop, SupplyCut
+from hil.types import (
+    Arm,
+    ArmJog,
+    Confirm,
+    EmergencyStop,
+    JointCommand,
+    Load,
+    Mode,
+    Request,
+    Reset,
+    Start,
+    Stop,
+    SupplyCut,
+)
 from hil.version import software_version
 from hil.workbench._proof import FoundError, Search
 from hil.workbench._prove_parts import breaks
@@ -131,7 +145,8 @@ class Stack:
         middle = positions[len(positions) // 4 : 3 * len(positions) // 4]
         if len(middle) < 10:
             return 0.0
-        return float(np.abs(np.diff(middle)).min()) / self.search.axes[index].per_us * FRAME_S / self.rig.period_s
+        slowest = float(np.abs(np.diff(middle)).min())
+        return float(slowest / self.search.axes[index].per_us * FRAME_S / self.rig.period_s)
 
     def _steps_us(self, index: int, motion: Motion, certificate: Certificate, phase_s: float) -> Any:
         """How far the pulse goes from frame to frame in the middle half of the move."""
@@ -256,7 +271,7 @@ class Stack:
         steps = [_Step("connect, confirm the park pose, wait for the axes", _ready)]
         if rng.random() < 0.2:
             steps = []
-        makers = [self._wait, self._late, self._request, self._motion, self._motion, self._wild]
+        makers = [self._wait, self._late, self._request, self._motion, self._motion, self._wild, self._led]
         for _ in range(rng.randrange(2, 9)):
             steps += rng.choice(makers)()
         return steps
@@ -294,6 +309,19 @@ class Stack:
     def _motion(self) -> list[_Step]:
         way = self._some_way()
         return self._streamed(f"load, arm and start {way.name}", way.motion, way.certificate)
+
+    def _led(self) -> list[_Step]:
+        """Targets to follow as nobody should send them; the same seed sends the same."""
+        rng, rig = self.search.rng, self.rig
+        seed, share, count = rng.randrange(1 << 30), rng.choice((0.1, 0.5, 1.0)), rng.randrange(20, 200)
+
+        def do(arm: VirtualArm) -> None:
+            targets, record = BadTargets(random.Random(seed), rig), arm.tick(ArmJog(speed_share=share))
+            targets.begin(record.setpoint, arm.now_s)
+            for _ in range(count):
+                arm.tick(*targets.take(arm.now_s + rig.period_s))
+
+        return [_Step(f"lead it by {count} ticks of bad targets at {100 * share:g} % speed, seed {seed}", do)]
 
     def _wild(self) -> list[_Step]:
         """A motion that nobody checked, with a certificate all the same: the guard and the driver are on their own."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hil.workbench.acceptance import Facts
@@ -96,14 +96,29 @@ def cr1_choices(facts: Facts, baud: int, framing: str) -> dict[str, Any]:
         "axes": ";".join(fields[:2]),
         "end_code": "crlf" if taken.answer.endswith("\n") else "cr",
     }
-    if len(fields) > 10:
-        choices["version"] = fields[10]
+    choices |= _name(fields, facts)
     if len(fields) > 2:
         choices["face"] = "six" if fields[2] == _SIX_AXES else "five"
     if len(opens) > 1:
         choices["clients"] = [taken.question[9:]]
         choices["others_answered"] = bool(opens[0].answer)
     return choices | _joints(facts) | _errors(facts) | _key(facts) | {"answer_s": _answer_s(facts, baud, framing)}
+
+
+def _name(fields: Sequence[str], facts: Facts) -> dict[str, Any]:
+    """What it calls itself, its arm and its programs, and the language that it is set to."""
+    choices: dict[str, Any] = {}
+    if len(fields) > 10:
+        choices |= {"robot": fields[6], "controller": fields[7], "released": fields[9], "version": fields[10]}
+        if fields[4] in ("MB4", "MB5", "MB6"):
+            choices["extension"] = fields[4]
+    if len(fields) > 14:
+        years = re.match(r"COPYRIGHT\(C\)([\d-]+) ", fields[12])
+        choices |= {"copyright_years": years[1]} if years else {}
+        choices["serial_number"] = fields[14]
+    if facts.last("1;1;PARRLNG")[3:].startswith("RLNG;2;"):
+        choices["series"] = "cr750"
+    return choices
 
 
 def _joints(facts: Facts) -> dict[str, Any]:

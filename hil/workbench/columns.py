@@ -100,6 +100,22 @@ class JournalColumns:
     words: tuple[Words, ...]
     row_after_gap: tuple[int, ...]
 
+    def _repr_html_(self) -> str:
+        from hil.figures import notebook
+        from hil.figures.looks import SIGNALS
+
+        panels = [
+            notebook.Panel(
+                f"{axis.name}, {axis.unit}",
+                tuple(notebook.Trace(name, getattr(axis, name), style) for name, style in SIGNALS.items()),
+            )
+            for axis in self.axes
+        ]
+        said = ([f"{words.time_s:.2f}", words.text] for words in self.words)
+        return notebook.page(
+            notebook.over_time(self.title, self.time_s, panels), notebook.table(("time, s", "what"), said)
+        )
+
     @property
     def title(self) -> str:
         """FAKE or REAL, rig, and when."""

@@ -28,10 +28,12 @@ from urllib.request import url2pathname
 from hil.clock import ClockGrain
 from hil.link import SerialAdapter
 from hil.model.files import state_dir
+from hil.own_program import PYTHON
 from hil.runtime.clock_grain import grain_of_the_loop
+from hil.runtime.open_ports import OpenPorts, open_ports
 from hil.runtime.rtprio import PRIORITY, fine_timers
 from hil.types import Record
-from hil.workbench.ports import OpenPorts, inside_windows, open_ports
+from hil.workbench.ports import inside_windows
 
 PACKAGE = "hil-arm-bridge"
 OLDEST, NEWEST = (3, 11), (3, 13)
@@ -51,9 +53,14 @@ EXTRAS = {
     "symbolic": "equations as textbook matrices (robot.show, hil derive --to latex)",
     "plot": "pictures of journals and previews",
     "export": "journals as MAT files",
+    "tune": "adaptive integration, and the search for gains without a grid",
+    "cluster": "the search for gains on several computers",
+    "pad": "a game pad in the terminal (hil follow --pad)",
     "testing": "tests of your own programs against the fakes",
     "dashboard": "the window with motion side by side",
     "service": "lending an arm over the network",
+    "lti": "course pages of Moodle, Canvas and others that open an arm (hil lti)",
+    "notebooks": "labs as notebooks (hil labs notebook)",
 }
 """What an extra is good for."""
 NOT_FOR_USERS = ("dev", "docs", "all")
@@ -706,7 +713,7 @@ def _nap_s() -> float:
 def _run(program: str, changes: Mapping[str, str]) -> Ran:
     try:
         done = subprocess.run(
-            [sys.executable, "-c", program],
+            [*PYTHON, "-c", program],
             env={**os.environ, **changes},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

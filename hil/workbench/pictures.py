@@ -28,6 +28,7 @@ from hil.figures.time_axis import most_ticks, set_time_axis, time_scale
 from hil.link import FloatArray
 from hil.model.rig import Axis, AxisKind, Box, Rig
 from hil.motion.motion import Motion
+from hil.motion.path_steps import ArcStep
 from hil.motion.planner import plan_until_refused
 from hil.motion.stops import stop_positions
 from hil.motion.tasks import LineStep, Move, Step, Task
@@ -174,7 +175,7 @@ def draw_unplanned(rig: Rig, robot: Robot, task: Task, file: Path, options: Figu
 
 def _target(robot: Robot, pose: FloatArray, step: Step) -> FloatArray | None:
     """Where a step wants the tool, in metres, if it names a point."""
-    if isinstance(step, Move | LineStep) and step.to_mm is not None:
+    if isinstance(step, Move | LineStep | ArcStep) and step.to_mm is not None:
         return np.array(step.to_mm) * MM
     if isinstance(step, LineStep) and step.by_mm is not None:
         point: FloatArray = robot.forward_kinematics(pose[: robot.dof])[:3, 3] + np.array(step.by_mm) * MM

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,38 +13,12 @@ from hil.errors import HilError
 from hil.link import Answer, SerialAdapter
 from hil.model.files import list_names
 from hil.model.rig import Rig
+from hil.runtime.line_health import explained
+from hil.runtime.open_ports import Holder, OpenPorts
 from hil.types import Record
 
 ASKED_AT_ONCE = 8
 """A silent port takes two to three seconds, nearly all of it waiting."""
-
-
-class Holder(Record, frozen=True):
-    """A program that has a port open."""
-
-    pid: int
-    name: str
-
-    @property
-    def text(self) -> str:
-        """Words for a person."""
-        return f"{self.name} (process {self.pid})"
-
-
-class OpenPorts(Record, frozen=True):
-    """Which programs have which devices open.
-
-    Attributes:
-        holders: by device.
-        complete: False where some programs, most often those of other users, could not be looked at.
-    """
-
-    holders: dict[str, tuple[Holder, ...]]
-    complete: bool
-
-    def of(self, device: str) -> tuple[Holder, ...]:
-        """Who has this device open, named by itself or by a link to it."""
-        return self.holders.get(device) or self.holders.get(os.path.realpath(device), ())
 
 
 class PortReport(Record, frozen=True):
@@ -65,38 +38,6 @@ class PortReport(Record, frozen=True):
     rigs: tuple[str, ...] = ()
     answer: Answer | None = None
     trouble: str = ""
-
-
-def open_ports(proc: Path = Path("/proc")) -> OpenPorts:
-    """Look through the running programs for open devices; where there is no ``/proc``, none can be seen."""
-    found: dict[str, list[Holder]] = {}
-    pids = [path for path in proc.iterdir() if path.name.isdigit()] if os.path.isdir(proc) else []
-    complete = bool(pids)
-    for process in pids:
-        try:
-            descriptors = list((process / "fd").iterdir())
-        except FileNotFoundError:
-            continue
-        except OSError:
-            complete = False
-            continue
-        for device in {_target(descriptor) for descriptor in descriptors}:
-            if device.startswith("/dev/"):
-                found.setdefault(device, []).append(Holder(pid=int(process.name), name=_name(process)))
-    return OpenPorts(holders={device: tuple(who) for device, who in found.items()}, complete=complete)
-
-
-def _target(descriptor: Path) -> str:
-    try:
-        return os.readlink(descriptor)
-    except OSError:
-        return ""
-
-
-def _name(process: Path) -> str:
-    with contextlib.suppress(OSError):
-        return (process / "comm").read_text(errors="replace").strip()
-    return "a program"
 
 
 def report_ports(
@@ -162,7 +103,7 @@ def ask_ports(reports: Sequence[PortReport], ask: Callable[[str], Answer], *, wi
         try:
             return msgspec.structs.replace(report, answer=ask(report.adapter.device))
         except HilError as error:
-            return msgspec.structs.replace(report, trouble=str(error))
+            return msgspec.structs.replace(report, trouble=explained(error))
 
     with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
         return tuple(pool.map(asked, reports))

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable
 
 from hil.model.rig import Rig
+from hil.testing.packet_facts import is_led_by_packets
+from hil.workbench import _prove_packets as packets
 from hil.workbench import _prove_parts as parts
 from hil.workbench._proof import CounterExample, FoundError, Proof, Search, Trial
 from hil.workbench._prove_sessions import Stack
@@ -39,17 +41,28 @@ def prove(
     started_s = now_s()
     search = Search(rig, seed)
     stack = Stack(search)
+    random_driver = packets.random_driver if is_led_by_packets(rig) else parts.random_driver
     counts: dict[str, int] = {}
-    once: dict[str, Callable[[], None]] = {
-        "joint limits, pulse limits, directions, look-ahead": lambda: parts.numbers(search),
-        "the driver alone, at and beyond every limit": lambda: parts.driver_alone(search),
-        "the guard alone, at and beyond every limit": lambda: parts.guard_alone(search),
-        "each joint alone, up and down": lambda: parts.each_joint(search),
-        "first move, park to home, home to park": stack.park_and_home,
-        "an even pulse": stack.even_pulse,
-    }
+    once: dict[str, Callable[[], None]] = (
+        {
+            "joint limits, speeds, look-ahead": lambda: packets.numbers(search),
+            "the driver alone, at and beyond every limit": lambda: packets.driver_alone(search),
+            "the guard alone, at and beyond every limit": lambda: parts.guard_alone(search),
+            "each joint alone, up and down": lambda: packets.each_joint(search),
+            "first move, park to home, home to park": stack.park_and_home,
+        }
+        if is_led_by_packets(rig)
+        else {
+            "joint limits, pulse limits, directions, look-ahead": lambda: parts.numbers(search),
+            "the driver alone, at and beyond every limit": lambda: parts.driver_alone(search),
+            "the guard alone, at and beyond every limit": lambda: parts.guard_alone(search),
+            "each joint alone, up and down": lambda: parts.each_joint(search),
+            "first move, park to home, home to park": stack.park_and_home,
+            "an even pulse": stack.even_pulse,
+        }
+    )
     rounds: dict[str, Callable[[], None]] = {
-        "random poses to the driver alone": lambda: parts.random_driver(search),
+        "random poses to the driver alone": lambda: random_driver(search),
         "random walks past the guard alone": lambda: parts.random_guard(search),
         "stops from motion": stack.stop,
         "random sessions of the whole stack": stack.session,

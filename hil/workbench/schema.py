@@ -1,4 +1,4 @@
-"""JSON Schema of task, rig and robot files for editors, from the very records that files are read with.
+"""JSON Schema of task, rig, robot and curve files for editors, from the very records that files are read with.
 
 A schema knows keys, types and bounds; what depends on several keys, or on another file, `hil check` knows.
 """
@@ -13,10 +13,11 @@ import msgspec
 
 from hil.model import _rig_file, _robot_file
 from hil.motion import tasks
+from hil.paths import curve_file
 from hil.tables import stem_and_unit
 from hil.workbench.key_texts import TEXTS
 
-Kind = Literal["task", "rig", "robot"]
+Kind = Literal["task", "rig", "robot", "curve"]
 Node = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -32,6 +33,13 @@ def task_schema() -> Node:
     steps = {"type": "array", "minItems": 1, "maxItems": tasks.MAX_STEPS, "items": _by_key("do", kinds, definitions)}
     root["properties"]["step"] |= steps
     return _whole("task", root, definitions)
+
+
+def curve_schema() -> Node:
+    """What `hil.paths.curve_file.load_curve` reads."""
+    definitions = _definitions(curve_file.CurveTable)
+    root = definitions.pop("CurveTable")
+    return _whole("curve", root, definitions)
 
 
 def robot_schema() -> Node:

@@ -37,7 +37,7 @@ def write_cloud(clouds: Sequence[tuple[str, Cloud]], file: Path, on_progress: Pr
     """
     total = sum(cloud.points for _, cloud in clouds)
     csv = file.suffix.lower() == ".csv"
-    with _whole(file, total * (CSV_BYTES if csv else NPZ_BYTES)) as part:
+    with whole_file(file, total * (CSV_BYTES if csv else NPZ_BYTES)) as part:
         if csv:
             _write_csv(clouds, part, on_progress)
         else:
@@ -52,7 +52,7 @@ def write_box(box: JointWorkspace, revolute: Sequence[bool], file: Path) -> None
     """
     units = [DEG if turns else MM for turns in revolute]
     heads = [f"{j.name}_{'deg' if turns else 'mm'}" for j, turns in zip(box.joints, revolute, strict=True)]
-    with _whole(file, 0) as part:
+    with whole_file(file, 0) as part:
         part.write((",".join(["x_mm", "y_mm", "z_mm", "branch", "within_limits", *heads]) + "\n").encode())
         for sample in box.samples:
             place = ",".join(f"{v / MM:z.6g}" for v in sample.point_m)
@@ -93,7 +93,7 @@ def _write_npz(clouds: Sequence[tuple[str, Cloud]], file: IO[bytes], on_progress
 
 
 @contextmanager
-def _whole(file: Path, size: int) -> Iterator[IO[bytes]]:
+def whole_file(file: Path, size: int) -> Iterator[IO[bytes]]:
     """A file that takes its name only when it is complete; whatever ends the writing, no part of it stays."""
     part = file.with_name(f"{file.name}.part")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import shutil
@@ -14,6 +15,8 @@ from calibrations import calibrate_as_it_is
 
 import hil.cli.main as command_line
 from hil.cli import motion_commands
+from hil.motion.planner import plan
+from hil.robot import Robot
 from hil.runtime.wiring import load_rig
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -231,3 +234,21 @@ def test_what_comes_next_can_be_typed_as_it_stands(
     for line in lines:
         known = hil(*line[1:2], "--help").out
         assert all(option in known for option in line if option.startswith("--"))
+
+
+def test_a_preview_s_trace_has_every_sample_with_its_step(hil, tmp_path: Path) -> None:
+    file = tmp_path / "square.csv"
+    outcome = hil("preview", "lynx6", "square", "--trace", str(file))
+    assert outcome.code == 0, outcome.err
+    rows = list(csv.DictReader(file.read_text("utf-8").splitlines()))
+    rig = load_rig("lynx6")
+    motion = plan(rig, "square")
+    assert len(rows) == len(motion) and f"trace of {len(rows)} samples" in outcome.err
+    third = next(mark for mark in motion.marks if mark.step == 3)
+    assert {row["line"] for row in rows[third.first : third.last]} == {"3"}, "a sample that two share is the second's"
+    k = (third.first + third.last) // 2
+    assert float(rows[k]["elbow"]) == pytest.approx(math.degrees(motion.samples[k, 2]), abs=1e-4)
+    tool = Robot(rig.robot).forward_kinematics(motion.samples[k, :5])[:3, 3]
+    assert [float(rows[k][axis]) / 1000.0 for axis in "XYZ"] == pytest.approx(tool.tolist(), abs=1e-6)
+    again = hil("preview", "lynx6", "square", "--trace", str(file))
+    assert again.code == 1 and "exists already" in again.err

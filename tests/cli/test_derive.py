@@ -143,3 +143,26 @@ def test_short_names_and_dashes_mean_the_same_and_the_order_is_that_of_the_table
     for alias, name in ALIASES.items():
         if name in QUANTITIES:
             assert full_names([alias]) == [name]
+
+
+def test_a_tuned_controller_is_written_beside_the_arm_s_functions(terminal: Terminal) -> None:
+    terminal.run("simulate", "planar-2r", "--to", "30,20", "--kp", "40", "--kd", "5", "-o", "tuned.json")
+    asked = ("derive", "planar-2r", "--what", "fk,controller", "--settings", "tuned.json", "-o", "out", "--json")
+    told = json.loads(terminal.run(*asked).out)
+    assert [function["name"] for function in told["functions"]] == ["forward_kinematics", "controller"]
+    assert "planar_2r_controller" in (terminal.folder / "out" / "planar_2r.c").read_text()
+    assert "controller_expected" in (terminal.folder / "out" / "check.c").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("planar-2r", "--what", "controller"), 2, "--settings FILE names"),
+        (("planar-2r", "--what", "fk", "--settings", "tuned.json"), 2, "--what controller"),
+        (("planar-3r", "--what", "controller", "--settings", "tuned.json"), 1, "allowed: those of planar-3r"),
+    ],
+)
+def test_a_controller_without_its_gains_or_of_another_arm_is_refused(terminal: Terminal, options, code, words) -> None:
+    terminal.run("simulate", "planar-2r", "--to", "30,20", "-o", "tuned.json")
+    outcome = terminal.run("derive", *options, "-o", "out")
+    assert outcome.code == code and words in " ".join(outcome.err.replace("│", " ").split())

@@ -116,7 +116,8 @@ def test_one_that_comes_in_between_gets_no_byte(
     done = terminal.run(*COMMANDS[command])
     assert done.code == 1
     assert OTHER in done.err and "may be another arm" in done.err, done.text
-    assert (line.written, plugs.looks) == (b"", look), "the look that saw it was the last"
+    assert line.written == b""
+    assert plugs.looks - look in (0, 1), "after the look that saw it there is at most one for where it is now"
 
 
 def test_asking_who_is_there_is_done_for_no_rig(

@@ -19,7 +19,7 @@ from hil.motion.tasks import Move, load_task
 from hil.runtime.journal import Completeness, verify
 from hil.runtime.replay import replay
 
-pytestmark = pytest.mark.wall_clock
+pytestmark = pytest.mark.processes
 
 # A test run in the background of a shell has its processes ignore SIGINT from birth.
 HIL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from hil.cli.main import main; main()"

@@ -10,6 +10,10 @@ from command_line import Terminal
 from recorded import run_to_end, write_journal, write_parts
 from virtual_session import Session
 
+import hil
+from hil.motion.planner import plan
+from hil.workbench.journal_task import recording_of_journal
+
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
@@ -64,6 +68,20 @@ def test_a_cut_journal_is_mended_into_a_new_file(terminal: Terminal, journal: Pa
     assert terminal.run("journal", "verify", "whole.mcap").out.startswith("whole.mcap: unfinished")
     again = terminal.run("journal", "repair", "run.mcap", "-o", "whole.mcap")
     assert again.code == 1 and "exists already" in again.err
+
+
+def test_a_session_becomes_a_task_that_plays_back_the_same_samples(
+    terminal: Terminal, journal: Path, session: Session
+) -> None:
+    """Feature S1-19, walk-through: record continuous motion and replay; the logs are equal sample for sample."""
+    outcome = terminal.run("journal", "task", "run.mcap")
+    assert outcome.code == 0 and outcome.out.startswith("run.toml: ") and "positions in run.csv" in outcome.out
+    motion = plan(session.rig, terminal.folder / "run.toml")
+    recorded = recording_of_journal(journal).samples
+    assert (motion.samples[-len(recorded) :] == recorded).all()
+    assert motion.marks[-1].kind == "replay"
+    again = terminal.run("journal", "task", "run.mcap")
+    assert again.code == 1 and "run.csv exists already" in again.err
 
 
 def test_parts_of_a_session_are_verified_one_after_the_other(terminal: Terminal, session: Session) -> None:
@@ -178,3 +196,21 @@ def test_a_preview_says_why_there_is_no_picture_of_a_file_that_is_no_task(termin
     assert outcome.code == 1
     assert outcome.err.startswith("no picture: there is no motion to draw before this is mended:\ntypo.toml: step 1")
     assert not (terminal.folder / "typo.png").exists()
+
+
+def test_a_session_is_played_back_more_slowly_and_backwards_through_a_preview(
+    terminal: Terminal, journal: Path
+) -> None:
+    written = terminal.run("journal", "task", "run.mcap", "-o", "back.toml", "--backwards", "--speed-percent", "50")
+    assert written.code == 0
+    recorded = recording_of_journal(journal)
+    count = len(recorded.samples)
+    assert f"{count} samples, {2.0 * (count - 1) * recorded.period_s:.2f} s" in written.out
+    motion = plan(hil.load_rig("lynx6"), terminal.folder / "back.toml")
+    mark = motion.marks[-1]
+    assert motion.samples[mark.first] == pytest.approx(recorded.samples[-1], abs=1e-12)
+    assert motion.samples[mark.last] == pytest.approx(recorded.samples[0], abs=1e-12)
+    assert mark.last - mark.first >= 2 * (count - 1)
+    assert terminal.run("preview", "lynx6", "back.toml").code == 0
+    refused = terminal.run("journal", "task", "run.mcap", "-o", "fast.toml", "--speed-percent", "200")
+    assert refused.code == 2 and "100" in refused.err and not (terminal.folder / "fast.toml").exists()

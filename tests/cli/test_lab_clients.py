@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab_box import lab_in_a_box
+from lab_box import LabBox, lab_in_a_box
 
 pytestmark = pytest.mark.processes
 HIL = [sys.executable, "-c", "from hil.cli.main import main; main()"]
@@ -22,14 +22,22 @@ LONGEST_S = 60.0
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a lab in a box."""
-    with lab_in_a_box(tmp_path_factory.mktemp("lab")) as url:
-        yield url
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabBox]:
+    """A lab in a box."""
+    with lab_in_a_box(tmp_path_factory.mktemp("lab")) as found:
+        yield found
+
+
+@pytest.fixture
+def lab(box: LabBox, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Its address, for its own user."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(box.state))
+    return box.url
 
 
 def hil(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
-    places = {name: str(folder / name.lower()) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME")}
+    # The key of the lab's start is where this user's state is.
+    places = {"XDG_CONFIG_HOME": str(folder / "config")}
     done = subprocess.run(
         [*HIL, *arguments],
         input=lines,

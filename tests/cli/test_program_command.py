@@ -73,3 +73,15 @@ def test_other_arms_run_no_programs(terminal: Terminal) -> None:
 
 def test_a_real_port_needs_the_word_hardware(terminal: Terminal) -> None:
     assert terminal.run("program", "rv2aj", "short.mb4", "--port", "/dev/ttyUSB0").code == 2
+
+
+def test_every_statement_is_written_with_the_variables_that_it_changed(terminal: Terminal) -> None:
+    (terminal.folder / "counts.mb4").write_text("10 M1=2\n20 M2=1/0\n30 END\n")
+    done = terminal.run("program", "rv2aj", "short.mb4", "--preview", "--variables", "short.csv")
+    assert done.code == 0 and "variables of 2 statements written to short.csv" in done.out, done.text
+    assert "1,0.0000,SHORT,10,MOV J1,,,\n" in (terminal.folder / "short.csv").read_text()
+    again = terminal.run("program", "rv2aj", "short.mb4", "--preview", "--variables", "short.csv")
+    assert again.code == 1 and "--variables: short.csv exists already" in again.err
+    refused = terminal.run("program", "rv2aj", "counts.mb4", "--preview", "--variables", "counts.csv")
+    assert refused.code == 1, refused.text
+    assert "10,M1=2,M1,number,2\n" in (terminal.folder / "counts.csv").read_text(), "up to where it ends"

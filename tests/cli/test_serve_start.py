@@ -70,7 +70,7 @@ def test_the_page_is_opened_only_if_asked_for(
 ) -> None:
     asked: list[object] = []
 
-    async def run(lab: RunningLab, settings: Settings, tls: object, browser: bool) -> None:
+    async def run(lab: RunningLab, settings: Settings, tls: object, browser: bool, *_: object) -> None:
         asked.append(browser)
         await lab.close("the test is over")
 

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from hil.cli import serve as serving
+from hil.service.merged_lines import MergedLines
 from hil.service.settings import ListenSettings, Settings
 
 PATIENCE_S = 20.0
@@ -43,7 +44,7 @@ def test_what_is_left_of_lines_goes_by_the_clock_however_little_it_is(monkeypatc
 
     async def story() -> None:
         told = asyncio.Event()
-        waiting = asyncio.create_task(serving._wait_and_sweep(told))
+        waiting = asyncio.create_task(serving._wait_and_sweep(told, MergedLines(print, lambda: 0.0)))
         async with asyncio.timeout(PATIENCE_S):
             while left() is not None:
                 await asyncio.sleep(0.01)
@@ -68,12 +69,15 @@ def test_a_line_on_which_nothing_more_is_asked_for_is_closed(monkeypatch: pytest
         say=print,
         start=nothing,
         close=nothing,
+        courses=None,
         desks={"arm-1": None},
-        door=SimpleNamespace(keyed=True),
+        door=SimpleNamespace(keyed=True, local_key=None),
     )
 
+    lines = MergedLines(print, lambda: 0.0)
+
     async def story() -> None:
-        server = asyncio.create_task(serving._run(lab, Settings(listen=ListenSettings(port=port)), None, False))  # type: ignore[arg-type]
+        server = asyncio.create_task(serving._run(lab, Settings(listen=ListenSettings(port=port)), None, False, lines))  # type: ignore[arg-type]
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 with contextlib.suppress(ConnectionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -203,6 +204,7 @@ def test_two_arms_of_one_kind_are_a_lab_that_can_be_served(
     assert [plan.rig.title for plan in plans] == ["Lynx6 on an SSC-32, left", "Lynx6 on an SSC-32, right"]
     running = open_lab(found, plans, command="hil serve", say=print)
     assert list(running.desks) == ["left", "right"]
+    asyncio.run(running.close("the test is over"))
 
 
 def test_a_rig_that_one_arm_has_alone_is_named_as_it_was_given(terminal: Terminal) -> None:

@@ -132,6 +132,26 @@ def test_a_box_lights_lamps_with_counts_and_lists_its_places(terminal: Terminal)
     assert (len(places), len(usable)) == (80, told["usable"])
 
 
+def test_a_box_tells_how_many_postures_reach_its_places(terminal: Terminal) -> None:
+    box = ("--box", "150", "-100", "50", "300", "100", "200", "--box-step", "100")
+    told = json.loads(terminal.run("workspace", "lynx6-4axis", *box, "--json").out)
+    assert sum(told["dexterity"]["places"]) == told["samples"]
+    assert told["dexterity"]["places"][0] == told["samples"] - told["usable"]
+    words = terminal.run("workspace", "lynx6-4axis", *box).out
+    assert f"{told['dexterity']['mean']:.2f} on the average" in " ".join(words.split())
+
+
+def test_a_plane_tells_the_area_that_it_cuts(terminal: Terminal) -> None:
+    reach = ("workspace", "planar-2r", "--voxel", "20", "--plane", "z:0")
+    (plane,) = json.loads(terminal.run(*reach, "--json").out)["planes"]
+    whole = json.loads(terminal.run("workspace", "planar-2r", "--voxel", "20", "--json").out)["reach"]
+    assert plane["reached_m2"] == pytest.approx(whole["touched_m3"] / 0.020)
+    assert "plane z = 0 mm" in terminal.run(*reach).out
+    assert terminal.run("workspace", "planar-2r", "--plane", "z:0").code == 2
+    refused = terminal.run("workspace", "planar-2r", "--voxel", "20", "--plane", "w:0")
+    assert refused.code == 1 and "for example z:120" in refused.err
+
+
 def test_a_box_takes_a_whole_orientation(terminal: Terminal) -> None:
     box = ("--box", "400", "0", "100", "500", "0", "100", "--orientation", "180", "0", "180")
     told = json.loads(terminal.run("workspace", "puma560", *box, "--json").out)

@@ -13,9 +13,9 @@ import hil.cli.main as command_line
 from hil.errors import LinkTimeout
 from hil.link import Answer, SerialAdapter
 from hil.runtime import port_wiring
+from hil.runtime.open_ports import Holder, OpenPorts
 from hil.workbench import doctor
 from hil.workbench.doctor import Finding, Severity
-from hil.workbench.ports import Holder, OpenPorts
 
 FTDI = SerialAdapter(
     device="/dev/ttyUSB0",
@@ -34,7 +34,7 @@ def hil(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     monkeypatch.setattr("hil.model.files.user_dir", lambda: tmp_path / "user")
     monkeypatch.setattr("hil.workbench.new_files.user_dir", lambda: tmp_path / "user")
     monkeypatch.setattr(port_wiring, "serial_adapters", lambda: (FTDI,))
-    monkeypatch.setattr("hil.workbench.ports.open_ports", lambda: OpenPorts(holders={}, complete=True))
+    monkeypatch.setattr("hil.runtime.open_ports.open_ports", lambda: OpenPorts(holders={}, complete=True))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
 
@@ -83,7 +83,7 @@ def test_ports_with_ask_says_why_there_is_no_answer(hil, monkeypatch: pytest.Mon
 
 def test_ports_names_the_program_that_has_a_port_and_does_not_ask_there(hil, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = OpenPorts(holders={"/dev/ttyUSB0": (Holder(pid=812, name="minicom"),)}, complete=True)
-    monkeypatch.setattr("hil.workbench.ports.open_ports", lambda: opened)
+    monkeypatch.setattr("hil.runtime.open_ports.open_ports", lambda: opened)
     monkeypatch.setattr(port_wiring, "ask_port", lambda *_: pytest.fail("a busy port was asked"))
     assert "in use by minicom (process 812)" in hil("ports", "--ask")[1]
 

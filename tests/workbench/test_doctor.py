@@ -13,9 +13,9 @@ import pytest
 from hil.clock import ClockGrain
 from hil.errors import ConfigError
 from hil.link import SerialAdapter
+from hil.runtime.open_ports import Holder, OpenPorts
 from hil.workbench import doctor
 from hil.workbench.doctor import Finding, Ran, Severity, System, examine
-from hil.workbench.ports import Holder, OpenPorts
 from hil.workbench.udev import StableName, udev_rules
 
 DEVICE = "/dev/ttyUSB0"

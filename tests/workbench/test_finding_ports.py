@@ -19,13 +19,12 @@ from hil.clock import VirtualClock
 from hil.errors import ControllerError, LinkClosed, LinkError, LinkTimeout
 from hil.link import Answer, SerialAdapter
 from hil.runtime import port_wiring, wiring
+from hil.runtime.open_ports import OpenPorts, open_ports
 from hil.workbench.ports import (
     Holder,
-    OpenPorts,
     PortReport,
     ask_ports,
     named_ports,
-    open_ports,
     report_ports,
     rigs_by_adapter,
     what_to_check,

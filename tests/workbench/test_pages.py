@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 pages = load_script("pages")
 LINES = [line for page in pages.pages() for line in pages.lines_of(page)]
+HIL: Any = typer.main.get_command(app)
 
 
 def test_the_pages_show_commands() -> None:
@@ -26,8 +27,8 @@ def test_the_pages_show_commands() -> None:
 
 @pytest.mark.parametrize("line", LINES, ids=[f"{line.page}: {line.command}" for line in LINES])
 def test_it_is_a_command_with_options_that_there_are(line: Any) -> None:
-    words = shlex.split(line.command.partition(" | ")[0])[1:]
-    command: Any = typer.main.get_command(app)
+    words = shlex.split(next(part for part in line.command.split(" | ") if part.startswith("hil ")))[1:]
+    command = HIL
     assert words[0] in command.commands
     while words and words[0] in getattr(command, "commands", {}):
         command, words = command.commands[words[0]], words[1:]
@@ -35,7 +36,7 @@ def test_it_is_a_command_with_options_that_there_are(line: Any) -> None:
     if "arms" in getattr(command, "commands", {}):  # what `hil serve` does without a word behind it
         taking.append(command.commands["arms"])
     parameters = [parameter for one in taking for parameter in one.params]
-    known = {option for parameter in parameters for option in (*parameter.opts, *parameter.secondary_opts)}
+    known = {"--help"} | {option for parameter in parameters for option in (*parameter.opts, *parameter.secondary_opts)}
     unknown = [word for word in words if word.startswith("--") and word.partition("=")[0] not in known]
     assert not unknown, f"{' '.join(unknown)}: not of {line.command}"
 

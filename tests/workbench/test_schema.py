@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hil.errors import ConfigError
 from hil.model._robot_file import robot_from_table
 from hil.motion.tasks import task_from_table
+from hil.paths.curve_file import curve_from_table
 from hil.runtime.wiring import controller_tables, load_rig
 from hil.workbench import key_texts, schema
 
@@ -24,6 +25,7 @@ SCHEMAS = {
     "task": schema.task_schema(),
     "rig": schema.rig_schema(controller_tables()),
     "robot": schema.robot_schema(),
+    "curve": schema.curve_schema(),
 }
 CHECKS = {kind: jsonschema.Draft202012Validator(each) for kind, each in SCHEMAS.items()}
 FILES = [(kind, path) for kind in SCHEMAS for path in sorted((CONFIGS / f"{kind}s").glob("*.toml"))]
@@ -91,7 +93,7 @@ def test_no_text_is_left_of_a_key_that_is_gone(monkeypatch: pytest.MonkeyPatch) 
             return super().__getitem__(key)
 
     monkeypatch.setattr(schema, "TEXTS", Watched(key_texts.TEXTS))
-    schema.task_schema(), schema.robot_schema(), schema.rig_schema(controller_tables())
+    schema.task_schema(), schema.robot_schema(), schema.curve_schema(), schema.rig_schema(controller_tables())
     assert key_texts.TEXTS.keys() - used == set()
 
 
@@ -142,11 +144,11 @@ def test_a_rig_that_inherits_needs_only_what_it_changes_but_lists_whole() -> Non
 
 
 def test_a_step_is_judged_by_what_it_does() -> None:
-    task = {"title": "t", "step": [{"do": "line", "to_mm": [1, 2]}, {"do": "move", "seconds": 3}, {"do": "wiat"}]}
+    task = {"title": "t", "step": [{"do": "line", "to_mm": [1, 2]}, {"do": "move", "opening_mm": 3}, {"do": "wiat"}]}
     found = complaints("task", task)
     assert len(found) == 3
-    assert found[0].startswith("step.0.to_mm:") and "'seconds' was unexpected" in found[1]
-    assert "'wiat' is not one of ['move', 'line', 'wait', 'gripper']" in found[2]
+    assert found[0].startswith("step.0.to_mm:") and "'opening_mm' was unexpected" in found[1]
+    assert "'wiat' is not one of ['move', 'line', 'arc', " in found[2]
 
 
 def test_a_robots_joint_is_judged_by_its_type() -> None:
@@ -211,8 +213,9 @@ READERS: dict[str, Callable[[dict[str, Any]], object]] = {
     "task": lambda document: task_from_table(document, "task.toml"),
     "rig": read_rig,
     "robot": lambda document: robot_from_table(document, "robot", "robot.toml"),
+    "curve": lambda document: curve_from_table(document, "curve.toml"),
 }
-STARTS = [("task", "pick-and-place"), ("rig", "lynx6"), ("robot", "lynx6"), ("robot", "stanford")]
+STARTS = [("task", "pick-and-place"), ("rig", "lynx6"), ("robot", "lynx6"), ("robot", "stanford"), ("curve", "sphere")]
 
 
 @pytest.mark.parametrize(("kind", "name"), STARTS)

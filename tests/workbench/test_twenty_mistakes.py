@@ -1,4 +1,4 @@
-"""The page of twenty mistakes says what the program says, and its mends mend."""
+"""The pages of twenty mistakes each say what the program says, and their mends mend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import NamedTuple
 import pytest
 from command_line import Terminal
 
-PAGE = Path(__file__).parents[2] / "docs/twenty-mistakes.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = ("twenty-mistakes.md", "path-mistakes.md")
 
 _SECTION = re.compile(
     r"^## (?P<number>\d+)\. (?P<title>.+?)$.*?"
@@ -21,6 +22,7 @@ _SECTION = re.compile(
 
 
 class Mistake(NamedTuple):
+    page: str
     number: int
     title: str
     wrong: str
@@ -35,20 +37,23 @@ class Mistake(NamedTuple):
 
 
 MISTAKES = [
-    Mistake(int(m["number"]), m["title"], m["wrong"], tuple(m["command"].split()), m["said"], m["mended"])
-    for m in _SECTION.finditer(PAGE.read_text("utf-8"))
+    Mistake(page, int(m["number"]), m["title"], m["wrong"], tuple(m["command"].split()), m["said"], m["mended"])
+    for page in PAGES
+    for m in _SECTION.finditer((DOCS / page).read_text("utf-8"))
 ]
 
 
 def _title(mistake: Mistake) -> str:
-    return f"{mistake.number}-{mistake.title}"
+    return f"{mistake.page}-{mistake.number}-{mistake.title}"
 
 
-def test_there_are_twenty() -> None:
-    assert [mistake.number for mistake in MISTAKES] == list(range(1, 21))
-    assert len({mistake.file for mistake in MISTAKES}) == 20
-    text = PAGE.read_text("utf-8")
-    for mistake in MISTAKES:
+@pytest.mark.parametrize("page", PAGES)
+def test_there_are_twenty(page: str) -> None:
+    mistakes = [mistake for mistake in MISTAKES if mistake.page == page]
+    assert [mistake.number for mistake in mistakes] == list(range(1, 21))
+    assert len({mistake.file for mistake in mistakes}) == 20
+    text = (DOCS / page).read_text("utf-8")
+    for mistake in mistakes:
         assert f"| {mistake.number} | {mistake.title} |" in text
 
 
