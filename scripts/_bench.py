@@ -11,9 +11,21 @@ from pathlib import Path
 
 from _bench_common import Effort
 
-BENCHES = ("loop", "preview", "tick", "kinematics", "inverse", "peers", "dashboard", "lateness")
-BY_NAME = ("import",)
-"""What is not timed, and is run when it is asked for."""
+BENCHES = (
+    "loop",
+    "preview",
+    "tick",
+    "kinematics",
+    "inverse",
+    "peers",
+    "control",
+    "paths",
+    "dashboard",
+    "lessons",
+    "lateness",
+)
+BY_NAME = ("import", "page")
+"""What needs more than Python, and is run when it is asked for."""
 
 
 def main() -> int:

@@ -28,7 +28,7 @@ from _bench_common import Effort, Numbers, percentiles, show, verdict
 from hil.errors import HilError
 from hil.runtime.journal import read_journal
 from hil.service.client import AsyncArm
-from hil.service.lab_request import Access
+from hil.service.connection import reach
 from hil.types import AxisJog, Mode
 
 PAIRS = (3, 3, 1)
@@ -57,7 +57,7 @@ class Run(NamedTuple):
 
 def run(effort: Effort, *, minutes: float | None = None) -> bool:
     """Measure; True if the criteria are met."""
-    display = _display()
+    display = display_command()
     if display is None:
         print("lateness: no display, and no xvfb: sudo apt install xvfb")
         return False
@@ -107,7 +107,7 @@ def _p99(run: Run) -> float:
     return float(np.percentile(run.late_s, 99))
 
 
-def _display() -> list[str] | None:
+def display_command() -> list[str] | None:
     """What a command needs before it to find a display; None if there is none."""
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform != "linux":
         return []
@@ -123,7 +123,7 @@ def _run(seconds: float, display: list[str] | None) -> Run:
         port = int(free.getsockname()[1])
         free.close()
         frames_hz = None
-        with _service(Path(folder), port) as url:
+        with service(Path(folder), port) as url:
             if display is None:
                 asyncio.run(_jog(url, seconds))
             else:
@@ -134,16 +134,15 @@ def _run(seconds: float, display: list[str] | None) -> Run:
 
 
 @contextlib.contextmanager
-def _service(folder: Path, port: int) -> Iterator[str]:
+def service(folder: Path, port: int) -> Iterator[str]:
     """A lab in a box, its journals in this folder."""
+    # Who drives finds the key of the service's start there, too.
+    os.environ["XDG_STATE_HOME"] = str(folder)
     child = subprocess.Popen(
-        [sys.executable, "-c", _SERVE, "serve", "--demo", "1", "--port", str(port)],
-        env={**os.environ, "XDG_STATE_HOME": str(folder)},
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", _SERVE, "serve", "--demo", "1", "--port", str(port)], stdout=subprocess.PIPE, text=True
     )
     try:
-        _await_line(child.stdout, "serving ")
+        await_line(child.stdout, "serving ")
         yield f"http://127.0.0.1:{port}"
     finally:
         child.send_signal(signal.SIGTERM)
@@ -157,7 +156,7 @@ def _window(display: list[str], url: str) -> Iterator[subprocess.Popen[str]]:
         [*display, sys.executable, __file__, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        _await_line(child.stdout, "drawing")
+        await_line(child.stdout, "drawing")
         yield child
     finally:
         child.communicate(timeout=START_S)
@@ -167,10 +166,10 @@ def _frames_hz(window: subprocess.Popen[str]) -> float:
     assert window.stdin is not None and window.stdout is not None
     window.stdin.write("enough\n")
     window.stdin.flush()
-    return float(_await_line(window.stdout, "frames "))
+    return float(await_line(window.stdout, "frames "))
 
 
-def _await_line(lines: IO[str] | None, begin: str) -> str:
+def await_line(lines: IO[str] | None, begin: str) -> str:
     """What follows on the first line that begins so."""
     assert lines is not None
     for line in lines:
@@ -181,7 +180,7 @@ def _await_line(lines: IO[str] | None, begin: str) -> str:
 
 async def _jog(url: str, seconds: float) -> None:
     """Turn the base to and fro for so long."""
-    async with AsyncArm(Access(url=url), _ARM, name="bench") as arm:
+    async with AsyncArm(reach(url)[0], _ARM, name="bench") as arm:
         await arm.until(lambda: arm.mode in (Mode.IDLE, Mode.HOLDING), START_S)
         await arm.claim(within_s=START_S)
         await arm.until(lambda: arm.telemetry is not None, START_S)
@@ -230,15 +229,15 @@ def _show(url: str) -> int:
 
     from PySide6.QtCore import QSettings, QTimer
 
-    from hil.dashboard.app import make_application
-    from hil.dashboard.link import ServiceLink
+    from hil.dashboard.application import make_application
     from hil.dashboard.probe import check
+    from hil.dashboard.service_link import ServiceLink
     from hil.dashboard.session import Session
     from hil.dashboard.window import Window
 
     opengl = check()
     app = make_application()
-    session = Session(ServiceLink(Access(url=url), _ARM))
+    session = Session(ServiceLink(reach(url)[0], _ARM))
     with tempfile.TemporaryDirectory() as folder:
         settings = QSettings(str(Path(folder) / "bench.ini"), QSettings.Format.IniFormat)
         window: Any = Window(session, settings, opengl=opengl, size=SIZE)

@@ -76,14 +76,14 @@ def run(effort: Effort) -> bool:
         stored = Path(folder) / "job.npz"
         np.savez(stored, allow_pickle=False, **_job(effort.of(*MANY), effort.of(*POSES)))
         if effort is Effort.ONCE:
-            _tell_versions({"ours": _run("ours", Path(sys.executable), stored, HIL_WITHOUT_FAST="1")})
+            _tell_versions({"ours": run_peer("ours", Path(sys.executable), stored, HIL_WITHOUT_FAST="1")})
             return True
         pythons = {name: peer_python(name, packages) for name, packages in PEERS.items()}
         rounds = []
         for _ in range(effort.of(*ROUNDS)):
-            results = {"ours": _run("ours", Path(sys.executable), stored)}
-            results["plain"] = _run("ours", Path(sys.executable), stored, HIL_WITHOUT_FAST="1")
-            results |= {name: _run(f"{name}_peer", python, stored) for name, python in pythons.items()}
+            results = {"ours": run_peer("ours", Path(sys.executable), stored)}
+            results["plain"] = run_peer("ours", Path(sys.executable), stored, HIL_WITHOUT_FAST="1")
+            results |= {name: run_peer(f"{name}_peer", python, stored) for name, python in pythons.items()}
             rounds.append(results)
     _tell_versions(rounds[0])
     rows, met = [], True
@@ -187,7 +187,8 @@ def _grid() -> np.ndarray:
     return np.array([(np.radians(low), np.radians(high), count) for low, high, count in spans])
 
 
-def _run(script: str, python: Path, stored: Path, **settings: str) -> dict[str, Any]:
+def run_peer(script: str, python: Path, stored: Path, **settings: str) -> dict[str, Any]:
+    """What a script of `peers/` tells of a job."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     done = subprocess.run(
         [python, HERE / f"{script}.py", stored],

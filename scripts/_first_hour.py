@@ -101,10 +101,10 @@ class Operator:
 class Shell:
     """A terminal of 80 columns in a folder with a blank in its name; nothing of the user's own files is touched."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, config: Path | None = None) -> None:
         self.folder = folder
-        state, config = folder / "state", folder / "config"
-        self._environment: Mapping[str, str] = {
+        state, config = folder / "state", config or folder / "config"
+        self.environment: Mapping[str, str] = {
             **os.environ,
             "COLUMNS": str(COLUMNS),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
@@ -123,7 +123,7 @@ class Shell:
             command,
             shell=True,
             cwd=self.folder,
-            env=self._environment,
+            env=self.environment,
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -214,9 +214,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/first-hour", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/first-hour-transcript.md too")
     parser.add_argument("--most", type=int, help="end after so many steps; nothing is written then")
+    parser.add_argument("--teacher", action="store_true", help="the page of a course instead: three people, and a lab")
     parser.add_argument("--own-arm", action="store_true", help="the page of five imported arms instead")
     parser.add_argument("--packages", type=Path, help="with --own-arm: where their packages are unpacked already")
     wanted = parser.parse_args()
+    if wanted.teacher:
+        import _first_hour_teacher
+
+        return _first_hour_teacher.main(wanted)
     if wanted.own_arm:
         import _own_arm
 

@@ -1,4 +1,8 @@
-"""Mutated MELFA-BASIC programs for some minutes; the first that breaks something is printed, and the end is 1."""
+"""MELFA-BASIC programs for some minutes; the first that breaks something is printed, and the end is 1.
+
+Mutated ones have to be read, checked and run without surprises. With `--written N`, N programs are written at random,
+and lint and interpreter have to agree on each of them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,8 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests" / "support")]
 
-from program_fuzz import judge, mutated, seeds  # noqa: E402 - the path to it is only known now
+import program_generator  # noqa: E402 - the path to it is only known now
+from program_fuzz import judge, mutated, seeds  # noqa: E402
 
 
 def main() -> int:
@@ -20,8 +25,13 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--minutes", type=float, default=10.0)
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument(
+        "--written", type=int, default=0, metavar="N", help="N programs of the other kind, not minutes"
+    )
     given = options.parse_args()
     warnings.simplefilter("error")
+    if given.written:
+        return _written(given.seed, given.written)
     programs = seeds()
     end_s = time.monotonic() + 60.0 * given.minutes
     count = 0
@@ -35,6 +45,20 @@ def main() -> int:
             return 1
         count += 1
     print(f"seed {given.seed}: {count} programs, nothing found")
+    return 0
+
+
+def _written(first: int, many: int) -> int:
+    read = 0
+    for seed in range(first, first + many):
+        text = program_generator.written(str(seed))
+        try:
+            read += program_generator.judge(text, random.Random(seed))
+        except Exception:
+            print(f"seed {seed}:\n{text}\n")
+            traceback.print_exc()
+            return 1
+    print(f"seeds {first} to {first + many - 1}: {many} programs, {read} of them could be run, no disagreement")
     return 0
 
 

@@ -1,7 +1,8 @@
-"""What a bad line to an SSC-32 comes to: restarts at every phase, noise of every kind, every byte of one line damaged.
+"""What a bad line comes to: restarts at every phase, noise, every byte of one line damaged, what adapters do.
 
-Prints tables, and ends with 1 if a restarted board was driven, or if more than two refreshes were wrong after a first
-wrong echo.
+Adapters that echo, dribble or collect and second readers are tried on both kinds of controller, all else on an SSC-32.
+Prints tables, and ends with 1 if a restarted board was driven, if more than two refreshes were wrong after a first
+wrong echo, or if the words for an adapter's doing do not name it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ import argparse
 import itertools
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+from line_faults import AT_WORK, CONNECTING, Told, at_work, connecting
 from line_noise import Noise, noise, one_damaged_line, restart
 from virtual_session import swing
+
+from hil.errors import LineCause
 
 BOOT_S = (0.03, 0.05, 0.07, 0.1, 0.3, 1.0)
 SURE_BOOT_S = 0.05
@@ -23,7 +29,7 @@ NAMES = ("restarted", "arrive damaged", "stood still", "arrive late", "no answer
 
 
 def main() -> int:
-    """Run all three and say whether what is promised held."""
+    """Run all four and say whether what is promised held."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=40, help="motions per kind of noise")
     parser.add_argument("--seed", type=int, default=1, help="of the first motion; each further one has the next number")
@@ -32,6 +38,7 @@ def main() -> int:
     held = _restarts(options.every)
     held &= _noise(options.rounds, options.seed)
     held &= _one_line(options.every)
+    held &= _adapters(options.rounds, options.seed)
     return int(not held)
 
 
@@ -72,6 +79,30 @@ def _one_line(every: int) -> bool:
         _show(kind, found)
         held &= all(each.after <= 2 for each in found)
     return held
+
+
+def _adapters(rounds: int, seed: int) -> bool:
+    print(f"adapters and second readers, at the first word and at work, {rounds} times each where it is chance")
+    held = True
+    for kind, (title, fault, cause) in itertools.product(("ssc32", "rv2aj"), CONNECTING):
+        held &= _tell(
+            f"{kind}, connecting, {title}", [connecting(kind, fault, s) for s in _seeds(fault, rounds, seed)], cause
+        )
+    for kind, (title, fault, cause) in itertools.product(("ssc32", "rv2aj"), AT_WORK):
+        held &= _tell(
+            f"{kind}, at work, {title}", [at_work(kind, fault, s) for s in _seeds(fault, rounds, seed)], cause
+        )
+    return held
+
+
+def _seeds(fault: Mapping[str, Any], rounds: int, seed: int) -> range:
+    return range(seed, seed + (rounds if "probability" in fault else 1))
+
+
+def _tell(what: str, found: list[Told], cause: LineCause | None) -> bool:
+    words = Counter("as usual" if each.cause is None else each.cause.value for each in found)
+    print(f"  {what}: {', '.join(f'{name} {count}' for name, count in words.most_common())}")
+    return all(each.safe for each in found) and (cause is None or all(each.cause is cause for each in found))
 
 
 def _show(what: str, found: list[Noise]) -> None:

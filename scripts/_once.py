@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 SCRIPTS = Path(__file__).parent
 ROOT = SCRIPTS.parent
+LEFT_OUT = 75
+"""How a script ends that could not be tried here; its last line says why."""
 ALLOWED_S = 300.0
 """Long after every one of them has ended; one that hangs is ended here."""
 
@@ -31,6 +33,10 @@ class Form(NamedTuple):
 
     modules: tuple[str, ...] = ()
     """Packages of Python that need not be installed."""
+
+    gives_way: bool = False
+    """Whether it takes what time the others leave: a browser that draws in software takes all cores, and beside it no
+    board answers in time."""
 
     linux: bool = False
     """Whether it kills, pauses or looks into processes as Linux has them."""
@@ -49,29 +55,53 @@ FORMS = (
     Form("bench", "lateness --once", DISPLAY),
     Form("kill-test", "--rounds 1 --arm lynx6 --only second --seed 1", linux=True),
     Form("lab-load", "--arms 1 --watchers 2 --drivers 1 --minutes 0.05 --runs 1 --seed 1", linux=True),
+    Form("page-parts", "--quiet"),
+    Form("page-screens", "--small --into {folder}", modules=("playwright",), gives_way=True),
+    Form("bench", "page --once", modules=("playwright",), gives_way=True),
+    Form(
+        "page-campaign",
+        "--rounds 1 --only up --delays-ms 0 --slack-ms 3000 --seed 1",
+        modules=("playwright",),
+        gives_way=True,
+    ),
+    Form("page-growth", "--minutes 1", modules=("playwright",), gives_way=True),
     Form("lab-fuzz", "--messages 100 --minutes 0.01 --seed 1"),
     Form("demo", "--headless --rig tests/processes/quick-rig.toml --task tests/processes/there-and-back.toml"),
     Form("terminal-test", "--only ^demo,.ssc32.*SIGTERM$ --seed 1", linux=True),
-    Form("screens", "--look 0.05 --into {folder} live-dark live-painted preview-sent drive-take-over tour", DISPLAY),
+    Form("foreign-clients"),
+    Form(
+        "screens",
+        "--look 0.05 --into {folder} live-dark live-painted preview-sent drive-take-over tour learn-dh",
+        DISPLAY,
+    ),
     Form("bench", "dashboard --once", DISPLAY),
+    Form("bench", "lessons --once", DISPLAY),
     Form("bench", "loop --once"),
+    Form("grade-class", "--students 2 --cores 1 --no-pictures", linux=True),
+    Form("soak", "--led --ticks 500 --seed 1"),
     Form("bench", "tick --once"),
+    Form("bench", "control --once"),
     Form("first-hour", "--most 2"),
+    Form("first-hour", "--teacher --most 8"),
     Form("pages", "kinematics.md README.md --list"),
     Form("way-out", "--poses 1 --jobs 1 --seed 1"),
     Form("line-noise", "--rounds 1 --every 40"),
     Form("bench", "peers --once"),
+    Form("bench", "paths --once"),
     Form("corners", "--most 6"),
     Form("busy-start", "--busy 1 --rounds 1 --only run", linux=True),
     Form("docs", modules=("zensical", "mkdocstrings")),
     Form("mutants", "--list --count 3"),
     Form("soak", "--ticks 1000 --each 1000 --jobs 1 --seed 1"),
     Form("fuzz-cr1", "--minutes 0.005"),
+    Form("fuzz-ssc32", "--minutes 0.005"),
     Form("fuzz-programs", "--minutes 0.005"),
+    Form("fuzz-programs", "--written 10"),
     Form("bench", "preview --once"),
     Form("bench", "kinematics --once"),
     Form("bench", "inverse --once"),
     Form("bench", "import --once"),
+    Form("labs", "01 05 --short --quiet"),
 )
 
 WITHOUT = {
@@ -142,7 +172,7 @@ def _run(form: Form) -> Ran:
         homes = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"), folder)
         try:
             done = subprocess.run(
-                [*_program(form.script), *arguments],
+                [*_way(form), *_program(form.script), *arguments],
                 cwd=ROOT,
                 env={**os.environ, **homes},
                 stdin=subprocess.DEVNULL,
@@ -152,8 +182,15 @@ def _run(form: Form) -> Ran:
             )
         except subprocess.TimeoutExpired as error:
             return Ran(form, ALLOWED_S, f"hung for {ALLOWED_S:.0f} s\n{(error.stdout or b'').decode(errors='replace')}")
-    trouble = f"exit code {done.returncode}\n{done.stdout.decode(errors='replace')}" if done.returncode else ""
+    said = done.stdout.decode(errors="replace")
+    if done.returncode == LEFT_OUT:
+        return Ran(form, 0.0, "", (said.splitlines() or ["it does not say why"])[-1])
+    trouble = f"exit code {done.returncode}\n{said}" if done.returncode else ""
     return Ran(form, time.monotonic() - began_s, trouble)
+
+
+def _way(form: Form) -> list[str]:
+    return ["nice", "-n", "19"] if form.gives_way and shutil.which("nice") else []
 
 
 def _program(script: str) -> list[str]:

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -18,16 +17,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-BLOCK = re.compile(r"^```(?:console|sh|bash)?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELLS = ("", "console", "sh", "bash")
 NAMED_FILE = re.compile(r"^```toml\n# (?P<name>[\w-]+\.toml)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 """A file that a page shows, with its name in the first line."""
-COMMAND = re.compile(r"^(?:\$ )?(?P<command>(?:[\w\"', ./-]+ \| )?hil .*)$")
+COMMAND = re.compile(r"^(?:\$ )?(?P<command>(?:(?:printf|echo|cat) [^|]+ \| )?hil .*)$")
 REFUSED = "# refused: exit code 1"
 LONGEST_S, BEGIN_S, END_S = 300.0, 60.0, 30.0
 LASTING = (
     "serve",
     "fake",
     "dashboard",
+    "learn",
     "watch",
     "drive",
     "jog",
@@ -42,8 +43,10 @@ LASTING = (
 PAGES_OF_THEIR_OWN = (
     "first-hour-lab-owner.md",
     "first-hour-own-arm.md",
+    "first-hour-teacher.md",
     "first-hour-transcript.md",
     "twenty-mistakes.md",
+    "path-mistakes.md",
 )
 """Pages that other checks type, word by word: scripts/first-hour, tests/workbench."""
 
@@ -54,11 +57,6 @@ class Line(NamedTuple):
     page: str
     command: str
     refused: bool = False
-
-    @property
-    def words(self) -> list[str]:
-        """What follows `hil`."""
-        return shlex.split(self.command.rpartition("hil ")[2] if "|" not in self.command else self.command)
 
 
 class Rule(NamedTuple):
@@ -76,7 +74,10 @@ RULES = (
     Rule(r"--hardware|/dev/ttyUSB|desk-3", (1,), "no arm is plugged in"),
     Rule(r"lab\.example", (1,), "that lab does not exist"),
     Rule(r"^book http://127", (1,), "the lab of the line above has been ended"),
-    Rule(r"^doctor", (0, 1), "what is missing on this computer"),
+    Rule(r"^audit (verify|show)", (0, 1), "needs a lab that people have used"),
+    Rule(r"frobnicate", (1,), "the page shows what is refused"),
+    Rule(r"^doctor|^labs notebook", (0, 1), "what is missing on this computer"),
+    Rule(r"my-lab.md", (1,), "stands for a reader's own file"),
     Rule(r"^accept --from|--profile mine.toml", (1,), "needs an archive of an hour at an arm"),
     Rule(
         r"audit verify .*--head 9f86|left/rigs|arm-\.\.\.|arm-\*|ada.csv|so101|two-arms|arm.urdf.xacro|^fk arm.toml",
@@ -84,11 +85,15 @@ RULES = (
         "stands for a reader's own files",
     ),
     Rule(
-        r"^journal export run.mcap( --decimal comma)?$", (0, 1), "another line wrote that file, and none is overwritten"
+        r"^journal export run.mcap( --decimal comma)?$|^import arm.urdf -o arm.toml|--stl meshes",
+        (0, 1),
+        "another line wrote that file, and none is overwritten",
     ),
     Rule(r"^token revoke (300773|--file)|^token show Ana.hil-join|^token forget \"Ana\"", (0, 1), "needs that token"),
     Rule(r"rigs/desk.toml|cut.mcap", (0, 1), "stands for a reader's own file"),
     Rule(r"desk.toml", (0, 1), "a template that its reader has not filled in yet"),
+    Rule(r"^course (show|hand-in|results|marks)", (1, 2), "needs a login to a lab with a course"),
+    Rule(r"^course new", (0, 1), "needs that lab and that class"),
     Rule(r"^new robot my-lynx6$", (0, 2), "asks on a terminal"),
     Rule(r"^derive .*~/Arduino", (0,), ""),
 )
@@ -97,7 +102,7 @@ RULES = (
 def lines_of(page: Path) -> Iterator[Line]:
     """The commands of a page, in order."""
     for block in BLOCK.finditer(page.read_text("utf-8")):
-        for text in block["text"].splitlines():
+        for text in block["text"].splitlines() if block["language"] in SHELLS else ():
             found = COMMAND.match(text.strip())
             if found is None:
                 continue
@@ -114,6 +119,7 @@ def pages() -> list[Path]:
     return [
         ROOT / "README.md",
         *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in PAGES_OF_THEIR_OWN),
+        ROOT / "docs/labs/README.md",  # the labs themselves are typed by scripts/labs
     ]
 
 
@@ -135,27 +141,41 @@ class Home:
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         }
 
-    def furnish(self, page: Path) -> None:
-        """Make what all pages take for granted, from a task to a lab, and the files that this page shows."""
+    def furnish(self, page: Path, recorded: bytes) -> None:
+        """Make what all pages take for granted, from a task to a lab, and the files that this page shows.
+
+        Args:
+            page: which one.
+            recorded: a journal.
+        """
         for name, made in FURNITURE.items():
             if isinstance(made, str):
                 (self.folder / name).write_text(made, encoding="utf-8")
             else:
-                subprocess.run(
-                    ["hil", *made],
-                    cwd=self.folder,
-                    env=self.environment,
-                    check=True,
-                    capture_output=True,
-                    timeout=LONGEST_S,
-                )
-        whole = (self.folder / "run.mcap").read_bytes()
-        (self.folder / "cut.mcap").write_bytes(whole[: len(whole) // 2])
+                self.make(*made)
+        (self.folder / "run.mcap").write_bytes(recorded)
+        (self.folder / "cut.mcap").write_bytes(recorded[: len(recorded) // 2])
         shutil.copy(ROOT / "configs/programs/arcs.mb4", self.folder / "mine.mb4")
         shutil.copy(ROOT / "configs/programs/arcs.pos", self.folder / "mine.pos")
         shutil.copy(self.folder / "meshes/puma560.stl", self.folder / "part.stl")
+        (self.folder / "submissions" / "ana").mkdir(parents=True)
+        shutil.copy(ROOT / "configs/tasks/pick-and-place.toml", self.folder / "submissions" / "ana" / "task.toml")
         for shown in NAMED_FILE.finditer(page.read_text("utf-8")):
             (self.folder / shown["name"]).write_text(shown["text"], encoding="utf-8")
+
+    def make(self, *words: str) -> None:
+        """Have a command make something that has to be there."""
+        done = subprocess.run(
+            ["hil", *words],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=LONGEST_S,
+        )
+        if done.returncode:
+            said = done.stdout.decode(errors="replace")
+            raise SystemExit(f"pages: hil {' '.join(words)}: exit code {done.returncode}\n{said}")
 
     def type(self, line: Line) -> str:
         """Type it; what is wrong with what came of it, or empty."""
@@ -215,13 +235,19 @@ def _wrong(line: Line, command: str, code: int, printed: str, *, lasting: bool) 
 
 FURNITURE: dict[str, str | Sequence[str]] = {
     "my-task.toml": 'title = "t"\n[[step]]\ndo = "move"\nto = "home"\n',
-    "run": ("run", "lynx6", "wave", "--journal", "run.mcap"),
     "urdf": ("robots", "puma560", "--urdf", "arm.urdf"),
     "stl": ("robots", "puma560", "--stl", "meshes"),
     "lab": ("serve", "init", "lab", "--arm", "left=lynx6", "--arm", "right=al5d"),
     "desk.toml": "",
 }
 PLACEHOLDERS = {"TASK": "my-task.toml", "FILE": "run.mcap"}
+
+
+def recording() -> bytes:
+    """The journal of a run."""
+    with tempfile.TemporaryDirectory(prefix="hil-page-", ignore_cleanup_errors=True) as folder:
+        Home(Path(folder)).make("run", "lynx6", "wave", "--journal", "run.mcap")
+        return (Path(folder) / "run.mcap").read_bytes()
 
 
 def check(line: Line, skipped: Callable[[str], None], home: Home) -> str:
@@ -239,8 +265,11 @@ def main() -> int:
     parser.add_argument("page", nargs="*", help="names of pages; none: all")
     parser.add_argument("--list", action="store_true", help="print the commands, and type none")
     arguments = parser.parse_args()
+    # Started in the background of a shell this ignores Ctrl-C from birth, and so would all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     chosen = [page for page in pages() if not arguments.page or page.name in arguments.page]
     wrong = typed = 0
+    recorded = b"" if arguments.list else recording()
     for page in chosen:
         lines = list(lines_of(page))
         if arguments.list:
@@ -250,7 +279,7 @@ def main() -> int:
             continue
         with tempfile.TemporaryDirectory(prefix="hil-page-", ignore_cleanup_errors=True) as folder:
             home = Home(Path(folder))
-            home.furnish(page)
+            home.furnish(page, recorded)
             for line in lines:
                 started_s = time.monotonic()
                 words = check(line, lambda why: print(f"  not typed, {why}:", flush=True), home)

@@ -13,24 +13,35 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from pretend import PretendLink
 from previews_here import previewer
-from PySide6.QtCore import QEvent, QSettings
+from PySide6.QtCore import QEvent, QSettings, Qt
+from PySide6.QtWidgets import QScrollArea, QWidget
 
-from hil.dashboard.app import make_application
+from hil.dashboard.application import make_application
 from hil.dashboard.arm import ShownArm, arm_of_rig
 from hil.dashboard.drive_hand import DriveHand
+from hil.dashboard.learn.app import LearnWindow
 from hil.dashboard.session import Session
 from hil.dashboard.window import Window
+from hil.lessons.dh_table import COLUMNS
+from hil.model.reader import load_robot
 from hil.runtime.wiring import load_rig
 from hil.service.rights import Role
 from hil.service.wire import LeasePhase
 from hil.types import Mode, StateSource
+from hil.units import DEG
 
 FOLDER = Path(__file__).parents[1] / "docs" / "screens"
 TASKS = Path(__file__).parents[1] / "configs" / "tasks"
 FAULTY = Path(__file__).parents[1] / "tests" / "dashboard" / "tasks"
 SMALL, BIG = (1280, 800), (2560, 1440)
+LONGEST_JOB_S = 120.0
+FALL = 2
 LOOK_S = 3.0
 """How long a view is drawn before its picture is kept: graphs and scene need some frames."""
+
+
+PROOF_S = 60.0
+"""A program is proved in less."""
 
 
 class Camera(NamedTuple):
@@ -76,18 +87,53 @@ class Studio:
                 self.now_s += 0.04
             self.app.processEvents()
             time.sleep(0.02)
-        camera.folder.mkdir(parents=True, exist_ok=True)
-        file = camera.folder / f"{name}.png"
-        picture = self.app.primaryScreen().grabWindow(self.window.winId())
-        saved = picture.save(str(file))
-        self.window.close()
-        # Gone before the next one comes: Qt and Python do not agree, at their end, on who deletes what first.
-        self.window.deleteLater()
-        self.app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        kept(self.app, self.window, name, camera)
+
+
+class Lessons:
+    """The window of the lessons on a robot, at one view."""
+
+    def __init__(self, robot: str, view: str, size: tuple[int, int], theme: str, *, opengl: bool = True) -> None:
+        self.app = make_application()
+        with tempfile.TemporaryDirectory() as folder:
+            settings = QSettings(str(Path(folder) / "screens.ini"), QSettings.Format.IniFormat)
+            settings.setValue("theme", theme)
+            self.window: Any = LearnWindow(load_robot(robot), settings, opengl=opengl, send=print)
+        self.window.resize(*size)
+        self.shell = self.window.shell
+        self.shell.show_view(view)
+        self.window.show()
         self.app.processEvents()
-        if not saved:
-            raise SystemExit(f"screens: {file} could not be written: is the disk full, the folder yours?")
-        print(f"{file} {picture.width()}x{picture.height()}", flush=True)
+        self.shell.scene.fit()
+
+    @property
+    def view(self) -> Any:
+        """The view that is looked at."""
+        return self.shell.view
+
+    def save(self, name: str, camera: Camera) -> None:
+        """Draw for a while, then keep the picture."""
+        end_s = time.monotonic() + camera.look_s
+        while time.monotonic() < end_s:
+            self.app.processEvents()
+            time.sleep(0.02)
+        kept(self.app, self.window, name, camera)
+
+
+def kept(app: Any, window: Any, name: str, camera: Camera) -> None:
+    """Keep the picture of a window, and let the window go."""
+    camera.folder.mkdir(parents=True, exist_ok=True)
+    file = camera.folder / f"{name}.png"
+    picture = app.primaryScreen().grabWindow(window.winId())
+    saved = picture.save(str(file))
+    window.close()
+    # Gone before the next one comes: Qt and Python do not agree, at their end, on who deletes what first.
+    window.deleteLater()
+    app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    app.processEvents()
+    if not saved:
+        raise SystemExit(f"screens: {file} could not be written: is the disk full, the folder yours?")
+    print(f"{file} {picture.width()}x{picture.height()}", flush=True)
 
 
 def live(size: tuple[int, int], theme: str, *, opengl: bool = True, rig: str = "lynx6") -> Studio:
@@ -219,7 +265,7 @@ def driver(studio: Studio, role: Role = Role.DRIVE) -> DriveHand:
     studio.link.come_back()
     studio.link.lease_is(LeasePhase.FREE, holder="", waiting=0, slot_left_s=None)
     driving: DriveHand = studio.window.views["drive"].driving
-    driving.claim()
+    driving.lease.claim()
     studio.run(0.5)
     return driving
 
@@ -246,7 +292,7 @@ def waiting() -> Studio:
     studio.link.come_back()
     studio.link.lease_is(LeasePhase.HELD, holder="Grace", waiting=1)
     studio.run(0.5)
-    studio.window.views["drive"].driving.claim(wait=True)
+    studio.window.views["drive"].driving.lease.claim(wait=True)
     studio.run(0.5)
     return studio
 
@@ -264,7 +310,218 @@ def take_over() -> Studio:
     return studio
 
 
-SCREENS: dict[str, Callable[[], Studio]] = {
+def difference() -> Studio:
+    """An arm at rest whose elbow is reported three degrees from where it was sent."""
+    studio = drive((1440, 900), "dark")
+    elbow, axes = 2, studio.arm.axes
+    place = studio.link.place = [axis.home for axis in axes]
+    studio.session.trace.clear()
+    studio.window.live.scene.look(studio.window.live.scene.camera.seen_from("right"))
+    errors = tuple(3.0 * DEG if axis == elbow else 0.0 for axis in range(len(axes)))
+    studio.link.mode = Mode.HOLDING
+    studio.link.changes |= {
+        "reported": tuple(here + error for here, error in zip(place, errors, strict=True)),
+        "errors": errors,
+        "bands": tuple(2.0 * axis.unit for axis in axes),
+        "used": tuple(abs(error) / (2.0 * DEG) for error in errors),
+        "alarm": "the elbow is reported 3.0 deg from its command",
+        "tool_m": None,
+    }
+    studio.run(1.0)
+    return studio
+
+
+def dh(size: tuple[int, int], theme: str, *, opengl: bool = True) -> Lessons:
+    """A frame on its way through a table, the running cell lit."""
+    lessons = Lessons("puma560", "dh", size, theme, opengl=opengl)
+    lessons.view.sheet.first.setCurrentIndex(0)
+    lessons.shell.time_bar.look(10.6)
+    return lessons
+
+
+def dh_wrong() -> Lessons:
+    """A wrong entry, which keeps the last good robot."""
+    lessons = Lessons("lynx6", "dh", SMALL, "light")
+    lessons.view.sheet.table.item(2, 3).setText("15o")
+    return lessons
+
+
+def solutions(size: tuple[int, int], theme: str, shown: int) -> Lessons:
+    """A full pose for a PUMA, as all of its solutions or step by step."""
+    lessons = Lessons("puma560", "solutions", size, theme)
+    fields = lessons.view.sheet.fields["pose"]
+    for field, text in zip(fields, ("450", "150", "300", "170", "20", "30"), strict=True):
+        field.edit.setText(text)
+    lessons.view.sheet.typed.emit()
+    lessons.view.sheet.shown.setCurrentIndex(shown)
+    lessons.shell.time_bar.look(0.75)
+    return lessons
+
+
+def specification(size: tuple[int, int], theme: str) -> Lessons:
+    """Three robots in one table."""
+    lessons = Lessons("puma560", "specification", size, theme)
+    for box, name in zip(lessons.view.others, ("lynx6", "ur5"), strict=True):
+        box.setCurrentText(name)
+    lessons.view.table.setCurrentCell(15, 1)
+    lessons.shell.scene.fit()
+    return lessons
+
+
+def worked(lessons: Lessons, *bars: Any) -> Lessons:
+    """Once the jobs in their own processes are done."""
+    end_s = time.monotonic() + LONGEST_JOB_S
+    while any(bar.work.busy for bar in bars) and time.monotonic() < end_s:
+        lessons.app.processEvents()
+        time.sleep(0.02)
+    return lessons
+
+
+def bring(lessons: Lessons, widget: QWidget) -> None:
+    """Scroll the worksheet to something."""
+    sheet = lessons.shell.sheets.currentWidget()
+    assert isinstance(sheet, QScrollArea)
+    lessons.app.processEvents()
+    sheet.ensureWidgetVisible(widget)
+
+
+def typed(form: Any, **texts: str) -> None:
+    """Into fields, as by hand."""
+    for key, text in texts.items():
+        form.fields[key].edit.setText(text)
+        form.fields[key].edit.editingFinished.emit()
+
+
+def workspace(size: tuple[int, int], theme: str, *, opengl: bool = True) -> Lessons:
+    """Clouds by segment, a plane, a place with its postures."""
+    lessons = Lessons("lynx6", "workspace", size, theme, opengl=opengl)
+    view = lessons.view
+    typed(view.sheet.form, step_deg="6", voxel_mm="30")
+    view.sweep()
+    worked(lessons, view.sheet.bar)
+    typed(view.sheet.plane, at="150")
+    view.sheet.segments.item(3, 0).setCheckState(Qt.CheckState.Unchecked)
+    view.picked((0.25, 0.05, 0.2))
+    lessons.shell.scene.fit()
+    return lessons
+
+
+def box(size: tuple[int, int], theme: str) -> Lessons:
+    """What a box asks of the joints, its lamps."""
+    lessons = Lessons("lynx6", "workspace", size, theme)
+    view = lessons.view
+    typed(view.sheet.box, corner="100, -150, 50", opposite="350, 150, 300", step="50")
+    view.try_box()
+    worked(lessons, view.sheet.box_bar)
+    bring(lessons, view.sheet.box_words)
+    return lessons
+
+
+def curve(size: tuple[int, int], theme: str, *, wrong: bool = False, opengl: bool = True) -> Lessons:
+    """A circle of the sphere, partly out of reach, or a formula with a mistake."""
+    lessons = Lessons("lynx6", "curves", size, theme, opengl=opengl)
+    view = lessons.view
+    typed(view.form, shift_mm="80, 0, 0")
+    if wrong:
+        typed(view.form, **{"z": "15 + 15*sine(v)", "p2.end": ""})
+        bring(lessons, view.form.fields["p2.name"])
+    view.bar.begin.click()
+    worked(lessons, view.bar)
+    lessons.shell.time_bar.look(0.6)
+    return lessons
+
+
+def dynamics(size: tuple[int, int], theme: str, what: int) -> Lessons:
+    """Torques, a run, or a free fall of a PUMA."""
+    lessons = Lessons("puma560", "dynamics", size, theme)
+    view = lessons.view
+    if what == FALL:
+        typed(view.form, start="0,60,-60,0,0,0", duration="2")
+    view.what.setCurrentIndex(what)
+    view.begin()
+    worked(lessons, view.bar)
+    view.joint.setCurrentIndex(2 if what != FALL else 0)
+    lessons.shell.time_bar.look(0.5)
+    return lessons
+
+
+def tuning(size: tuple[int, int], theme: str) -> Lessons:
+    """A heat map with unstable cells, and the run of one."""
+    lessons = Lessons("puma560", "tuning", size, theme)
+    view = lessons.view
+    typed(view.form, vary="bandwidth=1:40:x14 rate=50:400:x8", duration="0.5")
+    view.search()
+    worked(lessons, view.bar)
+    view.map.choose(2, 3)
+    view.map.open()
+    end_s = time.monotonic() + LONGEST_JOB_S
+    while view.opening.busy and time.monotonic() < end_s:
+        lessons.app.processEvents()
+        time.sleep(0.02)
+    lessons.shell.time_bar.look(0.3)
+    return lessons
+
+
+def programs(size: tuple[int, int], theme: str) -> Lessons:
+    """A program that was proved, in the middle of its run."""
+    lessons = Lessons("rv2aj", "programs", size, theme)
+    lessons.view.run()
+    end_s = time.monotonic() + PROOF_S
+    while (lessons.view.proving.busy or lessons.view.checking.busy) and time.monotonic() < end_s:
+        lessons.app.processEvents()
+        time.sleep(0.02)
+    lessons.shell.time_bar.look(20.0)
+    return lessons
+
+
+def paper_arm(view: str) -> Lessons:
+    """The arm of the class of 90 minutes, as it is typed into the table."""
+    lessons = Lessons("lynx6", "dh", SMALL, "light", opengl=False)
+    table = lessons.view.sheet.table
+    for row, column, text in ((0, "d", "100"), (1, "a", "150"), (2, "a", "60 + 40")):
+        table.item(row, COLUMNS.index(column)).setText(text)
+    lessons.shell.show_view(view)
+    lessons.app.processEvents()
+    lessons.shell.scene.fit()
+    return lessons
+
+
+def class_table() -> Lessons:
+    """A frame on its way through the table."""
+    lessons = paper_arm("dh")
+    lessons.shell.time_bar.look(6.5)
+    return lessons
+
+
+def class_solutions() -> Lessons:
+    """Four postures for one place."""
+    lessons = paper_arm("solutions")
+    for field, text in zip(lessons.view.sheet.fields["point"], ("200", "0", "150", "-60", "0"), strict=True):
+        field.edit.setText(text)
+    lessons.view.sheet.typed.emit()
+    return lessons
+
+
+def class_reach() -> Lessons:
+    """The cloud of ten degrees."""
+    lessons = paper_arm("workspace")
+    typed(lessons.view.sheet.form, step_deg="10")
+    lessons.view.sweep()
+    return worked(lessons, lessons.view.sheet.bar)
+
+
+def class_curve() -> Lessons:
+    """The ellipse with the arm on it."""
+    lessons = paper_arm("curves")
+    lessons.view.choice.setCurrentText("ellipse")
+    lessons.view.load("ellipse")
+    lessons.view.bar.begin.click()
+    worked(lessons, lessons.view.bar)
+    lessons.shell.time_bar.look(1.6)
+    return lessons
+
+
+SCREENS: dict[str, Callable[[], Studio | Lessons]] = {
     "live-dark": lambda: live(SMALL, "dark"),
     "live-light": lambda: live(SMALL, "light"),
     "live-big": lambda: live(BIG, "dark"),
@@ -283,11 +540,46 @@ SCREENS: dict[str, Callable[[], Studio]] = {
     "preview-big-light": lambda: preview(BIG, "light", TASKS / "pick-and-place.toml", 6.1),
     "drive": lambda: drive(SMALL, "dark", moves=True),
     "drive-big-light": lambda: drive(BIG, "light", rig="rv2aj"),
+    "drive-1366": lambda: drive((1366, 768), "dark", moves=True),
+    "drive-1440": lambda: drive((1440, 900), "light", moves=True),
+    "drive-1920": lambda: drive((1920, 1080), "dark", rig="rv2aj"),
+    "drive-3840": lambda: drive((3840, 2160), "light", moves=True),
+    "difference": difference,
     "drive-pose": wizard,
     "drive-waiting": waiting,
     "drive-take-over": take_over,
     "tour": tour,
     "keys": keys,
+    "learn-dh": lambda: dh(SMALL, "dark"),
+    "learn-dh-big-light": lambda: dh(BIG, "light"),
+    "learn-dh-painted": lambda: dh(SMALL, "light", opengl=False),
+    "learn-dh-wrong": dh_wrong,
+    "learn-solutions": lambda: solutions(SMALL, "dark", 0),
+    "learn-solutions-big-light": lambda: solutions(BIG, "light", 0),
+    "learn-steps": lambda: solutions(SMALL, "light", 2),
+    "learn-workspace": lambda: workspace(SMALL, "dark"),
+    "learn-workspace-big-light": lambda: workspace(BIG, "light"),
+    "learn-workspace-painted": lambda: workspace(SMALL, "light", opengl=False),
+    "learn-box": lambda: box(SMALL, "light"),
+    "learn-curves": lambda: curve(SMALL, "dark"),
+    "learn-curves-big-light": lambda: curve(BIG, "light"),
+    "learn-curves-wrong": lambda: curve(SMALL, "light", wrong=True, opengl=False),
+    "learn-torques": lambda: dynamics(SMALL, "light", 0),
+    "learn-run": lambda: dynamics(SMALL, "dark", 1),
+    "learn-fall-big": lambda: dynamics(BIG, "dark", FALL),
+    "learn-tuning": lambda: tuning(SMALL, "dark"),
+    "learn-tuning-big-light": lambda: tuning(BIG, "light"),
+    "learn-programs": lambda: programs(SMALL, "dark"),
+    "learn-programs-big-light": lambda: programs(BIG, "light"),
+    "learn-programs-1366": lambda: programs((1366, 768), "light"),
+    "learn-curves-1920": lambda: curve((1920, 1080), "dark"),
+    "learn-solutions-3840": lambda: solutions((3840, 2160), "light", 0),
+    "class-table": class_table,
+    "class-solutions": class_solutions,
+    "class-reach": class_reach,
+    "class-curve": class_curve,
+    "learn-specification": lambda: specification(SMALL, "light"),
+    "learn-specification-big": lambda: specification(BIG, "dark"),
 }
 
 

@@ -17,7 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from planted_faults import LIVES, PLANTED, Planted, found
 from soak_excuses import Excuse
+from soak_follow import LedRun
 from soak_life import WORLDS, Tally, live, lives, together
+from soak_oracles import Violation
 
 NOT_JUDGED = 0.1
 """The share of lives in which nothing moved: more of them, and the run says too little to pass."""
@@ -31,11 +33,14 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=4_000, help="ticks of one life (4000)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (all cores)")
     parser.add_argument("--rig", choices=sorted(WORLDS), default="lynx6", help="whose arm, board and faults (lynx6)")
+    parser.add_argument("--led", action="store_true", help="an SSC-32's arm led by bad targets all the time, no faults")
     parser.add_argument("--judges", action="store_true", help="judge the judges: plant a fault for each promise")
     wanted = parser.parse_args()
     if wanted.judges:
         return _judge_the_judges(wanted.jobs)
     seed = random.randrange(1 << 32) if wanted.seed is None else wanted.seed
+    if wanted.led:
+        return _led(seed, wanted.ticks, wanted.rig)
     plan = lives(seed, wanted.ticks, wanted.each)
     print(f"seed {seed}: {wanted.ticks} ticks in {len(plan)} lives", flush=True)
     began_s = time.monotonic()
@@ -56,6 +61,28 @@ def main() -> int:
     if idle > NOT_JUDGED * len(tallies):
         print(f"nothing moved in {idle} of {len(tallies)} lives: longer ones, please (--each)", file=sys.stderr)
     return 1 if broken or idle > NOT_JUDGED * len(tallies) else 0
+
+
+def _led(seed: int, ticks: int, rig: str) -> int:
+    """Lead one arm by targets that nobody should send; 1 if a promise was broken."""
+    if rig == "rv2aj":
+        print("an rv2aj does not follow targets: give an SSC-32's rig", file=sys.stderr)
+        return 1
+    print(f"seed {seed}: {ticks} ticks of an arm that is led", flush=True)
+    began_s, run = time.monotonic(), LedRun(seed, rig)
+    try:
+        run.run(ticks)
+    except (Violation, AssertionError) as broken:
+        print(
+            f"BROKEN after {run.counts['ticks']} ticks: {broken}\n  again: scripts/soak --led --seed {seed}", flush=True
+        )
+        return 1
+    print_table("what happened", ["what", "times"], _rows(dict(run.counts)))
+    print(
+        f"{run.counts['ticks']} ticks in {time.monotonic() - began_s:.0f} s, seed {seed}: no byte beyond a limit; the "
+        f"last pulse {run.worst_rest_s:.3f} s after an end at the latest, allowed {run.allowed_s:.3f} s"
+    )
+    return 0
 
 
 def _judge_the_judges(jobs: int) -> int:

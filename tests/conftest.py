@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import itertools
 import os
+import re
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,10 +52,19 @@ def _nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the next homes come from: pytest's own numbered folders are looked for among all that are there."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _home_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _home_of_its_own(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A stop that one test latches, a controller that it remembers, is nothing that the next one finds."""
-    _move_home(monkeypatch, tmp_path_factory.mktemp("home"))
+    home = next(_homes)
+    home.mkdir()
+    _move_home(monkeypatch, home)
 
 
 def _move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
@@ -68,6 +81,19 @@ def _every_core_for_the_next_test() -> Iterator[None]:
     before = os.sched_getaffinity(0)
     yield
     os.sched_setaffinity(0, before)
+
+
+@pytest.fixture(autouse=True)
+def _no_better_place_for_the_next_test() -> Iterator[None]:
+    """A server asks for a better place than other programs; a test that begins one in this process hands it back."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    yield
+    if os.getpriority(os.PRIO_PROCESS, 0) != before:
+        # Who may go before others may also go back.
+        os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 @pytest.fixture(autouse=True)
@@ -90,8 +116,10 @@ BEGAN = pytest.StashKey[float]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The time of a run begins."""
+    """The time of a run begins. Tests are listed (one for every curve) before homes are there: nobody's are seen."""
     config.stash[BEGAN] = time.monotonic()
+    for variable in PLACES:
+        os.environ[variable] = str(Path(tempfile.gettempdir()) / f"no-home-{os.getpid()}" / variable.lower())
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -101,10 +129,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("no time left")
 
 
+ALONE = re.compile(r"mark\.(processes|pty)")
+"""How scripts/_tests finds the files whose tests have the machine to themselves."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is marked `pty` on systems without pseudo-terminals."""
+    """Skip what is marked `pty` on systems without pseudo-terminals; a test that no lane would run is a mistake."""
+    alone = {item.path for item in items if item.get_closest_marker("processes") or item.get_closest_marker("pty")}
+    if lost := [str(path) for path in alone if not ALONE.search(path.read_text("utf-8"))]:
+        raise pytest.UsageError(
+            f"write `mark.processes` or `mark.pty` in {', '.join(lost)}: scripts/_tests looks there"
+        )
     if has_pseudo_terminals():
         return
     for item in items:
         if item.get_closest_marker("pty") is not None:
             item.add_marker(pytest.mark.skip(reason="no pseudo-terminals here"))
+
+
+def pytest_collection_finish() -> None:
+    """What is there for all tests is no garbage, and is not looked through again and again for some."""
+    gc.freeze()

@@ -6,7 +6,9 @@ import pytest
 from script_module import SCRIPTS, load_script
 
 STARTED = sorted(path.name for path in SCRIPTS.iterdir() if path.is_file() and not path.name.startswith("_"))
-PROGRAMS = {name for name in STARTED if name not in ("check", "test", "coverage", "demo", "screens", "docs")}
+OTHERWISE = ("check", "test", "coverage", "demo", "screens", "docs", "page-parts")
+"""Start more than one program, or, as the parts of the page, have to run before there is an environment."""
+PROGRAMS = {name for name in STARTED if name not in OTHERWISE}
 
 
 once = load_script("once")

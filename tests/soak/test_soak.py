@@ -29,6 +29,12 @@ def test_a_life_of_the_rv2aj_breaks_no_guarantee(seed: int) -> None:
     assert tally.wire["samples"] > 5
 
 
+def test_a_life_led_by_packets_breaks_no_guarantee() -> None:
+    tally = live(1, TICKS_RV2AJ, "rv2aj-mxt")
+    assert not tally.violation
+    assert tally.wire["samples"] > 500
+
+
 def test_an_rv2ajs_life_that_nobody_has_seen_breaks_no_guarantee_either() -> None:
     """Its seed is in the text of the failure: `scripts/soak --rig rv2aj --ticks 3000 --each 3000 --seed N`."""
     assert not live(random.SystemRandom().randrange(1 << 32), 3000, "rv2aj").violation

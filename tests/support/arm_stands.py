@@ -15,13 +15,15 @@ from virtual_session import Tampered, lynx6
 from drivers.rv2aj import Rv2ajDriver, Rv2ajSettings
 from drivers.simulated import SimulatedDriver, SimulatedSettings
 from drivers.ssc32 import Ssc32Driver, Ssc32Settings
-from hil.errors import HilError
+from hil.errors import HilError, LinkOverrun
+from hil.joined import JoinedPort
 from hil.link import ArmLink, BytePort
 from hil.runtime import wiring
 from hil.types import Command, EnergiseCommand, JointCommand, LinkPhase, LinkState, StateSource
 from hil.units import DEG
 from sim.arm import SimulatedArm
 from sim.cr1 import Cr1, Cr1Settings
+from sim.datagrams import MemoryDatagrams
 from sim.faults import FaultScript
 from sim.ports import MemoryPort
 from sim.simulated_controller import SimulatedController
@@ -251,7 +253,9 @@ class Rv2ajStand(WiredStand):
 
     def __init__(self, way: str, faults: FaultScript | None = None) -> None:
         super().__init__()
-        rig = wiring.load_rig("rv2aj", {"controller": {"way": way, "send_period_ms": 1500}})
+        networked = {"mxt": "192.168.0.20:10000", "computer": "192.168.0.100"} if way == "mxt" else {}
+        timing = {"timing": {"look_ahead_ms": 60}} if networked else {}
+        rig = wiring.load_rig("rv2aj", {"controller": {"way": way, "send_period_ms": 1500, **networked}, **timing})
         assert isinstance(rig.controller, Rv2ajSettings)
         self.settings = settings = msgspec.structs.replace(rig.controller, port_url="memory")
         self.start, self.outside = rig.home, (rig.home[0], 2.2, *rig.home[2:])
@@ -260,9 +264,10 @@ class Rv2ajStand(WiredStand):
         self.source, self.settle_s = StateSource.MEASURED, 1.0
         self.resolution = tuple(0.5 * step for step in settings.quantum())
         self.coarseness = tuple(settings.report_quantum())
-        self.coasts = tuple(0.5 * speed for speed in settings.pace.speeds)
-        self.slowness, self.own_pace = 25, True
-        self.cr1 = Cr1(Cr1Settings(baud=settings.baud), joints_deg=settings.degrees(self.start))
+        self.coasts = tuple(0.5 * speed for speed in settings.ceiling.tolist())
+        self.slowness, self.own_pace = 28, True
+        chosen = Cr1Settings(baud=settings.baud, ethernet=settings.networked)
+        self.cr1 = Cr1(chosen, joints_deg=settings.degrees(self.start))
         self._changes = [(-1.0, self.start)]
         self.cr1.watch(lambda time_s, joints: self._changes.append((time_s, tuple(angle * DEG for angle in joints))))
         self._faults = faults
@@ -297,7 +302,7 @@ class Rv2ajStand(WiredStand):
 
     def doubt(self, way_s: float) -> tuple[float, ...]:
         """Numbers come as text: one without its sign or a digit is believed where the arm can have got in that time."""
-        return tuple(2.0 * 1.5 * speed * way_s + 0.1 * DEG for speed in self.settings.pace.speeds)
+        return tuple(2.0 * 1.5 * speed * way_s + 0.1 * DEG for speed in self.settings.ceiling.tolist())
 
     def sent_to_the_arm(self) -> object:
         return [self.written.count(word) for word in (b"EXEC", b"RUN", b"HOT", b"PRN", b"SRVON")]
@@ -307,6 +312,52 @@ class Rv2ajStand(WiredStand):
 
     def hang(self) -> None:
         self.cr1.hang(self.now_s)
+
+
+class Rv2ajPacketStand(Rv2ajStand):
+    """The same led by packets: each move leaves at once, so one move is what the arm can do in a cycle."""
+
+    def __init__(self) -> None:
+        self.network: _Network | None = None
+        super().__init__("mxt")
+        by = (0.5, -0.2, 0.3, -0.4, 0.6)
+        self.elsewhere = tuple(value + degrees * DEG for value, degrees in zip(self.start, by, strict=True))
+        by = (0.11, -0.22, 0.33, -0.44, 0.55)
+        self.distinct = tuple(value + degrees * DEG for value, degrees in zip(self.start, by, strict=True))
+
+    def move(self, positions: Sequence[float], due_in_s: float = 0.06) -> Command:
+        """Wait while the program is started anew, as the loop does."""
+        for _ in range(100):
+            try:
+                return super().move(positions, due_in_s)
+            except LinkOverrun:
+                self.tick()
+        raise AssertionError("the program does not start")
+
+    def _open(self) -> BytePort:
+        line = super()._open()
+        self.line.movers = (b"SRVON", b"RUN")
+        self.network = _Network(self.cr1, self.line)
+        return JoinedPort(line, self.network)
+
+    def sent_to_the_arm(self) -> object:
+        return [self.written.count(b"SRVON"), self.written.count(b"RUN"), self.network.led if self.network else 0]
+
+
+class _Network(MemoryDatagrams):
+    """Beside a line; as deaf as that, and counts what leads the arm."""
+
+    def __init__(self, cr1: Cr1, line: _Noting) -> None:
+        super().__init__(cr1, cr1.machine.ethernet)
+        self._line, self.led = line, 0
+
+    def receive(self, now_s: float) -> list[bytes]:
+        packets = super().receive(now_s)
+        return [] if self._line.deaf else packets
+
+    def send(self, packet: bytes, now_s: float) -> None:
+        self.led += packet[0] == 1
+        super().send(packet, now_s)
 
 
 class SimulatedLineStand(WiredStand):
@@ -387,6 +438,7 @@ STANDS: dict[str, Callable[[], ArmStand]] = {
     "rv2aj segments": lambda: Rv2ajStand("segments"),
     "rv2aj hot": lambda: Rv2ajStand("hot"),
     "rv2aj line": lambda: Rv2ajStand("line"),
+    "rv2aj mxt": lambda: Rv2ajPacketStand(),
     "simulated behind a line": lambda: SimulatedLineStand(),
 }
 WIRED_STANDS: dict[str, Callable[[FaultScript | None], WiredStand]] = {

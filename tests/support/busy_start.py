@@ -153,13 +153,12 @@ def _free_port() -> int:
 def _lab(folder: Path) -> Round:
     """A server with one arm, somebody who drives it from another process, and the server's end."""
     port = _free_port()
-    (folder / "client").mkdir()
     serve = ("serve", "--demo", "1", "--demo-rig", RIG, "--port", str(port))
     with contextlib.closing(Command(folder, *serve)) as server:
         if not server.until(lambda: f":{port}" in server.text):
             return Round("serve, drive", f"the server did not come up: {server.text[-600:]}")
         drive = ("drive", f"http://127.0.0.1:{port}/arm-1")
-        with contextlib.closing(Command(folder / "client", *drive, typed="j1 +5\nq\n")) as driver:
+        with contextlib.closing(Command(folder, *drive, typed="j1 +5\nq\n")) as driver:
             outcome = driver.judge("serve, drive", "base")
         server.tell(signal.SIGINT)
         code = server.ends()

@@ -56,6 +56,12 @@ SLACK = 1.3
 """Times the rig's speed: what a servo that lags behind makes up for."""
 
 
+NEVER_ASKED = frozenset(
+    {"inputs_v", "noise_v", "inputs_low", "flips_hz", "input_seed", "copyright_years", "released", "serial_number"}
+)
+"""Choices of what no program of ours asks a controller about."""
+
+
 # -- which corners -------------------------------------------------------------------------------------------------
 
 
@@ -67,6 +73,8 @@ def factors(controller: str) -> dict[str, tuple[Any, ...]]:
     else:
         found, whole = {RIG: WAYS, RESTART: (False, True)}, "cr1"
     for key, choice in load_profile(whole).choices.items():
+        if key in NEVER_ASKED:
+            continue
         found[key] = (choice.value, *choice.others)
     return found
 
@@ -519,7 +527,7 @@ REMEDIES: tuple[tuple[str, str], ...] = (
     (r"bytes without meaning on the line", r"look at ground and shield, .* check the baud rate"),
     (r"the controller drives it at", r"Cut the power, put the arm into its park pose, connect again"),
     # CR1
-    (r"the controller drives a RV-6S", r"is this the right port\?"),
+    (r"the controller drives a RV-", r"is this the right port\?"),
     (r"the key stands on TEACH", r"turn the key to AUTO \(Ext\.\), connect again"),
     (r"refuses CNTLON: L6020", r"give it back at the panel, the teach box or the other computer"),
     (r"no answer to OPEN", r"Check the power first, then the cable .* the controller's line is set the same"),

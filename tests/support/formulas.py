@@ -23,8 +23,10 @@ _LEAVES = st.one_of(st.tuples(st.just("input"), st.integers(0, INPUTS - 1)), st.
 
 
 def _branches(formulas: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
-    one = st.tuples(st.sampled_from(["negate", "sin", "cos", "sqrt"]), formulas)
-    two = st.tuples(st.sampled_from(["+", "-", "*", "/", "atan2", "maximum"]), formulas, formulas)
+    one = st.tuples(
+        st.sampled_from(["negate", "sin", "cos", "sqrt", "exp", "log", "floor", "sinh", "cosh", "tanh"]), formulas
+    )
+    two = st.tuples(st.sampled_from(["+", "-", "*", "/", "atan2", "maximum", "power"]), formulas, formulas)
     three = st.tuples(st.just("where"), formulas, formulas, formulas)
     return st.one_of(one, two, two, three)
 
@@ -76,12 +78,21 @@ _OPERATIONS: dict[str, Callable[..., Scalar]] = {
     "atan2": lambda f, a, b: f.atan2(a, b),
     "maximum": lambda f, a, b: f.maximum(a, b),
     "where": lambda f, a, b, c: f.where(a, b, c),
+    "exp": lambda f, a: f.exp(3.0 * f.sin(a)),
+    "log": lambda f, a: f.log(f.maximum(a, 0.5)),
+    "floor": lambda f, a: f.floor(a),
+    "sinh": lambda f, a: f.sinh(3.0 * f.sin(a)),
+    "cosh": lambda f, a: f.cosh(3.0 * f.sin(a)),
+    "tanh": lambda f, a: f.tanh(a),
+    "power": lambda f, a, b: f.power(f.maximum(a, 0.5), 2.0 * f.cos(b)),
 }
 
 
 def _notice(kind: str, operands: list[float], seen: Seen) -> None:
     if kind == "where":
         seen.near(operands[0])
+    elif kind == "floor":
+        seen.near(operands[0] - round(operands[0]))
     elif kind == "atan2":
         seen.near(math.hypot(*operands))
         if operands[1] <= 0.0:

@@ -6,6 +6,7 @@ Each takes an outcome, notes numbers in it, and holds them against what docs/fau
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +17,15 @@ from soak_oracles import ECHO_US, FRAME_S, AxisFacts
 from soak_promises import ticks_in
 from wire_record import Move, Record, echoes, goes, lines, moves
 
+from hil.joined import Splitter
 from hil.runtime.journal import Completeness, read_journal, verify
 from hil.runtime.replay import replay
 from hil.types import EndStream, Mode, TickRecord
 from hil.units import DEG
 
 TRACEBACK = "Traceback (most recent call last)"
+LEADS = 1
+"""Command of a packet that leads the arm."""
 SIGNAL_S = 0.1
 """From a signal to the tick in which the loop begins to stop, without that tick."""
 ROUNDING_US = 3.0
@@ -130,6 +134,23 @@ def judge_still(outcome: Round, stage: Scene, since_s: float, what: str) -> None
     outcome.hold(not stage.rest().moved(since_s), f"{what}: the arm moved")
 
 
+def _judge_packets(outcome: Round, stage: Scene, packets: Sequence[bytes]) -> None:
+    """Every packet that leads the arm: inside the joints' limits, a step of one period from the one before."""
+    last: tuple[float, ...] | None = None
+    for packet in packets:
+        if packet[0] != LEADS:
+            continue
+        numbers = struct.unpack_from("<8f", packet, 8)
+        places = (*numbers[:3], *numbers[4:6])
+        for k, (axis, at) in enumerate(zip(stage.facts.axes, places, strict=True)):
+            outcome.hold(axis.lower - 1e-6 <= at <= axis.upper + 1e-6, f"a packet leads {axis.name} beyond its limits")
+            if last is not None:
+                step, allowed = abs(at - last[k]), axis.speed * stage.facts.period_s + 0.0011 * DEG
+                outcome.hold(step <= allowed, f"a packet leads {axis.name} by {step / allowed:.2f} of a step")
+        last = places
+    outcome.hold(last is not None, "no packet has led the arm")
+
+
 # -- the arm ---------------------------------------------------------------------------------------------
 
 
@@ -193,6 +214,10 @@ def judge_told(outcome: Round, stage: Scene, *, complete: bool) -> None:
         return
     wire = b"".join(data for _, data in stage.cable.record().left)
     told = b"".join(record.written for record in ticks(stage.journal))
+    if stage.arm.kind == "rv2aj-mxt":
+        # The cable carries the line alone.
+        told, packets = Splitter().split(told)
+        _judge_packets(outcome, stage, packets)
     both = min(len(wire), len(told))
     outcome.hold(wire[:both] == told[:both], "other bytes left than the journal says")
     more = f"{len(wire)} bytes left, the journal tells of {len(told)}: another than this run has sent some"

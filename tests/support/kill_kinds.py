@@ -51,17 +51,19 @@ SUPPORT = Path(__file__).parent
 POLITE = {"TERM": signal.SIGTERM, "HUP": signal.SIGHUP, "INT": signal.SIGINT}
 OWNER_ACTS_S = 0.25
 """Loop and recorder leave to the owner for so long what a terminal tells all of them."""
-SILENT_S = {"ssc32": 0.5, "rv2aj": 5.0}
+SILENT_S = {"ssc32": 0.5, "rv2aj": 5.0, "rv2aj-mxt": 0.5}
 """From a controller's silence to the stop."""
-RESTART_S = {"ssc32": 0.3, "rv2aj": 5.0}
+LINE_SILENT_S = {**SILENT_S, "rv2aj-mxt": 2.0}
+"""From a silence of the line alone: packets go on for 1 s without it, and it is asked something twice a second."""
+RESTART_S = {"ssc32": 0.3, "rv2aj": 5.0, "rv2aj-mxt": 0.5}
 """From a restart to the fault."""
 FAKE_ENDS_S = 3.0
 """A fake that is asked to end may take so long."""
 JOURNAL_GONE_S = 0.12
 """From a journal that went away to the stop."""
-WITHIN_S = {"ssc32": (0.08, 1.0), "rv2aj": (1.3, 3.3)}
+WITHIN_S = {"ssc32": (0.08, 1.0), "rv2aj": (1.3, 3.3), "rv2aj-mxt": (1.3, 3.3)}
 """The blow comes at a random moment in that time after streaming began; an RV-2AJ needs a second to set out."""
-NOISE_S = {"ssc32": 2.5, "rv2aj": 5.0}
+NOISE_S = {"ssc32": 2.5, "rv2aj": 5.0, "rv2aj-mxt": 5.0}
 PAUSE_S = {"owner": 1.4, "loop": 0.4, "recorder": 1.5, "group": 0.5}
 SUPPLY_S = 0.3
 """An owner looks every 0.25 s for what was said of the servo supply; a tick, and a look of its own."""
@@ -318,7 +320,7 @@ def _cable(bench: Bench, rng: random.Random, outcome: Round, plant: str | None) 
 
 
 def _restart(bench: Bench, rng: random.Random, outcome: Round, plant: str | None) -> None:
-    with scene(bench, plant=plant, fake_plant=f"restartable_{bench.arm.kind}") as stage:
+    with scene(bench, plant=plant, fake_plant=f"restartable_{bench.arm.kind.partition('-')[0]}") as stage:
         _stream(stage, rng)
         stage.order.write_text("restart")
         stage.owner.ends()
@@ -336,7 +338,7 @@ def _restart(bench: Bench, rng: random.Random, outcome: Round, plant: str | None
 
 def _supply_said_cut(bench: Bench, rng: random.Random, outcome: Round, plant: str | None) -> None:
     """Somebody at another terminal says that the servos have lost their power; the board shows nothing of it."""
-    if bench.arm.moves_by_itself:
+    if bench.arm.kind != "ssc32":
         raise SkippedError("this controller feels its supply")
     with scene(bench, plant=plant) as stage:
         _stream(stage, rng)
@@ -642,7 +644,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "replies lost",
         "a stop within 0.5 s (RV-2AJ: 5 s)",
-        partial(_line, _do("lose", way="replies", one_in=1), False, SILENT_S),
+        partial(_line, _do("lose", way="replies", one_in=1), False, LINE_SILENT_S),
         ("noticed, s", "arm at rest after the run, s"),
     ),
     Kind(

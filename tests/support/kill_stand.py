@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -97,7 +98,20 @@ def rv2aj() -> Arm:
     return Arm("rv2aj", rig, str(PROCESSES / "rv2aj-there-and-back.toml"), read_facts(rig), ("cr1",))
 
 
-ARMS = {"lynx6": lynx6, "rv2aj": rv2aj}
+def rv2aj_mxt() -> Arm:
+    """An RV-2AJ led by packets, which no cable of ours carries: what they did is in the trace of the fake's arm."""
+    port = UDP_PORTS + os.getpid() % 10_000
+    table = (PROCESSES / "rv2aj-mxt-quick.toml").read_text(encoding="utf-8").replace(":47311", f":{port}")
+    rig = Path(tempfile.gettempdir()) / f"rv2aj-mxt-{os.getpid()}.toml"
+    rig.write_text(table, encoding="utf-8")
+    fake = ("cr1", "--set", "ethernet=true", "--set", f"udp_port={port}")
+    return Arm("rv2aj-mxt", str(rig), str(PROCESSES / "rv2aj-there-and-back.toml"), read_facts("rv2aj-mxt"), fake)
+
+
+UDP_PORTS = 50_000
+"""Rounds go beside each other, each in a process of its own, and each needs a port."""
+
+ARMS = {"lynx6": lynx6, "rv2aj": rv2aj, "rv2aj-mxt": rv2aj_mxt}
 
 
 class Program:
@@ -430,7 +444,7 @@ class Scene:
     def _start_fake(self, plant: str | None) -> Program:
         arguments = ("fake", *self.arm.fake, "--link", str(self.bench.far), "--trace", str(self._trace))
         environment = {**self.bench.environment(self.folder), "HIL_TEST_ORDER": str(self.order)}
-        if plant is None and self.arm.kind == "rv2aj":
+        if plant is None and self.arm.kind.startswith("rv2aj"):
             plant = "parked_cr1"
         fake = Program(self.bench.nursery(), self.folder, "fake", arguments, environment, plant=plant)
         self._programs.append(fake)

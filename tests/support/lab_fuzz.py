@@ -196,11 +196,14 @@ class Voice:
                 return "welcome"
 
 
-async def enter(session: aiohttp.ClientSession, target: Target, token: str, arm: str = OURS) -> tuple[Voice, str]:
+async def enter(
+    session: aiohttp.ClientSession, target: Target, token: str, arm: str = OURS, speaks: tuple[int, ...] = (1,)
+) -> tuple[Voice, str]:
     """Open a channel and say hello; a driver who was cut off for nonsense comes in again so, too."""
     socket = await session.ws_connect(f"{target.url}/v1/channel", ssl=target.tls, heartbeat=None)
     voice = Voice(socket)
-    await voice.say({"type": "hello", "v": 1, "seq": 1, "speaks": [1], "arm": arm, "token": token, "client": "fuzz"})
+    await voice.say({"type": "hello", "v": 1, "seq": 1, "speaks": speaks, "arm": arm, "token": token,
+                     "client": "fuzz"})  # fmt: skip
     return voice, await voice.answer()
 
 
@@ -283,7 +286,9 @@ def _cheat_of(number: int, rng: random.Random, driver: Voice) -> tuple[str, dict
         case 0:
             return "watcher", right
         case 1 | 2:
-            return rng.choice(("idle", "watcher")), {"type": rng.choice(("take_over", "freeze", "thaw")), "v": 1}
+            deed = rng.choice(("take_over", "freeze", "thaw", "tell"))
+            said = {"text": "x"} if deed == "tell" else {}
+            return rng.choice(("idle", "watcher")), {"type": deed, "v": 1, **said}
         case way:
             cheats: tuple[tuple[str, dict[str, Any]], ...] = (
                 ("idle", right),
@@ -374,7 +379,7 @@ async def _http(
 async def _channel(
     target: Target, rng: random.Random, session: Any, context: Any, good: str, samples: Any, report: Report
 ) -> None:
-    voice, answer = await enter(session, target, good)
+    voice, answer = await enter(session, target, good, speaks=rng.choice(((1,), (1, 2), (2,))))
     report.answers[answer] += 1
     for _ in range(rng.randrange(1, 30)):
         data = bytearray(rng.choice(samples))

@@ -31,7 +31,7 @@ from hil.service import wire
 from hil.service.arms import slots
 from hil.service.channel import PING_S
 from hil.service.client import AsyncArm
-from hil.service.lab_request import Access
+from hil.service.connection import reach
 from hil.types import ArmJog, AxisJog, JogHold, JogRelease, Mode, Stop, TickRecord
 
 SHARE = 0.25
@@ -136,7 +136,7 @@ class Mutable(AsyncArm):
 
 
 async def _watcher(url: str, arm: str, until_s: float, tally: Tally) -> None:
-    async with AsyncArm(Access(url=url), arm, name="watcher", rate_hz=20.0) as channel:
+    async with AsyncArm(reach(url)[0], arm, name="watcher", rate_hz=20.0) as channel:
         async for _ in channel.frames():
             tally.frames += 1
             if time.monotonic() > until_s:
@@ -145,7 +145,7 @@ async def _watcher(url: str, arm: str, until_s: float, tally: Tally) -> None:
 
 async def _stalled_watcher(url: str, arm: str, until_s: float, tally: Tally) -> None:
     """Asks for all that there is and reads nothing of it; comes back as often as the server cuts it."""
-    hello = wire.Hello(seq=1, speaks=wire.SPOKEN, arm=arm, name="stalled")
+    hello = wire.Hello(seq=1, speaks=wire.SPOKEN, arm=arm, name="stalled", token=reach(url)[0].token_now())
     async with aiohttp.ClientSession() as session:
         while time.monotonic() < until_s:
             channel = await session.ws_connect(f"{url}{wire.ROOT}/channel")
@@ -170,7 +170,7 @@ async def _stalled_watcher(url: str, arm: str, until_s: float, tally: Tally) -> 
 
 async def _driver(url: str, arm: str, seed: int, until_s: float, asked: list[Asked], tally: Tally) -> None:
     rng = random.Random(seed)
-    async with Mutable(Access(url=url), arm, name=f"driver-{arm}") as channel:
+    async with Mutable(reach(url)[0], arm, name=f"driver-{arm}") as channel:
         await channel.claim()
         await channel.until(lambda: channel.telemetry is not None, 10.0)
         while time.monotonic() < until_s:
@@ -240,6 +240,8 @@ def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.R
     """A lab in a box under load, for so long."""
     port = free_port()
     names = [f"arm-{number}" for number in range(1, arms + 1)]
+    # Whoever comes is the server's own user, with the key of its start.
+    os.environ["XDG_STATE_HOME"] = str(folder / "state")
     server = Program(folder, "serve", "serve", "--demo", str(arms), "--port", str(port))
     url = f"http://127.0.0.1:{port}"
     tally = Tally()
@@ -288,7 +290,7 @@ def _await_arms(url: str, arms: int, within_s: float) -> None:
     deadline_s, modes = time.monotonic() + within_s, list[str]()
     while time.monotonic() < deadline_s:
         with contextlib.suppress(HilError):
-            modes = [each.mode.value for each in list_arms(Access(url=url)).arms]
+            modes = [each.mode.value for each in list_arms(reach(url)[0]).arms]
             if modes == [Mode.IDLE.value] * arms:
                 return
         time.sleep(0.5)

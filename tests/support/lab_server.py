@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
-from aiohttp.test_utils import TestServer
+from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, web
 
 from hil.errors import InterlockError
 from hil.runtime import wiring
@@ -21,20 +20,29 @@ from hil.service.app import application
 from hil.service.arm_channel import ArmReport
 from hil.service.arm_worker import ArmSpec, Reports
 from hil.service.arms import ArmProcess
-from hil.service.bookings import IN_MEMORY, Bookings
+from hil.service.bookings import Bookings
+from hil.service.callers import Callers
+from hil.service.connection import reach
+from hil.service.courses.books import open_courses
 from hil.service.demo import demo_arms
 from hil.service.doors import Door
+from hil.service.front_site import FrontSite
 from hil.service.keys import SigningKey
+from hil.service.lab_request import Access
 from hil.service.lease_settings import LeaseSettings
+from hil.service.local_key import LocalKey
+from hil.service.people_file import IN_MEMORY
+from hil.service.preview_desk import PreviewDesk
 from hil.service.revocation import HEADING, Revocations
 from hil.service.running_lab import ArmPlan, MakeArm, RunningLab
-from hil.service.settings import Settings
+from hil.service.settings import COURSES, Settings
 from hil.service.tokens import TokenChecker
-from hil.service.uploads import Job, PreviewDesk, UploadVerdict
-from hil.types import JogHold, Mode, Request
+from hil.service.uploads import Job, UploadVerdict
+from hil.types import FollowTarget, JogHold, Mode, Request
 
 TOKEN_KEY = SigningKey(b"k" * 32)
-PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0))
+LOCAL = LocalKey("of-this-start")
+PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0, command_age_s=1.0))
 """A machine that is busy with other tests must not look like a driver who has gone silent."""
 
 TICK_S = 0.002
@@ -53,13 +61,14 @@ class VirtualWorker:
         turn: asyncio.Semaphore,
     ) -> None:
         self.away = ""
+        self.begun_s: float | None = None
         self.sent: list[Request] = []
         self.beats = 0
         self.held_up = False
         """The loop takes nothing for now, as if the machine were busy with something else."""
         self._spec, self._on_report, self._on_away = spec, on_report, on_away
         self._arm = wiring.virtual_arm(spec.rig, spec.rig.park, energised=True, epoch_offset_s=time.time())
-        self._reports = Reports(len(spec.rig.axes))
+        self._reports = Reports(spec.rig)
         self._requests: list[Request] = []
         self._known = 0
         self._task: asyncio.Task[None] | None = None
@@ -100,7 +109,10 @@ class VirtualWorker:
             requests, self._requests, taken = self._requests, [], len(self.sent)
             now_s = clock.now_s()
             # The server stamps holds with the machine's clock; this arm lives by another.
-            fresh = [msgspec.structs.replace(r, issued_s=now_s) if isinstance(r, JogHold) else r for r in requests]
+            fresh = [
+                msgspec.structs.replace(r, issued_s=now_s) if isinstance(r, JogHold | FollowTarget) else r
+                for r in requests
+            ]
             record = bridge.tick(now_s, fresh)
             self._reports.take(record)
             due = record.tick % 5 == 0 or record.events or record.requests
@@ -152,6 +164,11 @@ class Served:
         self.lab, self.url, self.session, self.workers = lab, url, session, workers
         self._people: list[Person] = []
 
+    @property
+    def access(self) -> Access:
+        """As this user's commands have it."""
+        return reach(self.url)[0]
+
     async def empty(self) -> None:
         """Everybody leaves."""
         for person in self._people:
@@ -167,7 +184,9 @@ class Served:
         """Open a channel, say hello, and wait for the welcome."""
         person = Person(await self.session.ws_connect(f"{self.url}/v1/channel"), arm)
         self._people.append(person)
-        await person.send("hello", speaks=[1], arm=arm, **hello)
+        key = self.lab.door.local_key
+        said = {"speaks": [1], "arm": arm} | ({} if key is None else {"token": key.text}) | hello
+        await person.send("hello", **said)
         await person.until(lambda: person.welcome is not None or person.bye is not None)
         return person
 
@@ -203,6 +222,7 @@ class Person:
         self.notices: list[dict[str, Any]] = []
         self.frames: list[dict[str, Any]] = []
         self.holding: dict[str, Any] = {}
+        self.presence: dict[str, Any] = {}
         self.held = False
         self.closed = False
         self._socket, self._seq = socket, 0
@@ -297,6 +317,8 @@ class Person:
                 self.frames.append(message)
             case "holding":
                 self.holding = message
+            case "presence":
+                self.presence = message
             case _:
                 self.answers[message["to"]] = message
 
@@ -315,11 +337,12 @@ def made_lab(
     settings: Settings = PATIENT,
     door: Door | None = None,
 ) -> RunningLab:
-    """A lab that keeps everything in this folder; nothing runs yet."""
+    """A lab that keeps everything in this folder, its courses among it; nothing runs yet."""
+    robots = {plan.arm: plan.rig.robot.id for plan in plans}
     return RunningLab(
         settings,
         plans,
-        door=door or Door(None),
+        door=door or Door(LOCAL),
         bookings=Bookings(IN_MEMORY, settings.bookings),
         audit_folder=folder / "audit",
         audit_key=SigningKey(b"a" * 32),
@@ -329,6 +352,7 @@ def made_lab(
         say=said.append,
         make_arm=make_arm,
         leases=folder / "leases.json",
+        courses=open_courses(folder, robots, said.append) if (folder / COURSES).is_dir() else None,
     )
 
 
@@ -342,15 +366,20 @@ async def answering(
 ) -> AsyncIterator[Served]:
     """The lab's server on loopback."""
     scheme = "http" if tls is None else "https"
-    server = TestServer(application(lab, trust_proxy=trust_proxy), scheme=scheme)
-    async with ClientSession() as session:
-        await server.start_server(ssl=tls)
-        found = Served(lab, f"{scheme}://127.0.0.1:{server.port}", session, {} if workers is None else workers)
+    callers = Callers()
+    runner = web.AppRunner(application(lab, callers, trust_proxy=trust_proxy), shutdown_timeout=1.0)
+    await runner.setup()
+    key = lab.door.local_key
+    async with ClientSession(headers={} if key is None else {"Authorization": f"Bearer {key.text}"}) as session:
+        keep = (lambda _: None) if key is None else key.keep
+        await FrontSite(runner, "127.0.0.1", 0, callers, bound=keep, tls=tls).start()
+        port = runner.addresses[0][1]
+        found = Served(lab, f"{scheme}://127.0.0.1:{port}", session, {} if workers is None else workers)
         try:
             yield found
         finally:
             await found.empty()
-            await server.close()
+            await runner.cleanup()
 
 
 @contextlib.asynccontextmanager
@@ -371,7 +400,7 @@ async def served(
     def make(spec: ArmSpec, **options: Any) -> VirtualWorker:
         return workers.setdefault(spec.rig.id, VirtualWorker(spec, **options))
 
-    door = Door(TokenChecker([TOKEN_KEY.public], Revocations(folder / "revoked.txt")) if keyed else None)
+    door = Door(TokenChecker([TOKEN_KEY.public], Revocations(folder / "revoked.txt")) if keyed else LOCAL)
     lab = made_lab(folder, demo_arms(arms, "lynx6", folder / "rigs"), make_arm=make, settings=settings, door=door)
     async with answering(lab, workers, trust_proxy=trust_proxy, tls=tls) as found:
         yield found

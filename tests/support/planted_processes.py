@@ -38,7 +38,7 @@ def restartable_ssc32() -> None:
     """The next fake SSC-32 loses its power for a moment when somebody writes its order file."""
     order, original = Path(os.environ["HIL_TEST_ORDER"]), server._loop
 
-    def loop(line: Any, end: Any, faults: Any, trace: Any, heard: Any, stop: Callable[[], bool], orders: Any) -> None:
+    def loop(line: Any, end: Any, faults: Any, trace: Any, heard: Any, stop: Callable[[], bool], *rest: Any) -> None:
         def asked() -> bool:
             """Several times a second."""
             if order.exists():
@@ -48,7 +48,7 @@ def restartable_ssc32() -> None:
                 order.with_suffix(".done").write_text(repr(now_s))
             return bool(stop())
 
-        original(line, end, faults, trace, heard, asked, orders)
+        original(line, end, faults, trace, heard, asked, *rest)
 
     server._loop = loop
     server.CHECK_S = 0.01

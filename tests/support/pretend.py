@@ -66,6 +66,7 @@ class PretendLink(Link):
         joint_time_s: for which each joint is driven alone, after a pose was confirmed.
         previewer: makes the answer to an upload, and its timeline; None for a service that knows nothing of it.
         armed: the motion that the arm waits for.
+        real: whether it pretends to be one that can get hot.
     """
 
     def __init__(self, arm: ShownArm, *, period_s: float = 0.02, source: StateSource = StateSource.ECHOED) -> None:
@@ -77,6 +78,7 @@ class PretendLink(Link):
         self.now_s = START_S
         self.place: list[float] | None = None
         self.role, self.on_site, self.picture_needed = Role.DRIVE, True, False
+        self.real = False
         self.lease = LeaseBrief(phase=LeasePhase.HELD, epoch=7, holder="Ada", slot_left_s=742.0, waiting=1)
         self.yours = False
         self.queued = 0
@@ -97,7 +99,7 @@ class PretendLink(Link):
         """Let the window in."""
         welcome = welcome_of(self.arm, self.now_s, self.period_s)
         rules = msgspec.structs.replace(welcome.rules, picture_needed=self.picture_needed)
-        told = msgspec.structs.replace(welcome, role=self.role, on_site=self.on_site, rules=rules)
+        told = msgspec.structs.replace(welcome, role=self.role, on_site=self.on_site, rules=rules, real=self.real)
         self.joined.emit(told, self.arm)
 
     def holding_is(self, holding: Holding) -> None:

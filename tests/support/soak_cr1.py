@@ -5,24 +5,33 @@ from __future__ import annotations
 import math
 import random
 import re
+import struct
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+import msgspec
 from soak_excuses import Excuse, Excused
+from soak_line import line_troubles
 from soak_oracles import STILL, AxisFacts, FirstMoveJudge, RigFacts, Violation
 
+from hil.joined import JoinedPort, Splitter
 from hil.link import BytePort
 from hil.model.files import find
 from hil.runtime import wiring
 from hil.types import EndStream, Mode, Start, TickRecord
 from hil.units import DEG
 from sim.cr1 import Cr1, Cr1Settings, Power
+from sim.datagrams import MemoryDatagrams
 from sim.faults import BYTE_KINDS, Direction, Fault, FaultFile, FaultKind, FaultScript
 from sim.ports import MemoryPort
 from sim.uart import EIGHT_E_TWO
 
 RIGS = ("rv2aj", "rv2aj-hot", "rv2aj-line")
+LED = ("rv2aj-mxt",)
+"""Led by packets, so with a judge of its own."""
+CYCLE_S = 0.0071
+LENGTH, MOVE, END = 196, 1, 255
 BAUD = 9600
 AFTERMATH_S = 4.0
 """A damaged request may begin a move of one chord; a controller that wakes up goes on with the one that it was in."""
@@ -51,18 +60,21 @@ _WEIGHTS = {
 _ALARMS = (4340, 2160, 130, 6600)
 
 
-def _troubles(rng: random.Random, duration_s: float) -> list[Fault]:
+def _troubles(rng: random.Random, duration_s: float, *, led: bool) -> list[Fault]:
     faults: list[Fault] = []
     if rng.random() < 0.5:
         faults.append(Fault(kind=FaultKind.STALE_TEXT, text=rng.choice(["1;1;EXECMOV", "1;1;RUN", "PRN 1,2", "QoK"])))
     at_s = rng.uniform(4.0, 20.0)
     while at_s < duration_s:
-        faults.append(_trouble(rng, at_s))
+        faults.append(_trouble(rng, at_s, led=led))
         at_s += rng.expovariate(1.0 / 15.0)
-    return faults
+    return faults + line_troubles(rng, duration_s, 30.0)
 
 
-def _trouble(rng: random.Random, at_s: float) -> Fault:
+def _trouble(rng: random.Random, at_s: float, *, led: bool) -> Fault:
+    if led and rng.random() < 0.3:
+        # The network's cable: a contact that fails for a packet or two, or somebody pulls it.
+        return Fault(kind=FaultKind.NO_NETWORK, at_s=at_s, for_s=rng.choice([0.005, 0.02, 0.06, 1.0, 5.0]))
     kind = rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
     if kind in BYTE_KINDS:
         late = kind is FaultKind.LATE
@@ -114,7 +126,9 @@ def read_facts(name: str) -> RigFacts:
         dwell_s=timing["energise_dwell_ms"] / 1000.0,
         canary=0,
         # A target waits for its turn, and the controller gets up to speed once more.
-        settle_after_s=(controller["send_period_ms"] + controller["ramp_ms"]) / 1000.0,
+        settle_after_s=1.5 * CYCLE_S
+        if controller["way"] == "mxt"
+        else (controller["send_period_ms"] + controller["ramp_ms"]) / 1000.0,
     )
 
 
@@ -126,14 +140,15 @@ class Cr1World:
     each_leaves = False
     end_time_s = None
 
-    def __init__(self, rng: random.Random, ticks: int, counts: Counter[str]) -> None:
-        name = rng.choice(RIGS)
+    def __init__(self, rng: random.Random, ticks: int, counts: Counter[str], names: Sequence[str] = RIGS) -> None:
+        name = rng.choice(names)
+        self._led = led = name in LED
         self.rig, self.facts = wiring.load_rig(name), read_facts(name)
         self.title = f"lives of {name}"
         self._counts = counts
         park = [axis.park / DEG for axis in self.facts.axes]
-        self.cr1 = Cr1(Cr1Settings(baud=BAUD), joints_deg=park, programs={"DEMO": "10 END"})
-        self.faults = _troubles(rng, ticks * self.rig.period_s * 1.3)
+        self.cr1 = Cr1(Cr1Settings(baud=BAUD, ethernet=led), joints_deg=park, programs={"DEMO": "10 END"})
+        self.faults = _troubles(rng, ticks * self.rig.period_s * 1.3, led=led)
         self._script = FaultScript(FaultFile(title="soak", fault=tuple(self.faults)), random.Random(rng.random()))
         self._port: MemoryPort | None = None
         self._excused = Excused(_excuses(self.faults))
@@ -150,7 +165,7 @@ class Cr1World:
         """Plug in."""
         self._counts["connects"] += 1
         self._port = MemoryPort(self.cr1, BAUD, self._script, framing=EIGHT_E_TWO)
-        return self._port
+        return JoinedPort(self._port, MemoryDatagrams(self.cr1, self.cr1.machine.ethernet)) if self._led else self._port
 
     def advance(self, now_s: float) -> None:
         """Let controller, cable and faults live up to `now_s`, whether or not anybody has the port open."""
@@ -199,7 +214,7 @@ class Cr1World:
 
     def wire_judge(self) -> Cr1Judge:
         """For one session."""
-        return Cr1Judge(self.facts)
+        return PacketJudge(self.facts) if self._led else Cr1Judge(self.facts)
 
     def judge_first_move(self, record: TickRecord, axis: int, judge: FirstMoveJudge) -> None:
         """Servos that come on move nothing: the arm's judge would see it."""
@@ -231,10 +246,11 @@ class Cr1Judge:
     _CONSTANT = re.compile(rb"\((-?[\d.]+),(-?[\d.]+),(-?[\d.]+),0\.00,(-?[\d.]+),(-?[\d.]+)\)")
     _LINE = re.compile(rb"PRN \d+,(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+),([\d.]+),(-?[\d.]+)")
     _QUIET = re.compile(
-        rb"OPEN=(?:HIL|NARCUSR|TOOLBOX)|CLOSE|CNTLON|CNTLOFF|SRVON|STOP|SLOTINIT|RSTALRM|STATE|DSTATE|STPSIG|ERROR|JPOSF|PPOSF|"
+        rb"OPEN=(?:HIL|NARCUSR|TOOLBOX)|CLOSE|CNTLON|CNTLOFF|SRVON|SRVOFF|STOP|SLOTINIT|RSTALRM|STATE|DSTATE|STPSIG|ERROR|JPOSF|PPOSF|"
         rb"VALM_MODE;M|EXECJT=J_CURR|PAR[A-Z0-9]+|OVRD=10|"
-        rb"FCHECK(?:HILHOT|HILLINE|HILEXEC)|LOAD=(?:HILHOT|HILLINE|HILEXEC)|LISTITOP|NEW|ECLR|EDATA\d+ .+|SAVE|"
-        rb"RUN(?:HILHOT|HILLINE);1|PRGUP|PRGLOAD=(?:DEMO|HILEXEC)|FDEL(?:HILHOT|HILLINE|HILEXEC)"
+        rb"FCHECK(?:HILHOT|HILLINE|HILEXEC|HILMXT)|LOAD=(?:HILHOT|HILLINE|HILEXEC|HILMXT)|"
+        rb"LISTITOP|NEW|ECLR|EDATA\d+ .+|SAVE|"
+        rb"RUN(?:HILHOT|HILLINE|HILMXT);1|PRGUP|PRGLOAD=(?:DEMO|HILEXEC)|FDEL(?:HILHOT|HILLINE|HILEXEC|HILMXT)"
     )
 
     def __init__(self, rig: RigFacts) -> None:
@@ -299,6 +315,47 @@ class Cr1Judge:
                 step = abs(target[place] - self._last[place]) - 0.0101 * DEG
                 _hold(step <= axis.speed * gap_s, f"{line!r}: {axis.name} is asked for more than its speed")
                 self.worst_step = max(self.worst_step, step / (axis.speed * gap_s))
+        self._last, self._last_s = target, record.t_s
+        self.counts["samples"] += 1
+
+
+class PacketJudge(Cr1Judge):
+    """The same where packets lead the arm: one a tick, each a step of one period from the last."""
+
+    def __init__(self, rig: RigFacts) -> None:
+        super().__init__(rig)
+        self._splitter = Splitter()
+
+    def judge(self, record: TickRecord) -> None:
+        """Take one tick's requests and packets."""
+        if record.mode in (Mode.CONNECTING, Mode.ENERGISING):
+            self._last = None
+        text, packets = self._splitter.split(record.written)
+        led = 0
+        for packet in packets:
+            _hold(len(packet) == LENGTH, f"a packet of {len(packet)} bytes left")
+            command, kind = struct.unpack_from("<2H", packet)
+            _hold(command in (0, MOVE, END), f"a packet with command {command} left")
+            if command == MOVE:
+                led += 1
+                _hold(kind == 2, f"a packet with data of type {kind} left")
+                self._judge_packet(record, packet)
+            self.counts["packets"] += 1
+        _hold(led <= 1, f"{led} packets that lead the arm left in one tick")
+        super().judge(msgspec.structs.replace(record, written=text))
+
+    def _judge_packet(self, record: TickRecord, packet: bytes) -> None:
+        self._may_move(record, b"a packet")
+        numbers = struct.unpack_from("<8f", packet, 8)
+        _hold(not (numbers[3] or numbers[6] or numbers[7]), "a packet moves joints that the arm lacks")
+        target = numbers[0], numbers[1], numbers[2], numbers[4], numbers[5]
+        for place, axis in enumerate(self._rig.axes):
+            inside = axis.lower - 1e-6 <= target[place] <= axis.upper + 1e-6
+            _hold(inside, f"a packet leads {axis.name} outside its joint limits")
+            if self._last is not None:
+                step, most = abs(target[place] - self._last[place]), axis.speed * self._rig.period_s + 0.0011 * DEG
+                _hold(step <= most, f"a packet leads {axis.name} by {step / DEG:.3f} deg, more than its speed")
+                self.worst_step = max(self.worst_step, step / most)
         self._last, self._last_s = target, record.t_s
         self.counts["samples"] += 1
 

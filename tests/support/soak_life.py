@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
-from soak_cr1 import Cr1Judge, Cr1World
+from soak_cr1 import LED, Cr1Judge, Cr1World
 from soak_excuses import Excuse, Excused
+from soak_follow import USUAL, SoakLeader
+from soak_line import line_troubles
 from soak_oracles import (
     ECHO_US,
     ArmJudge,
@@ -120,9 +122,9 @@ class Tally:
         self.worst[name] = max(self.worst.get(name, 0.0), value)
 
 
-def live(seed: int, ticks: int, rig: str = RIG) -> Tally:
-    """Run one life of a rig; a broken guarantee is in `violation`, with seed and tick."""
-    life = _Life(seed, ticks, rig)
+def live(seed: int, ticks: int, rig: str = RIG, led: float = USUAL) -> Tally:
+    """Run one life of a rig, part of its motions led by targets; a broken guarantee is in `violation`, with tick."""
+    life = _Life(seed, ticks, rig, led)
     try:
         with tempfile.TemporaryDirectory(prefix="hil-soak-", dir=default_folder()) as folder:
             life.run(Path(folder))
@@ -164,7 +166,7 @@ class UnevenClock:
 
 def _troubles(rng: random.Random, duration_s: float) -> list[Fault]:
     """A schedule of everything that the fake can do wrong."""
-    faults: list[Fault] = []
+    faults = line_troubles(rng, duration_s, 8.0)
     if rng.random() < 0.5:
         text = rng.choice(["#0P2400", "#1P700T", "QP", "#4P1500#3P", "VE"])
         faults.append(Fault(kind=FaultKind.STALE_TEXT, text=text))
@@ -394,8 +396,9 @@ def _excuses(faults: list[Fault]) -> list[tuple[float, float, Excuse]]:
 class _Person:
     """Owner and operator in one: confirms, plans, starts, stops, and asks for things at the wrong time."""
 
-    def __init__(self, rng: random.Random, rig: Rig, world: World, tally: Tally) -> None:
+    def __init__(self, rng: random.Random, rig: Rig, world: World, tally: Tally, led: float) -> None:
         self._rng, self._rig, self._world, self._tally = rng, rig, world, tally
+        self._leader = SoakLeader(random.Random(f"{tally.seed} led"), rig, tally.counts, led)
         self._robot = Robot(rig.robot)
         self.pose = list(rig.park)
         self._goals = _poses(rng, rig, self._robot, world.spread)
@@ -433,6 +436,8 @@ class _Person:
             return [Stop(reason="somebody said so")]
         if rng.random() < 0.0006:
             return [EmergencyStop(reason="somebody pressed it")]
+        if self._leader.leads:
+            return self._leader.act(self._mode, self.pose, now_s)
         if now_s < self._act_s:
             return []
         if self._limp_next:
@@ -445,7 +450,7 @@ class _Person:
             case Mode.UNKNOWN_POSE:
                 return self._confirm(now_s)
             case Mode.IDLE | Mode.HOLDING:
-                return self._load(now_s)
+                return self._leader.begin() or self._load(now_s)
             case Mode.ARMED if self._motion is not None:
                 self._act_s = now_s + 0.3
                 return [Start(digest=self._motion.digest)]
@@ -565,14 +570,14 @@ def _around(axis: Axis, spread: float) -> tuple[float, float]:
 
 
 class _Life:
-    def __init__(self, seed: int, ticks: int, rig: str) -> None:
+    def __init__(self, seed: int, ticks: int, rig: str, led: float) -> None:
         self._rng = random.Random(seed)
         self._ticks = ticks
         self.tally = Tally(seed)
         self.clock = UnevenClock(random.Random(self._rng.random()), self.tally, self._rng.choice([0.0, 0.002, 0.01]))
         self._world: World = WORLDS[rig](self._rng, ticks, self.tally)
         self._rig, self._facts = self._world.rig, self._world.facts
-        self._person = _Person(random.Random(self._rng.random()), self._rig, self._world, self.tally)
+        self._person = _Person(random.Random(self._rng.random()), self._rig, self._world, self.tally, led)
         self.tally.counts[self._world.title] += 1
         self._arm: ArmJudge | None = None
         self.supply_cut = False
@@ -599,6 +604,7 @@ class _Life:
 WORLDS: Mapping[str, Callable[[random.Random, int, Tally], World]] = {
     RIG: _World,
     "rv2aj": lambda rng, ticks, tally: Cr1World(rng, ticks, tally.counts),
+    "rv2aj-mxt": lambda rng, ticks, tally: Cr1World(rng, ticks, tally.counts, LED),
 }
 
 
@@ -619,7 +625,7 @@ class _Session:
         self._journal = folder / "run.mcap"
         reader, writer = RingReader(folder / "ring", slot=RECORDER_SLOT), JournalWriter(self._journal, self._record)
         self._recorder = Recorder(reader, writer, alive=lambda pid: True)
-        self._outbox = MailboxWriter.create(folder / "mailbox", 1 << 20)
+        self._outbox = MailboxWriter.create(folder / "mailbox", 4 << 20)
         self._mailbox = MailboxReader(folder / "mailbox")
         self._opened = (self._mailbox, self._outbox, reader, writer)
         self._owner_dead = self._recorder_dead = False
@@ -752,7 +758,7 @@ class _Session:
         now_s, streaming = record.t_s, self._mode is Mode.STREAMING
         for fault in self._world.new_troubles(now_s):
             name = fault.kind.value.replace("_", " ")
-            if fault.kind in BYTE_KINDS:
+            if fault.kind in BYTE_KINDS and fault.kind is not FaultKind.ECHOED:
                 name += f" bytes in {(fault.direction or Direction.REPLIES).value}"
             self._tally.counts[f"fault: {name}"] += 1
             self._tally.counts["faults while streaming"] += streaming

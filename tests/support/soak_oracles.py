@@ -17,7 +17,18 @@ from typing import Any
 
 from soak_excuses import Excuse
 
-from hil.types import WRITING, Confirm, EndStream, EnergiseCommand, JointCommand, LetGo, Mode, Start, TickRecord
+from hil.types import (
+    WRITING,
+    Confirm,
+    EndStream,
+    EnergiseCommand,
+    FollowTarget,
+    JointCommand,
+    LetGo,
+    Mode,
+    Start,
+    TickRecord,
+)
 
 STILL = 0.1
 """Degrees or millimetres: what counts as standing still."""
@@ -285,7 +296,9 @@ class SampleJudge:
         """Take one tick."""
         # The first sample may leave some ticks after its motion was started.
         self._starts |= any(isinstance(request, Start) for request in record.requests)
-        if self._starts and record.sample == 0:
+        led = any(isinstance(request, FollowTarget) for request in record.requests)
+        begins = led and record.mode is Mode.STREAMING and self._mode is not Mode.STREAMING
+        if begins or (self._starts and record.sample == 0):
             self._passed, self._starts = [], False
         self._ended |= any(isinstance(request, EndStream) for request in record.requests)
         if record.sent is not None and isinstance(record.wanted, JointCommand):
@@ -343,7 +356,7 @@ class RecordJudge:
             since_s = record.t_s - self._confirmed_s
             _hold(since_s <= 1.0, f"axes are driven, and nobody has confirmed a pose for {since_s:.3f} s")
         if after is Mode.STREAMING and before is not after:
-            _hold(Start in kinds, "a motion began that nobody has started")
+            _hold(bool(kinds & {Start, FollowTarget}), "a motion began that nobody has started")
         _hold(record.sent is None or after in WRITING, f"something was sent in mode {after.value}")
         bytes_left = record.sent is None or record.written != b"" or not self._each_leaves
         _hold(bytes_left, "the record says sent, and no byte left")

@@ -89,7 +89,9 @@ class StopJudge:
         kinds = {type(request) for request in record.requests}
         stopped = {Stop, Disconnect} & kinds
         _hold(not stopped or after not in (Mode.STREAMING, Mode.ENERGISING), f"a stop was asked for: {after.value}")
-        latched = EmergencyStop not in kinds or after in (Mode.ESTOP, Mode.DISCONNECTED)
+        # Asked for in one tick they count in their order: a reset may come behind a stop that somebody has seen to.
+        newest = next((kind for kind in map(type, reversed(record.requests)) if kind in (EmergencyStop, Reset)), None)
+        latched = newest is not EmergencyStop or after in (Mode.ESTOP, Mode.DISCONNECTED)
         _hold(latched, f"a software stop was asked for: {after.value}")
         gap_s = record.t_s - self._last_s
         noticed = gap_s <= GAP_S or before is not Mode.STREAMING or after is not Mode.STREAMING
@@ -175,7 +177,7 @@ class AdoptJudge:
             self._still_s = -math.inf
         else:
             return
-        self._still_s = max(self._still_s, due_s + FRAME_S)
+        self._still_s = max(self._still_s, due_s + min(FRAME_S, self._rig.settle_after_s))
 
 
 class ConfirmJudge:

@@ -26,6 +26,8 @@ MARK = "HIL_TEST_TERMINAL"
 CTRL_C, CTRL_Z, CTRL_BACKSLASH = "\x03", "\x1a", "\x1c"
 ROWS, COLUMNS = 50, 140
 LOOK_S = 0.01
+PATIENCE_S = 120.0
+"""A busy machine takes long; how long something may take is judged elsewhere."""
 
 
 class NeverBeganError(Exception):
@@ -120,7 +122,7 @@ class Terminal:
 
     # -- what a person sees ------------------------------------------------------------------------------
 
-    def sees(self, pattern: str, within_s: float = 40.0) -> None:
+    def sees(self, pattern: str, within_s: float = PATIENCE_S) -> None:
         """Wait until the screen has shown this since the last call."""
 
         def seen() -> bool:
@@ -138,7 +140,7 @@ class Terminal:
         """Wait until the shell says that its job is stopped."""
         self._await(lambda: self._look() or "stopped" in self._reports, within_s, "it was not suspended")
 
-    def ends(self, within_s: float = 40.0) -> int | None:
+    def ends(self, within_s: float = PATIENCE_S) -> int | None:
         """Wait for the command's end; its exit code, or None if it does not end."""
         with contextlib.suppress(NeverBeganError):
             self._await(lambda: self._look() or self.code is not None, within_s, "")

@@ -82,7 +82,7 @@ def script(*faults: dict[str, Any], start_s: float = 0.0, seed: int = 1) -> Faul
     return FaultScript(faults_from_table(table, "faults.toml"), random.Random(seed), start_s)
 
 
-def session_in_memory(rig: Rig, start_s: float, epoch_s: float = EPOCH_S, **settings: str) -> SessionRecord:
+def session_in_memory(rig: Rig, start_s: float, epoch_s: float = EPOCH_S, **settings: object) -> SessionRecord:
     """What the journal of a rig's session on a fake in memory begins with."""
     return SessionRecord(
         software_version=hil.__version__,
@@ -91,7 +91,7 @@ def session_in_memory(rig: Rig, start_s: float, epoch_s: float = EPOCH_S, **sett
         rig_id=rig.id,
         rig_digest=rig.digest,
         rig=msgspec.to_builtins(rig),
-        settings={"controller_kind": rig.controller.kind, **settings},
+        settings={"controller_kind": rig.controller.kind, "line_signs": True, "calls_off": True, **settings},
         start_epoch_s=epoch_s + start_s,
         start_monotonic_s=start_s,
     )

@@ -33,7 +33,7 @@ from hil.safety.guard import Guard
 from hil.types import AxisJog, JogFrame, JointCommand, ToolJog
 from hil.units import DEG, MM
 
-RIGS = ("al5d", "lynx6", "lynx6-4axis", "lynx6-bench", "rv2aj", "rv2aj-hot", "rv2aj-line")
+RIGS = ("al5d", "lynx6", "lynx6-4axis", "lynx6-bench", "rv2aj", "rv2aj-hot", "rv2aj-line", "rv2aj-mxt")
 
 JOG_S = 0.32
 CREEP_S = 4.0

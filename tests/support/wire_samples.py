@@ -5,7 +5,7 @@ from pathlib import Path
 from hil.refusal import Refusal
 from hil.service import wire
 from hil.service.rights import Role
-from hil.types import AxisJog, JogFrame, Mode, StateSource, Supply, ToolJog
+from hil.types import AxisJog, JogFrame, Mode, StateSource, Supply, ToolGoal, ToolJog
 
 GOLDEN = Path(__file__).parents[1] / "service" / "golden"
 DIGEST = "0123456789abcdef" * 4
@@ -65,9 +65,13 @@ CLIENT: tuple[wire.ClientMessage, ...] = (
     wire.TakeOver(seq=9, reason="end of the lesson", keep_booking=False),
     wire.Freeze(seq=10, everywhere=True, reason="a hand in a fence"),
     wire.Thaw(seq=11, everywhere=True),
+    wire.Tell(seq=31, text="five more minutes"),
     wire.Reset(**_command(12)),  # type: ignore[arg-type]
     wire.Confirm(**_command(13), positions=(0.0, 1.5, -1.5, 0.0, 0.0, 0.02), supply_on=True),  # type: ignore[arg-type]
     wire.ArmJog(**_command(14), speed_share=0.25),  # type: ignore[arg-type]
+    wire.FollowTarget(  # type: ignore[arg-type]
+        **_command(30), target=ToolGoal(position_m=(0.18, 0.0, 0.12), pitch=-0.7, opening_m=0.01)
+    ),
     wire.JogHold(  # type: ignore[arg-type]
         **_command(15), move=ToolJog(frame=JogFrame.WORLD, linear=(0.0, 0.0, 0.05))
     ),
@@ -129,6 +133,7 @@ SERVER: tuple[wire.ServerMessage, ...] = (
         basis="an estimate from the masses of robot lynx6, gripper empty",
         next=wire.NextLimp(axis="elbow", text="The elbow is let go of: it sinks", after=("shoulder",)),
     ),
+    wire.Presence(now_s=1000.3, words="starting: its worker comes up", starting_s=12.3),
     wire.Bye(now_s=1000.3, code=wire.Code.LEASE, reason="a teacher has taken over"),
     wire.Telemetry(
         frame=7,
@@ -150,6 +155,12 @@ SERVER: tuple[wire.ServerMessage, ...] = (
         picture_age_s=0.2,
         progress=0.5,
         refusal="picture 3.0 s old; allowed: 2 s",
+        errors=(0.05, None),
+        bands=(0.2, 0.004),
+        used=(0.25, None),
+        alarm="base: the controller reports 3 deg, the shadow was between 0 and 0 deg",
+        lamp=wire.Lamp.ALARM,
+        rest=(0.12, 0.02),
     ),
 )
 
@@ -173,6 +184,7 @@ BODIES: dict[str, object] = {
                 camera=True,
                 watchers=3,
                 self_test=wire.SelfTestBrief(at_epoch_s=1789990000.0, how="positions echoed"),
+                lamp=wire.Lamp.FAULT,
             ),
         ),
     ),
@@ -252,6 +264,8 @@ BODIES: dict[str, object] = {
         tool=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.03),
         table_m=0.0,
         reach_m=0.5,
+        solids=(wire.SolidPart(link=2, vertices=bytes(36), faces=bytes((0, 0, 1, 0, 2, 0)), side=1),),
+        finger_apart_m=0.01,
     ),
 }
 

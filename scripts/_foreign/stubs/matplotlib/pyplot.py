@@ -1,0 +1,1 @@
+"""Empty: whoever draws fails."""

@@ -1,0 +1,1 @@
+"""Stands for the driver of a camera that nobody looks through here."""

@@ -1,0 +1,1 @@
+"""Empty: whoever takes a picture fails."""
