@@ -40,7 +40,7 @@ def _feed(waiting: SimpleQueue[str]) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with contextlib.suppress(OSError, Empty):
         child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD],
+            [sys.executable, "-P", "-c", _CHILD],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

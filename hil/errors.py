@@ -100,6 +100,9 @@ class LineCause(Enum):
     DELAYED = "commands arrive late"
     STALLED = "the controller stood still"
     DROOPING = "an axis droops"
+    ECHO = "the line echoes what it is sent"
+    TORN = "answers come with bytes missing"
+    TRICKLE = "answers come byte by byte, with pauses between"
 
 
 class ControllerError(HilError):

@@ -278,6 +278,26 @@ class TabledSettings(Protocol):
 
 
 @runtime_checkable
+class NetworkedSettings(Protocol):
+    """`ControllerSettings` of a controller that may be led by packets beside its line."""
+
+    @property
+    def datagram_url(self) -> str:
+        """``udp://HOST:PORT``; empty if nothing goes by packets."""
+        ...
+
+
+@runtime_checkable
+class CeilingSettings(Protocol):
+    """`ControllerSettings` with joint speeds that a rig may not exceed, although the controller would follow."""
+
+    @property
+    def ceiling(self) -> FloatArray:
+        """Per axis, rad/s or m/s, shape (n,)."""
+        ...
+
+
+@runtime_checkable
 class InputLink(Protocol):
     """An `ArmLink` whose controller has input signals, and shows them in `LinkState.inputs` when asked to."""
 
@@ -292,6 +312,19 @@ class WaitingLink(Protocol):
 
     def throw_away(self) -> None:
         """Forget a command that has not left yet; the arm ends what it was given before."""
+        ...
+
+
+@runtime_checkable
+class SwitchingLink(Protocol):
+    """An `ArmLink` whose controller takes its time for first moves: it switches servos on for them."""
+
+    def call_off(self) -> bool:
+        """What first moves have asked for and is not done yet is not to be done; `ArmLink.stop` comes after it.
+
+        Returns:
+            Whether there was anything.
+        """
         ...
 
 
@@ -433,6 +466,31 @@ class BytePort(Protocol):
 
     def close(self) -> None:
         """Let go of the port; twice is fine."""
+        ...
+
+
+class DatagramPort(Protocol):
+    """Packets to one partner on a network and back, whole or not at all; never blocks. A real one ignores `now_s`."""
+
+    def receive(self, now_s: float) -> list[bytes]:
+        """Every packet that has arrived.
+
+        Raises:
+            LinkClosed: the network is gone.
+        """
+        ...
+
+    def send(self, packet: bytes, now_s: float) -> None:
+        """Send one; whether it arrives is not told.
+
+        Raises:
+            LinkOverrun: it was not taken now.
+            LinkClosed: the network is gone.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of it; twice is fine."""
         ...
 
 

@@ -19,7 +19,7 @@ from hil.kernels.emit_numba import numba_source
 from hil.kernels.evaluator import Evaluator
 from hil.kernels.quantities import derive
 from hil.kernels.scalar import FloatArray
-from hil.kinematics import certified, numeric, pitch_target, point_first, stepped_line, yaw_pitch
+from hil.kinematics import along, certified, numeric, pitch_target, point_first, stepped_line, yaw_pitch
 from hil.kinematics.certified import AllSolutions
 from hil.kinematics.compiled_inverse import CompiledInverse, compiled_inverse_source
 from hil.kinematics.limits import range_of
@@ -115,6 +115,8 @@ class Robot:
     def compile(self, *quantities: str) -> Robot:
         """Make machine code for single calls and batches; without it single calls run as straight-line Python.
 
+        Time on the paths of the arm's motions is then put by machine code too, compiled when the first is planned.
+
         The first time for one arm takes seconds a quantity, as many of them at once as there are processors; the code
         is kept in the user's cache folder.
 
@@ -144,6 +146,11 @@ class Robot:
                 setattr(self, quantity, direct(compiled, getattr(self, quantity)))
         return self
 
+    @property
+    def is_compiled(self) -> bool:
+        """True if some of it is machine code, as after `compile`; what plans its motions is then compiled too."""
+        return bool(self._compiled) or self._compiled_inverse is not None
+
     def _compiled_source(self, quantity: str) -> str:
         if quantity == "inverse_kinematics" and self._form is not None:
             return compiled_inverse_source(self._form)
@@ -163,6 +170,11 @@ class Robot:
 
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, {self.dof} joints)"
+
+    def _repr_html_(self) -> str:
+        from hil.robot_in_notebook import robot_html
+
+        return robot_html(self._model, self.link_frames)
 
     def forward_kinematics(self, q: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
         """Tool pose.
@@ -344,6 +356,48 @@ class Robot:
         refusal = self._surely_out_of_reach(position)
         task = numeric.point_task(position, pitch_rad)
         return refusal or numeric.solve_dls(self._chain, self._ranges, task, start, solver=self._solver)
+
+    def inverse_kinematics_along(self, targets: along.Targets, seed: Sequence[float]) -> along.Followed:
+        """Joints along many targets, each in the posture of the one before.
+
+        Args:
+            targets: points with pitch and roll as `inverse_kinematics_target` takes them, or with whole orientations.
+            seed: shape (n,), where the joints are before the first.
+
+        Raises:
+            CommandError: a bad seed, or an orientation that is none. A target out of reach is no error: see
+                `Followed.refusal`.
+        """
+        turning = [row.revolute for row in self._chain.rows]
+        many: along.Many | None = None
+        if targets.rotations is not None and self._form is not None:
+            many = along.many_of_all(lambda poses: self._inverse_many(self._form, poses), turning)  # type: ignore[arg-type]
+        elif targets.rotations is None and targets.pitch_rad is not None and self._yaw_pitch is not None:
+            many = along.many_in_plane(self._yaw_pitch, self.forward_kinematics)
+
+        def one(k: int, near: Sequence[float]) -> IkResult:
+            if targets.rotations is not None:
+                return self.inverse_kinematics(targets.pose(k), near)
+            pitch, roll = targets.pitch_rad, targets.roll_rad
+            return self.inverse_kinematics_target(
+                targets.points_m[k].tolist(),
+                None if pitch is None else float(pitch[k]),
+                None if roll is None else float(roll[k]),
+                near,
+            )
+
+        return along.follow(targets, self._configuration(seed), turning, one, many)
+
+    def reach_gap_m(self, position_m: Sequence[float]) -> float:
+        """How far a point is outside what the arm's lengths allow, metres; 0 where they allow it.
+
+        Limits of joints are not asked, and for an arm without a plane of its own the hole around its base neither: what
+        is outside cannot be reached, what is inside may be. A thousandth of the time of an inverse.
+        """
+        if self._yaw_pitch is not None:
+            return pitch_target.reach_gap_m(self._yaw_pitch, position_m)
+        refusal = self._surely_out_of_reach(position_m)
+        return 0.0 if refusal is None or refusal.distance_m is None else refusal.distance_m
 
     def inverse_kinematics_point_first(self, pose: npt.ArrayLike, seed: Sequence[float]) -> IkResult:
         """Joint coordinates that bring the tool's point to a pose's exactly, its orientation as near as the arm can.

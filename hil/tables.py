@@ -7,13 +7,14 @@ keys are written.
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from enum import Enum
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 import msgspec.inspect as inspect
@@ -102,6 +103,17 @@ def as_far_as_it_goes(table: Mapping[str, Any], record: type[T]) -> T:
     return read
 
 
+def fields_of(record: type[Any]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a record; msgspec reads every annotation anew, each time that it is asked."""
+    return _fields(cast(Hashable, record))
+
+
+@functools.cache
+def _fields(record: Hashable) -> tuple[msgspec.structs.FieldInfo, ...]:
+    assert isinstance(record, type)
+    return msgspec.structs.fields(record)
+
+
 def closest(name: str, names: Iterable[str]) -> str | None:
     """The known name that was probably meant: the same key in another unit, else the most similar one."""
     known = list(names)
@@ -144,7 +156,7 @@ class _Reading:
             inside = True
             yield fault
         if message and not inside:
-            allowed = _allowed(message, _plain(inspect.type_info(wanted), value))
+            allowed = _allowed(message, _plain(_type_of(wanted), value))
             yield ConfigError(self._file, self._key(keys), value, allowed, _mend(value, allowed))
 
     def _inside(self, value: Any, wanted: Any, keys: list[str]) -> Iterator[ConfigError]:
@@ -152,7 +164,7 @@ class _Reading:
             for key, item, kind in _parts(value, wanted):
                 yield from self.faults(item, kind, [*keys, key])
             return
-        fields = {field.encode_name: field for field in msgspec.structs.fields(wanted)}
+        fields = {field.encode_name: field for field in fields_of(wanted)}
         meant = set()
         for key, item in value.items():
             if key in fields:
@@ -201,7 +213,7 @@ def _readable(value: Any, wanted: Any) -> Any:
     if kind is Any:
         return value
     if isinstance(value, Mapping) and _is_record(kind):
-        fields = msgspec.structs.fields(kind)
+        fields = fields_of(kind)
         given = {f.name: _readable(value[f.encode_name], f.type) for f in fields if f.encode_name in value}
         missing = {f.name: _stand_in(f.type) for f in fields if f.required and f.encode_name not in value}
         return kind(**given, **missing)
@@ -215,7 +227,7 @@ def _stand_in(wanted: Any) -> Any:
     """Takes the place of a value that cannot be had: of its type, and as good as nothing."""
     kind = _fitting(wanted, None)
     if _is_record(kind):
-        return kind(**{field.name: _stand_in(field.type) for field in msgspec.structs.fields(kind) if field.required})
+        return kind(**{field.name: _stand_in(field.type) for field in fields_of(kind) if field.required})
     if get_origin(kind) is Literal:
         return get_args(kind)[0]
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -279,6 +291,11 @@ def _allowed(what: str, node: inspect.Type | None) -> str:
     for word, plain in _WORDS.items():
         text = re.sub(word, plain, text)
     return text
+
+
+@functools.cache
+def _type_of(wanted: Any) -> inspect.Type:
+    return inspect.type_info(wanted)
 
 
 def _plain(node: inspect.Type | None, table: Any) -> inspect.Type | None:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import msgspec
 
-from hil.errors import CommandError
+from hil.errors import CommandError, LineCause
 from hil.old_names import moved
 
 
@@ -219,6 +219,7 @@ class LinkState(Record, frozen=True):
         controller: what the controller says of itself; None before READY, and from a driver that knows only `identity`.
         drives_unseen: it has not restarted since an earlier connection, and cannot tell which axes it drives from then.
         tells: its reports show which axes it drives; where not, None of an axis that we have not driven means nothing.
+        sign: what the way in which bytes come shows of the line, beside what is counted; None for nothing odd.
     """
 
     phase: LinkPhase
@@ -231,6 +232,7 @@ class LinkState(Record, frozen=True):
     controller: ControllerIdentity | None = None
     drives_unseen: bool = False
     tells: bool = True
+    sign: LineCause | None = None
 
 
 class Margin(Record, frozen=True):
@@ -409,6 +411,65 @@ class JogStep(Record, frozen=True, tag="jog_step"):
     move: AxisJog | ToolJog
 
 
+class AxisGoal(Record, frozen=True, tag="axes"):
+    """Where every axis shall be, in rad or m.
+
+    Raises:
+        CommandError: a number is not finite.
+    """
+
+    positions: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _refuse_non_finite("goal of axes", self.positions)
+
+
+class ToolGoal(Record, frozen=True, tag="tool"):
+    """Where the tool shall be, in the world. What is left out stays as it is.
+
+    Attributes:
+        position_m: of the tool point.
+        pitch, roll: of the tool, rad; for arms that cannot take any orientation.
+        turn: its orientation as a rotation vector, rad; for arms that can.
+        opening_m: of the gripper.
+
+    Raises:
+        CommandError: a number is not finite.
+    """
+
+    position_m: tuple[float, float, float]
+    pitch: float | None = None
+    roll: float | None = None
+    turn: tuple[float, float, float] | None = None
+    opening_m: float | None = None
+
+    def __post_init__(self) -> None:
+        given = (self.pitch, self.roll, *(self.turn or ()), self.opening_m)
+        _refuse_non_finite("goal of the tool", (*self.position_m, *(value for value in given if value is not None)))
+
+
+class FollowTarget(Record, frozen=True, tag="follow_target"):
+    """Where every axis shall be: one of many, 10 to 100 a second. Without a newer one it counts for 200 ms.
+
+    Attributes:
+        seq: rises with every target, hold and release of a sender; what is not newer than the newest is dropped.
+        issued_s: reading of the loop's clock for which the target is meant; later than that of the target before.
+        positions: of every axis, in rad or m.
+        speed_share: part of the rig's speeds at which it is led there; never more than it is armed for.
+
+    Raises:
+        CommandError: a number is not finite.
+    """
+
+    seq: int
+    issued_s: float
+    positions: tuple[float, ...]
+    speed_share: float = 1.0
+
+    def __post_init__(self) -> None:
+        _refuse_non_finite("target to follow", (*self.positions, self.issued_s, self.speed_share))
+
+
 def _refuse_non_finite(what: str, values: tuple[float, ...]) -> None:
     if not all(map(isfinite, values)):
         raise CommandError(f"{what}: {values} given; allowed: finite numbers", value=values, allowed="finite numbers")
@@ -430,6 +491,7 @@ Request = (
     | JogHold
     | JogRelease
     | JogStep
+    | FollowTarget
 )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from hil.link import FloatArray
 from hil.model.rig import Axis, Rig
-from hil.motion.motion import Mark, Motion
+from hil.motion.motion import Mark, Motion, ToolPath
 from hil.motion.room_along import JUMP
 from hil.robot import Robot
 from hil.safety.chords import check_chords
@@ -349,12 +349,40 @@ def _tool(rig: Rig, robot: Robot, motion: Motion, notes: Notes) -> None:
         slack=1e-9,
     )
     lines = [mark for mark in motion.marks if mark.kind == "line"]
-    if not lines:
+    if not lines and not motion.paths:
         return
     halfway = robot.forward_kinematics(0.5 * (joints[1:] + joints[:-1]))[:, :3, 3]
     for mark in lines:
         _deviation(mark, points, halfway, notes)
         _slow_down(rig, mark, joints, travelled, notes)
+    for path in motion.paths:
+        _off_path(path, points, halfway, notes)
+
+
+def _off_path(path: ToolPath, points: FloatArray, halfway: FloatArray, notes: Notes) -> None:
+    """E-06: the tool stays on its path at every sample, and half-way between them."""
+    wanted = path.points_m
+    at = np.linalg.norm(points[path.first : path.last + 1] - wanted[::2], axis=1)
+    here = halfway[path.first : path.last]
+    before, middle, after = wanted[:-1:2], wanted[1::2], wanted[2::2]
+    between = np.minimum(point_segment_distance(here, before, middle), point_segment_distance(here, middle, after))
+    for away, samples, where in (
+        (at, np.arange(path.first, path.last + 1), ""),
+        (between, np.arange(path.first + 1, path.last + 1), " half-way there"),
+    ):
+        notes.judge(
+            "E-06",
+            "tool",
+            path.tolerance_m - away,
+            scale=path.tolerance_m,
+            unit=MILLIMETRES,
+            limit=f"{MILLIMETRES.say(path.tolerance_m)} from the path{where}",
+            nearest=MILLIMETRES.say(path.tolerance_m),
+            advice="Move slower along this path, or begin it in another posture.",
+            group="line",
+            samples=samples,
+            slack=1e-9,
+        )
 
 
 def _deviation(mark: Mark, points: FloatArray, halfway: FloatArray, notes: Notes) -> None:

@@ -46,6 +46,7 @@ def check_chords(rig: Rig, robot: Robot, body: Body, motion: Motion, space: Cour
             _clear(body, joints, motion.samples[:, : robot.dof], ends, space, notes)
             _tool_speed(rig, robot, pace, joints, ends, notes)
             _straight(robot, motion, joints, ends, notes)
+            _on_paths(robot, motion, joints, ends, notes)
 
 
 def _ends(count: int, span: int) -> Ends:
@@ -117,16 +118,36 @@ def _straight(robot: Robot, motion: Motion, joints: FloatArray, ends: Ends, note
         for fraction in np.linspace(0.0, 1.0, PLACES + 1):
             points = robot.forward_kinematics(a + fraction * (b - a))[:, :3, 3]
             worst = np.maximum(worst, point_segment_distance(points, np.array(mark.start_m), np.array(mark.end_m)))
-        notes.judge(
-            "E-06",
-            "tool",
-            mark.tolerance_m - worst,
-            scale=mark.tolerance_m,
-            unit=MILLIMETRES,
-            limit=f"{MILLIMETRES.say(mark.tolerance_m)} from the line on the controller's way between targets",
-            nearest=MILLIMETRES.say(mark.tolerance_m),
-            advice="Move slower along this line, so that targets lie closer, or allow more tolerance.",
-            group="line",
-            samples=inside[:, 0],
-            slack=1e-9,
-        )
+        _judge(notes, mark.tolerance_m, worst, inside, "line")
+
+
+def _on_paths(robot: Robot, motion: Motion, joints: FloatArray, ends: Ends, notes: Notes) -> None:
+    """E-06: a chord within a path cuts its bends."""
+    for path in motion.paths:
+        inside = ends[(ends[:, 0] >= path.first) & (ends[:, 1] <= path.last)]
+        if not len(inside):
+            inside = np.array([[path.first, path.last]])
+        a, b = joints[inside[:, 0]], joints[inside[:, 1]]
+        worst = np.zeros(len(inside))
+        for fraction in np.linspace(0.0, 1.0, PLACES + 1):
+            points = robot.forward_kinematics(a + fraction * (b - a))[:, :3, 3]
+            for k, (first, last) in enumerate(inside - path.first):
+                way = path.points_m[2 * first : 2 * last + 1]
+                worst[k] = max(worst[k], float(point_segment_distance(points[k], way[:-1], way[1:]).min()))
+        _judge(notes, path.tolerance_m, worst, inside, "path")
+
+
+def _judge(notes: Notes, tolerance_m: float, worst: FloatArray, inside: Ends, noun: str) -> None:
+    notes.judge(
+        "E-06",
+        "tool",
+        tolerance_m - worst,
+        scale=tolerance_m,
+        unit=MILLIMETRES,
+        limit=f"{MILLIMETRES.say(tolerance_m)} from the {noun} on the controller's way between targets",
+        nearest=MILLIMETRES.say(tolerance_m),
+        advice=f"Move slower along this {noun}, so that targets lie closer, or allow more tolerance.",
+        group="line",
+        samples=inside[:, 0],
+        slack=1e-9,
+    )

@@ -126,9 +126,9 @@ def room_inside(start: FloatArray, end: FloatArray, lower: FloatArray, upper: Fl
 
 
 def point_segment_distance(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
-    """Distance of points, shape (..., 3), from one segment, shape (3,) each end."""
+    """Distance of points, shape (..., 3), from one segment, shape (3,) each end, or from one each."""
     along = end - start
-    t = _unit(_ratio(_dot(points - start, along), np.asarray(along @ along)))
+    t = _unit(_ratio(_dot(points - start, along), np.asarray(_dot(along, along))))
     gap = points - start - t[..., None] * along
     result: FloatArray = np.sqrt(_dot(gap, gap))
     return result

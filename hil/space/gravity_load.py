@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from hil.model.rig import Axis, AxisKind, Capsule, Rig
 from hil.model.robot import LinkInertia, RobotModel
+from hil.model.servo import HobbyServo
 from hil.types import Record
 
 DENSITY_KG_M3 = 550.0
@@ -132,6 +133,15 @@ def sinking_joints(rig: Rig) -> frozenset[int]:
     poses = [[chance.uniform(axis.lower, axis.upper) for axis in joints] for _ in range(POSES)]
     torques = [load.torques(pose) for pose in poses]
     return frozenset(i for i in range(len(joints)) if max(abs(each[i]) for each in torques) > SINKS_N_M)
+
+
+def axis_loads(rig: Rig) -> Callable[[Sequence[float]], tuple[float, ...]] | None:
+    """What the axes have to hold where they are, N m or N, a gripper nothing; None where no servo gives way."""
+    if not any(isinstance(axis.servo, HobbyServo) and axis.servo.sag > 0.0 for axis in rig.axes):
+        return None
+    load = GravityLoad(rig)
+    others = (0.0,) * (len(rig.axes) - rig.robot.dof)
+    return lambda positions: (*load.torques(positions), *others)
 
 
 def model_of_shapes(rig: Rig) -> RobotModel:

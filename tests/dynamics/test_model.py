@@ -30,7 +30,8 @@ def state_of(name: str, seed: int, *shape: int) -> np.ndarray:
 
 
 def test_masses_are_given_for_the_robots_that_the_sources_give_them_for() -> None:
-    assert set(MODELS) == {"puma560", "lynx6", "lynx6-4axis", "al5d", "rv2aj"}
+    given = {"puma560", "lynx6", "lynx6-4axis", "al5d", "rv2aj"}
+    assert set(MODELS) == given | {"planar-2r", "planar-3r", "spatial-3r", "stanford", "kuka-kr5-arc"}
 
 
 @given(st.sampled_from(MOVABLE), SEEDS)

@@ -32,7 +32,9 @@ def pass_guard(guard, rig, rows, first=0):
         assert guard.check(command).hits == (), k
 
 
-@pytest.mark.parametrize("name", ["lynx6", "lynx6-4axis", "lynx6-bench", "al5d", "rv2aj", "rv2aj-hot", "rv2aj-line"])
+@pytest.mark.parametrize(
+    "name", ["lynx6", "lynx6-4axis", "lynx6-bench", "al5d", "rv2aj", "rv2aj-hot", "rv2aj-line", "rv2aj-mxt"]
+)
 def test_from_home_to_park_and_back_passes(name):
     rig = load_rig(name, CONTROLLERS)
     robot = Robot(rig.robot)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import HilError
+from hil.model.rig import TOLD_ONLY
 from hil.motion.motion import Motion
 from hil.refusal import RefusedError
 from hil.robot import Robot
@@ -142,7 +143,8 @@ def test_flipping_any_one_bit_of_the_rig_is_refused(data):
         rig = type(RIG)(controller=controller, robot=robot, axes=axes, shapes=shapes, fences=fences, **tree)
     except (msgspec.MsgspecError, UnicodeError, KeyError, TypeError):
         return
-    changed = msgspec.structs.replace(rig, file="") != RIG
+    told = {name: getattr(RIG, name) for name in TOLD_ONLY & set(RIG.__struct_fields__)}
+    changed = msgspec.structs.replace(rig, **told) != RIG
     assert ("rig" in subjects(rig=rig)) is changed
 
 
