@@ -157,9 +157,10 @@ class Fuzzer:
     def _end(self) -> None:
         """It still answers, and comes to rest when it is told to."""
         cr1 = self.cr1
+        # First of all: what is said to a processor that stands still is lost, and half a request is kept meanwhile.
+        cr1.hang(self.now_s, False)
         self._say(b"\r")
         self._wait(QUIET_S)
-        cr1.hang(self.now_s, False)
         if cr1.power is not Power.RUNNING:
             raise BrokenError(f"power is {cr1.power}")
         if cr1.conversation.procedure is Procedure.NONE:
