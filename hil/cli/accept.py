@@ -178,6 +178,7 @@ class _Hour:
     ) -> None:
         self._rig, self._path, self._url = rig, path, url
         self._person, self._stage, self._journals = person, stage, journals
+        self._configs: list[Path] = []
         self.archive = self._begun()
         self._keep()
 
@@ -272,6 +273,7 @@ class _Hour:
             if run.moves and not self._person.hands_clear(real=self._url is not None):
                 print("    not run")
                 continue
+            self._configs = []
             self._change(runs=(*self.archive.runs, self._stage.carry_out(step.id, run)))
             self._keep()
         nothing_was_run = part.pairs and not any(each.step == step.id for each in self.archive.runs)
@@ -315,15 +317,18 @@ class _Hour:
 
     def _files(self) -> dict[str, bytes]:
         """The rig as it was, with the calibration in force by now, and the journals."""
+        # What a run has calibrated is in force after it; no answer changes that, and to look it up loads the rig.
+        self._configs = self._configs or self._in_force()
+        names = [*self._configs, *self._stage.journals, *self._journals]
+        return {f"files/{name.name}": name.read_bytes() for name in names if name.is_file()}
+
+    def _in_force(self) -> list[Path]:
+        """The rig's file, and its calibration if it has one."""
         from hil.model.files import find
         from hil.runtime.wiring import load_rig
 
-        names = [Path(self._rig.file)]
         note = load_rig(self._rig.file).calibration
-        if note is not None:
-            names.append(find("calibrations", note.id))
-        names += [*self._stage.journals, *self._journals]
-        return {f"files/{name.name}": name.read_bytes() for name in names if name.is_file()}
+        return [Path(self._rig.file), *([] if note is None else [find("calibrations", note.id)])]
 
     def _outcome(self, part: Part) -> Outcome:
         return next(each for each in self.archive.outcomes if each.step.id == part.step.id)

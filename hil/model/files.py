@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -124,13 +125,32 @@ def parse_toml(data: bytes, file: str) -> dict[str, Any]:
         at, wrong = f"byte {error.start}", error.object[error.start]
         raise ConfigError(file, at, wrong, "UTF-8 text", "Save the file as UTF-8") from None
     try:
-        return tomllib.loads(text)
+        tables: dict[str, Any] = _copied(_parsed(text))
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(file, text, str(error)) from None
     except RecursionError:
         raise ConfigError(file, "file", "brackets within brackets without end", "TOML") from None
     except ValueError as error:  # a number with more digits than Python reads
         raise ConfigError(file, "file", str(error), "TOML") from None
+    return tables
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> dict[str, Any]:
+    """The tables of a text, for nobody to change: files are read again and again, and are mostly the same as before.
+
+    Raises:
+        ValueError: it is not TOML.
+        RecursionError: it is too deep.
+    """
+    return tomllib.loads(text)
+
+
+def _copied(value: Any) -> Any:
+    """Tables and lists of their own for whoever is going to change them."""
+    if isinstance(value, dict):
+        return {key: _copied(each) for key, each in value.items()}
+    return [_copied(each) for each in value] if isinstance(value, list) else value
 
 
 def _syntax_error(file: str, text: str, message: str) -> ConfigError:

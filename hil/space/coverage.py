@@ -6,6 +6,7 @@ A body that is missing, too short, or another arm's lets the arm through where e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy as np
 from hil.errors import ConfigError
 from hil.findings import Findings
 from hil.model.link_shapes import Stick, arm_length_m, link_sticks
-from hil.model.rig import Capsule, Rig
+from hil.model.rig import Axis, Capsule, Rig
+from hil.model.robot import RobotModel
 from hil.robot import Robot
 from hil.space.geometry import FloatArray, segment_distance
 from hil.units import MM
@@ -85,8 +87,14 @@ def margin_of(rig: Rig) -> float:
 
 def uncovered(rig: Rig) -> tuple[Uncovered, ...]:
     """Links that are not inside the bodies that they, or the links next to them, carry."""
-    robot, margin_m = rig.robot, margin_of(rig)
-    joints = rig.axes[: robot.dof]
+    return _uncovered(rig.robot, rig.axes[: rig.robot.dof], rig.shapes, margin_of(rig))
+
+
+# A rig is read again for every arm, run and answer, and its bodies are the same as before.
+@lru_cache(maxsize=64)
+def _uncovered(
+    robot: RobotModel, joints: tuple[Axis, ...], shapes: tuple[Capsule, ...], margin_m: float
+) -> tuple[Uncovered, ...]:
     low, high = np.array([(axis.lower, axis.upper) for axis in joints]).T
     drawn = np.random.default_rng(0).uniform(low, high, (POSES, robot.dof))
     frames = Robot(robot).link_frames(np.vstack([[axis.home for axis in joints], drawn]))
@@ -95,7 +103,7 @@ def uncovered(rig: Rig) -> tuple[Uncovered, ...]:
         points = _points(link_sticks(robot, number))
         if not len(points):
             continue
-        outside_m = _outside_m(rig, number, points, frames)
+        outside_m = _outside_m(shapes, number, points, frames)
         worst = int(outside_m.argmax())
         if outside_m[worst] > margin_m:
             x, y, z = (float(value) for value in points[worst])
@@ -110,9 +118,9 @@ def _points(sticks: Sequence[Stick]) -> FloatArray:
     return np.concatenate(along) if along else np.zeros((0, 3))
 
 
-def _outside_m(rig: Rig, number: int, points: FloatArray, frames: FloatArray) -> FloatArray:
+def _outside_m(shapes: Sequence[Capsule], number: int, points: FloatArray, frames: FloatArray) -> FloatArray:
     """How far each point is outside all bodies of this link and its neighbours, at its worst over all poses, (P,)."""
-    near = [shape for shape in rig.shapes if abs(shape.link - number) <= 1]
+    near = [shape for shape in shapes if abs(shape.link - number) <= 1]
     if not near:
         return np.full(len(points), np.inf)
     carried = frames[:, [shape.link for shape in near]]

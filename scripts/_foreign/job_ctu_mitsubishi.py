@@ -5,12 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 
 import serial_url
 
 serial_url.teach()
 
 from ctu_mitsubishi import Rv6s, Rv6sGripper  # noqa: E402
+
+
+def stands(robot: Rv6s) -> list[float]:
+    """Where it is once that changes no more: where a computer is busy its own wait ends before the arm is there."""
+    here = list(robot.get_q())
+    while True:
+        time.sleep(0.1)
+        before, here = here, list(robot.get_q())
+        if here == before:
+            return here
 
 
 def main() -> None:
@@ -25,14 +36,14 @@ def main() -> None:
     reachable = [len(robot.ik(robot.fk(goal))) > 0]
     robot.move_to_q(goal)
     arrived = [robot.wait_for_motion_stop()]
-    there = robot.get_q()
+    there = stands(robot)
     robot.soft_home()
     arrived.append(robot.wait_for_motion_stop())
-    home = robot.get_q()
+    home = stands(robot)
     robot.stop_robot()
     robot.close_connection()
     gripper.close()
-    seen = {"start": list(start), "there": list(there), "home": list(home), "arrived": arrived, "reachable": reachable}
+    seen = {"start": list(start), "there": there, "home": home, "arrived": arrived, "reachable": reachable}
     json.dump(seen, sys.stdout)
 
 

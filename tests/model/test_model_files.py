@@ -101,6 +101,18 @@ def test_a_byte_order_mark_is_accepted_and_other_encodings_are_not(tmp_path: Pat
         read_toml(path)
 
 
+def test_what_one_reader_changes_the_next_one_does_not_see_and_what_a_person_changes_it_does(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text("[a]\nb = [1, {c = 2}]\n", "utf-8")
+    first = read_toml(file)
+    first["a"]["b"][1]["c"] = 3
+    first["a"]["b"].append(4)
+    first["d"] = 5
+    assert read_toml(file) == {"a": {"b": [1, {"c": 2}]}}
+    file.write_text("[a]\nb = 1\n", "utf-8")
+    assert read_toml(file) == {"a": {"b": 1}}
+
+
 def test_what_cannot_be_read_is_a_config_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a file that can be read"):
         read_toml(tmp_path)

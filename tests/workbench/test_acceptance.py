@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import Terminal
 
-from hil.cli import _accept_runs
+from hil.cli import _accept_runs, accept
 from hil.errors import CommandError
 from hil.model.files import state_dir
 from hil.runtime import port_wiring, wiring
@@ -375,6 +375,24 @@ def test_of_an_archive_in_which_nobody_has_answered_no_fake_is_made(terminal: Te
     accepted(terminal, "lynx6", "--set", "baud=9600", code=1)
     outcome = terminal.run("accept", "--from", "lynx6-acceptance.zip")
     assert outcome.code == 1 and "none says what answers there" in outcome.err and not outcome.out
+
+
+def test_the_calibration_in_force_is_looked_up_again_after_what_was_run_and_not_after_an_answer(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Path] = []
+
+    def in_force(hour: accept._Hour) -> list[Path]:
+        looked.append(terminal.folder / f"{'-'.join(['made', *(each.step for each in hour.archive.runs)])}.toml")
+        looked[-1].write_text("", encoding="utf-8")
+        return looked[-1:]
+
+    monkeypatch.setattr(accept._Hour, "_in_force", in_force)
+    accepted(terminal, "lynx6")
+    runs = ["8", "9", "10", "11", "12", "13", "14", "15"]
+    assert [path.stem for path in looked] == ["-".join(["made", *runs[:number]]) for number in range(9)]
+    with zipfile.ZipFile(terminal.folder / "lynx6-acceptance.zip") as box:
+        assert f"files/{looked[-1].name}" in box.namelist()
 
 
 def test_journals_of_an_earlier_part_of_the_hour_stay_in_the_archive(terminal: Terminal) -> None:
