@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from hil.errors import CommandError, HilError
+from hil.errors import ConfigError, HilError
 from hil.kinematics.poses import Convention, pose_to_xyzabc
 from hil.link import FloatArray
 from hil.motion.curve_pitch import suiting_pitch
@@ -22,6 +22,8 @@ from hil.paths.curve import Curve
 from hil.paths.orientation import PitchedAxis, ToolAxis
 from hil.paths.path import LEAST_LENGTH_M, CurvePath, Path, Reversed
 from hil.units import DEG, MM
+
+WHOLE = "a curve that has a place and a direction all along"
 
 
 def pieces_of(curve: CurveOfFile, here: Here) -> list[Path]:
@@ -37,8 +39,8 @@ def pieces_of(curve: CurveOfFile, here: Here) -> list[Path]:
         try:
             found.append(CurvePath(piece))
         except HilError as error:
-            wrong = error if isinstance(error, CommandError) else CommandError(str(error))
-            raise here.wrong("file" if curve.step.file else "curve", wrong, curve.title) from None
+            key = f"{here.key}.{'file' if curve.step.file else 'curve'}"
+            raise ConfigError(here.file, key, curve.step.file or curve.title, f"{WHOLE}: {error}") from None
     return [Reversed(path) for path in reversed(found)] if curve.step.backwards else found
 
 
