@@ -26,10 +26,14 @@ from drivers._rv2aj_line import Ask, Cr1Line
 from drivers._rv2aj_settings import JOINT_REPLY, Rv2ajSettings
 from drivers._rv2aj_talk import T, Talk, attempt, need
 from hil.clock import Clock
+from hil.errors import ControllerError
 from hil.link import Answer, BytePort, Condition, SavedFile
+from hil.units import DEG
 
 MOST_PROGRAMS, MOST_LINES = 200, 5000
 MOST_TEXT = 200
+STILL_S, STILL_DEG = 0.4, 0.1
+"""An arm that a hand holds is still if no joint moves farther in this time."""
 PARAMETERS = ("RLNG", "MEJAR", "MEPAR", "MEXTL", "MEXBS", "USRORG", "JSAFE", "CBAU232", "CPRTY232", "CSTOP232",
               "CTERM232", "CPRC232")  # fmt: skip
 
@@ -77,6 +81,39 @@ def look_over(settings: Rv2ajSettings, open_port: Callable[[], BytePort], clock:
         LinkTimeout, ControllerError, LinkError: as for connecting.
     """
     return _converse(settings, open_port, clock, lambda line: _survey(line, settings), spaced=True)
+
+
+def measure(settings: Rv2ajSettings, open_port: Callable[[], BytePort], clock: Clock) -> tuple[float, ...]:
+    """Where the arm stands by its encoders, rad, also while somebody leads it by hand. Asks, and takes nothing.
+
+    Raises:
+        ControllerError: a program runs there, or the arm is still being moved.
+        LinkTimeout, ControllerError, LinkError: as for connecting.
+    """
+    return _converse(settings, open_port, clock, lambda line: _standing(line, settings, clock), spaced=True)
+
+
+def _standing(line: Cr1Line, settings: Rv2ajSettings, clock: Clock) -> Talk[tuple[float, ...]]:
+    yield from greet(line, settings)
+    name = settings.port_url
+    state = decode_state((yield from need(Ask("STATE", decode_state, 90))).data)
+    if state.status.running:
+        raise ControllerError(
+            f"{name}: a program runs on the controller and may move the arm; stop it at the panel first"
+        )
+    first = decode_joints((yield from need(Ask("JPOSF", decode_joints, JOINT_REPLY))).data).joints_deg
+    asked_s = clock.now_s()
+    while clock.now_s() < asked_s + STILL_S:
+        yield None
+    joints = decode_joints((yield from need(Ask("JPOSF", decode_joints, JOINT_REPLY))).data).joints_deg
+    moved = [abs(now - before) for now, before in zip(joints, first, strict=True)]
+    most = max(range(len(moved)), key=lambda each: moved[each])
+    if moved[most] > STILL_DEG:
+        raise ControllerError(
+            f"{name}: the arm still moves, {JOINTS[most]} by {moved[most]:.2f} deg in {STILL_S:g} s; allowed: "
+            f"{STILL_DEG:g} deg. Hold it still, then take the pose"
+        )
+    return tuple(angle * DEG for angle in joints)
 
 
 def _survey(line: Cr1Line, settings: Rv2ajSettings) -> Talk[tuple[Condition, ...]]:

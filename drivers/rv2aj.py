@@ -19,7 +19,7 @@ from drivers._rv2aj_programs import Partner
 from drivers._rv2aj_run import run_program
 from drivers._rv2aj_session import Session
 from drivers._rv2aj_settings import Rv2ajSettings, Rv2ajTable, settings_from_table
-from drivers._rv2aj_survey import ask, back_up, look_over
+from drivers._rv2aj_survey import ask, back_up, look_over, measure
 from hil.errors import HilError, LinkClosed, LinkError, LinkOverrun
 from hil.identity import Acquaintance
 from hil.link import ArmLink, BytePort, FloatArray, MotionBounds
@@ -34,6 +34,7 @@ __all__ = [
     "back_up",
     "build",
     "look_over",
+    "measure",
     "run_program",
     "settings_from_table",
 ]

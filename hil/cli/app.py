@@ -41,6 +41,7 @@ from hil.cli import (
     serve,
     simulate,
     supply,
+    teach,
     tokens,
     tune,
     watch,
@@ -54,6 +55,7 @@ GROUPS = {
     "Arm": (
         "jog",
         "follow",
+        "teach",
         "park",
         "release",
         "supply",
@@ -110,6 +112,7 @@ calibrate.add_to(app)
 accept.add_to(app)
 jog.add_to(app)
 follow.add_to(app)
+teach.add_to(app)
 supply.add_to(app)
 journal.add_to(app)
 lint.add_to(app)

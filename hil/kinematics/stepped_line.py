@@ -37,6 +37,9 @@ HELD = 1e-10
 
 CORRECTIONS = 30
 
+MOST_STEPS = 1_000_000
+"""A minute or two; errors have fallen below a micrometre by then."""
+
 
 class SteppedLine(Record, frozen=True):
     """A line that was stepped.
@@ -74,7 +77,7 @@ def step_line(
         chain: the arm, six axes or more (with more, the shortest joint step is taken).
         start: joint coordinates, shape (n,).
         change: dX, dY, dZ in millimetres, dA, dB, dC in degrees; A B C are roll, pitch, yaw: Rz(C) Ry(B) Rx(A).
-        steps: number of via-points N, the goal included; 1 or more.
+        steps: number of via-points N, the goal included; 1 to `MOST_STEPS`.
         closed_loop: correct the error at each via-point.
         digits: round every single link matrix (in millimetres) to so many decimals before use, in the steps and in
             the read-out, as the program did that printed the paper's Table II with 4. Open loop only.
@@ -153,9 +156,11 @@ def _checked(
     axes = len(chain.rows)
     q = _numbers(start, axes, f"the start has to be {axes} finite joint coordinates", f"{axes} finite numbers")
     by = _numbers(change, 6, "a change has to be six finite numbers dX dY dZ dA dB dC", "six finite numbers")
-    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
+    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or not 1 <= steps <= MOST_STEPS:
         raise CommandError(
-            f"a line needs a whole number of steps, at least one; {steps} was given", value=steps, allowed="1 or more"
+            f"a line needs a whole number of steps, at least one; {steps} was given; allowed: 1 to {MOST_STEPS}",
+            value=steps,
+            allowed=f"1 to {MOST_STEPS}",
         )
     if digits is not None and (digits < 0 or closed_loop):
         raise CommandError(

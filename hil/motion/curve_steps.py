@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from hil.errors import CommandError, HilError
-from hil.kinematics.along import Targets
+from hil.errors import ConfigError, HilError
 from hil.kinematics.poses import Convention, pose_to_xyzabc
 from hil.link import FloatArray
+from hil.motion.curve_pitch import suiting_pitch
 from hil.motion.path_steps import CurveStep
 from hil.motion.path_tasks import Here, wish_on
 from hil.motion.path_wish import PathWish
@@ -23,14 +23,7 @@ from hil.paths.orientation import PitchedAxis, ToolAxis
 from hil.paths.path import LEAST_LENGTH_M, CurvePath, Path, Reversed
 from hil.units import DEG, MM
 
-PITCH_STEP_RAD = 5.0 * DEG
-"""How finely a pitch is looked for that suits the whole curve."""
-
-PROBES = 400
-"""Places of the whole curve at which a pitch is tried."""
-
-ROOM_RAD = 1.0 * DEG
-"""A pitch is taken at first only if it leaves the joints this much room."""
+WHOLE = "a curve that has a place and a direction all along"
 
 
 def pieces_of(curve: CurveOfFile, here: Here) -> list[Path]:
@@ -46,8 +39,8 @@ def pieces_of(curve: CurveOfFile, here: Here) -> list[Path]:
         try:
             found.append(CurvePath(piece))
         except HilError as error:
-            wrong = error if isinstance(error, CommandError) else CommandError(str(error))
-            raise here.wrong("file" if curve.step.file else "curve", wrong, curve.title) from None
+            key = f"{here.key}.{'file' if curve.step.file else 'curve'}"
+            raise ConfigError(here.file, key, curve.step.file or curve.title, f"{WHOLE}: {error}") from None
     return [Reversed(path) for path in reversed(found)] if curve.step.backwards else found
 
 
@@ -72,7 +65,7 @@ def approach_of(here: Here, step: CurveStep, pieces: Sequence[Path]) -> Move:
     elif step.orientation not in (None, "keep"):
         goal |= _as_the_policy_begins(here, step, pieces[0], first)
     elif robot.has_pitch_and_roll:
-        pitch = step.pitch_deg * DEG if step.pitch_deg is not None else _suiting_pitch(here, step, pieces)
+        pitch = step.pitch_deg * DEG if step.pitch_deg is not None else suiting_pitch(here, step, pieces)
         goal |= {"pitch_deg": None if pitch is None else pitch / DEG, "roll_deg": step.roll_deg}
     else:
         goal |= {"pitch_deg": step.pitch_deg, "roll_deg": step.roll_deg}
@@ -95,35 +88,3 @@ def _as_the_policy_begins(here: Here, step: CurveStep, path: Path, first_m: Floa
     pose[:3, :3], pose[:3, 3] = ToolAxis(path, policy, pose[:3, :3]).start, first_m
     found = pose_to_xyzabc(pose)
     return {"abc_deg": (found.a_deg, found.b_deg, found.c_deg), "convention": Convention.RPY_XYZ_FIXED}
-
-
-def _suiting_pitch(here: Here, step: CurveStep, pieces: Sequence[Path]) -> float | None:
-    """The pitch nearest to the present one with which the arm reaches all of a curve; None if there is none."""
-    robot, joints = here.robot, here.joints.tolist()
-    now = robot.tool_target(joints)
-    roll = now.roll_rad if step.roll_deg is None else step.roll_deg * DEG
-    lengths = [path.length_m for path in pieces]
-    counts = [max(3, math.ceil(PROBES * length / sum(lengths))) for length in lengths]
-    points = np.concatenate(
-        [path.points_m(np.linspace(0.0, path.length_m, n)) for path, n in zip(pieces, counts, strict=True)]
-    )
-    axes = here.rig.axes[: robot.dof]
-    low = np.array([axis.lower + axis.soft_margin for axis in axes])
-    high = np.array([axis.upper - axis.soft_margin for axis in axes])
-    for room in (ROOM_RAD, 0.0):
-        for pitch in _pitches(now.pitch_rad):
-            start = robot.inverse_kinematics_target(points[0].tolist(), pitch, roll, joints)
-            seeds = [each.q for each in start.solutions if (np.array(each.q) >= low).all() and (each.q <= high).all()]
-            targets = Targets(points, np.full(len(points), pitch), None if roll is None else np.full(len(points), roll))
-            for seed in seeds:
-                rows = robot.inverse_kinematics_along(targets, seed).rows
-                if len(rows) == len(points) and (rows >= low + room).all() and (rows <= high - room).all():
-                    return pitch
-    return None
-
-
-def _pitches(present_rad: float) -> Iterator[float]:
-    yield present_rad
-    for k in range(1, math.ceil(math.pi / PITCH_STEP_RAD)):
-        yield math.remainder(present_rad + k * PITCH_STEP_RAD, 2.0 * math.pi)
-        yield math.remainder(present_rad - k * PITCH_STEP_RAD, 2.0 * math.pi)

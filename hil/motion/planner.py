@@ -14,6 +14,7 @@ from hil.kinematics.results import IkResult
 from hil.link import FloatArray
 from hil.model.files import find
 from hil.model.rig import AxisKind, Rig
+from hil.motion.curve_pitch import with_nearest_place
 from hil.motion.curve_steps import approach_of, pieces_of, wish_along
 from hil.motion.joined_samples import Blend, JoinedSamples, StraightWay, Stretch
 from hil.motion.joint_runs import Classical, classical_run, joint_run, joint_runs
@@ -399,10 +400,13 @@ class _Planner:
         here, step = self._here(number, "curve"), curve.step
         pieces = pieces_of(curve, here)
         move = approach_of(here, step, pieces)
-        self._run(number, move, "joint", self._goal(number, move))
-        for path in pieces:
-            here = self._here(number, "curve")
-            self._follow(number, step, here, wish_along(here, step, path), curve.label)
+        try:
+            self._run(number, move, "joint", self._goal(number, move))
+            for path in pieces:
+                now = self._here(number, "curve")
+                self._follow(number, step, now, wish_along(now, step, path), curve.label)
+        except RefusedError as error:
+            raise with_nearest_place(error, here, curve, pieces) from None
 
     def _follow(self, number: int, step: PathStep | CurveStep, here: Here, wish: PathWish, label: str) -> None:
         for part, change in self._parts(here, wish):

@@ -126,10 +126,14 @@ class FormulaCurve:
 
 
 class PlacedCurve:
-    """Another curve, scaled, turned and shifted."""
+    """Another curve, scaled, turned and shifted.
+
+    Attributes:
+        placement: how.
+    """
 
     def __init__(self, curve: Curve, placement: Placement) -> None:
-        self._curve, self._scale = curve, placement.scale
+        self.placement, self._curve, self._scale = placement, curve, placement.scale
         self._rotation = placement.rotation
         self._shift_m = MM * np.array(placement.shift_mm)
 

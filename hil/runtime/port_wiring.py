@@ -11,7 +11,7 @@ import msgspec
 from drivers._ports import list_adapters, open_serial, port_name
 from drivers._udp import open_datagrams
 from hil.clock import Clock, RealClock, VirtualClock
-from hil.errors import ControllerError, HilError, InterlockError, LinkError, LinkTimeout
+from hil.errors import CommandError, ControllerError, HilError, InterlockError, LinkError, LinkTimeout
 from hil.joined import JoinedPort, split_url
 from hil.link import (
     Answer,
@@ -25,11 +25,12 @@ from hil.link import (
     SerialAdapter,
 )
 from hil.model.rig import AdapterIdentity, Rig
+from hil.motion.refusals import say, say_range
 from hil.runtime import adapters
 from hil.runtime.controller_memory import ControllerMemory
 from hil.runtime.journal import Wiring
 from hil.runtime.kinds import NAMES, kind_named, kind_of
-from hil.runtime.kinds.kind import USUAL, FakeChoices
+from hil.runtime.kinds.kind import USUAL, FakeChoices, MemoryFake
 from hil.runtime.open_ports import refuse_shared
 from hil.types import ControllerIdentity
 
@@ -155,18 +156,75 @@ def raw_line(rig: Rig, url: str | None, chosen: FakeChoices = USUAL) -> tuple[Ca
     return open_port, clock
 
 
+class HandLedArm:
+    """An arm that a person leads by hand while its controller tells where it is; nothing here drives it.
+
+    Args:
+        rig: whose arm.
+        url: its controller's real port; None for a fake in memory, its arm in the park pose.
+
+    Raises:
+        InterlockError: controllers of this kind cannot tell, in words; or the port may not be opened.
+
+    Attributes:
+        how: how a person gets the arm free, in words.
+    """
+
+    def __init__(self, rig: Rig, url: str | None) -> None:
+        by_hand = kind_of(rig).by_hand
+        if by_hand.measure is None:
+            raise InterlockError(
+                f"rig {rig.id}: no pose can be taught by hand with its {rig.controller.kind} controller: {by_hand.why}"
+                f". Lead the arm by `hil jog {rig.id}` and press t at each pose",
+                ["a controller that measures, as that of rv2aj"],
+            )
+        self.how, self._rig, self._measure = by_hand.how, rig, by_hand.measure
+        self._fake = (
+            None if url is not None else kind_of(rig).emulated().in_memory(rig, rig.park, False, None, 0.0, USUAL)
+        )
+        self._settings, self._open_port, self._clock = _by_itself(rig, url, fake=self._fake)
+
+    def measured(self) -> tuple[float, ...]:
+        """Where the arm stands, rad or m per axis; may take some seconds.
+
+        Raises:
+            ControllerError: it is still moving, or another controller answers.
+            LinkTimeout, LinkError: nobody answers, or the line failed.
+        """
+        return self._measure(self._settings, self._open_port, self._clock)
+
+    def lead(self, axis: int, by: float) -> None:
+        """Be the hand at a fake: turn one axis, rad or m.
+
+        Raises:
+            InterlockError: a real arm is led by a person.
+            CommandError: it does not go there.
+        """
+        if self._fake is None or self._fake.lead is None:
+            raise InterlockError("a real arm is led by your hand, and by nothing from here")
+        pose = list(self.measured())
+        pose[axis] += by
+        led = self._rig.axes[axis]
+        if not led.lower <= pose[axis] <= led.upper:
+            raise CommandError(
+                f"{led.name}: led to {say(led, pose[axis])}; allowed: {say_range(led)}", axis=led.name, value=pose[axis]
+            )
+        self._fake.lead(pose)
+
+
 def _by_itself(
     rig: Rig,
     url: str | None,
     wiring: Wiring = Wiring.REAL,
     check: adapters.Check | None = None,
     chosen: FakeChoices = USUAL,
+    fake: MemoryFake | None = None,
 ) -> tuple[Any, Callable[[], BytePort], Clock]:
     """Settings, port and clock to talk to a controller without a session."""
     settings = msgspec.structs.replace(rig.controller, port_url=url or "memory")  # type: ignore[type-var]
     if url is not None:
         return settings, door(rig, url, wiring, check or check_adapter), RealClock()
-    fake = kind_of(rig).emulated().in_memory(rig, rig.park, False, None, 0.0, chosen)
+    fake = fake or kind_of(rig).emulated().in_memory(rig, rig.park, False, None, 0.0, chosen)
     return settings, fake.open_port, VirtualClock(VIRTUAL_START_S)
 
 

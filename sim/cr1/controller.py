@@ -280,6 +280,10 @@ class Cr1:
         self.advance(at_s)
         self.machine.alarms.strike(number, at_s)
 
+    def lead(self, joints_deg: Sequence[float]) -> None:
+        """A hand brings the arm here while nothing drives it."""
+        self.machine.arm.stand(joints_deg)
+
     def take_right(self, at_s: float, taken: bool = True) -> None:
         """Somebody else takes the operation right, or gives it back."""
         self.advance(at_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import Terminal
 from recorded import run_to_end, write_journal, write_parts
@@ -12,6 +13,7 @@ from virtual_session import Session
 
 import hil
 from hil.motion.planner import plan
+from hil.types import Mode
 from hil.workbench.journal_task import recording_of_journal
 
 
@@ -82,6 +84,23 @@ def test_a_session_becomes_a_task_that_plays_back_the_same_samples(
     assert motion.marks[-1].kind == "replay"
     again = terminal.run("journal", "task", "run.mcap")
     assert again.code == 1 and "run.csv exists already" in again.err
+
+
+def test_what_a_replay_sends_is_journalled_as_what_was_recorded(terminal: Terminal, journal: Path) -> None:
+    """Feature S1-19: the replayed joint log equals the recorded log sample for sample; the arm goes to its start first.
+
+    The session is driven by the loop, so both logs are what left for the wire.
+    """
+    assert terminal.run("journal", "task", "run.mcap").code == 0
+    again = Session()
+    motion = plan(again.rig, terminal.folder / "run.toml")
+    again.to(Mode.STREAMING, motion)
+    again.until(Mode.IDLE)
+    write_journal(again, terminal.folder / "again.mcap")
+    recorded, replayed = (recording_of_journal(file) for file in (journal, terminal.folder / "again.mcap"))
+    assert len(recorded.samples) == 34
+    assert np.abs(np.diff(recorded.samples, axis=0)).max() > 0.005
+    assert (replayed.samples[-len(recorded.samples) :] == recorded.samples).all()
 
 
 def test_parts_of_a_session_are_verified_one_after_the_other(terminal: Terminal, session: Session) -> None:

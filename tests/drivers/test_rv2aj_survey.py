@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from rv2aj_script import Cr1Port, settings
 
-from drivers.rv2aj import ask, back_up, look_over
+from drivers.rv2aj import ask, back_up, look_over, measure
 from hil.clock import VirtualClock
 from hil.errors import ControllerError, LinkTimeout
 from hil.link import Condition
+from hil.units import DEG
 
 MOVERS = ("EXEC", "RUN", "HOT", "PRN", "SRVON", "RSTALRM", "SLOTINIT", "EDATA", "SAVE", "FDEL")
 
@@ -131,3 +132,35 @@ def test_one_kind_of_answer_that_can_never_be_read_is_told_by_its_name() -> None
     ):
         look_over(settings(), lambda: port, clock)
     assert clock.now_s() < 9.0
+
+
+def test_a_pose_is_measured_by_questions_alone_with_the_teach_box_in_somebodys_hands() -> None:
+    port = Cr1Port(joints=(10.0, -20.0, 90.0, 45.5, 0.25))
+    port.teach, port.alarm = True, (5000, 1)
+    port.refusals["CNTLON"] = 6020
+    joints = measure(settings(), lambda: port, VirtualClock())
+    assert [value / DEG for value in joints] == pytest.approx([10.0, -20.0, 90.0, 45.5, 0.25], abs=1e-9)
+    assert port.commands() == ["OPEN=HIL", "PARRLNG", "STATE", "JPOSF", "JPOSF", "CLOSE"]
+
+
+def test_an_arm_that_is_still_led_is_no_pose() -> None:
+    port = Cr1Port()
+    looks = iter(["J1;0.00;J2;0.00;J3;90.00;J5;90.00;J6;0.00", "J1;0.00;J2;0.25;J3;90.00;J5;90.00;J6;0.00"])
+
+    def mangle(command: str, reply: bytes) -> list[tuple[float, bytes]]:
+        if command != "JPOSF":
+            return [(0.0, reply)]
+        tail = reply.partition(b";;")[2]
+        return [(0.0, b"QoK" + next(looks).encode() + b";;" + tail)]
+
+    port.mangle = mangle
+    with pytest.raises(ControllerError, match=r"still moves, J2 by 0\.25 deg in 0\.4 s; allowed: 0\.1 deg\. Hold it"):
+        measure(settings(), lambda: port, VirtualClock())
+
+
+def test_no_pose_is_taken_while_a_program_runs() -> None:
+    port = Cr1Port()
+    port.running = True
+    with pytest.raises(ControllerError, match="a program runs on the controller and may move the arm"):
+        measure(settings(), lambda: port, VirtualClock())
+    assert "JPOSF" not in port.commands()

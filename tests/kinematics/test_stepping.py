@@ -164,6 +164,7 @@ def test_a_singular_start_and_a_goal_out_of_reach_are_refused_with_the_step() ->
     ("change", "steps", "options", "words"),
     [
         (CHANGE, 0, {}, "at least one; 0"),
+        (CHANGE, 1_000_001, {}, "1000001 was given; allowed: 1 to 1000000"),
         (CHANGE, 2.5, {}, "whole number of steps"),
         (CHANGE[:5], 10, {}, "six finite numbers"),
         ((math.nan, *CHANGE[1:]), 10, {}, "six finite numbers"),

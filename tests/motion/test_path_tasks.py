@@ -469,3 +469,21 @@ def test_a_step_that_cannot_be_is_told_with_its_key(step: str, said: str) -> Non
 def test_repeats_within_repeats_end_before_the_computer_does() -> None:
     inner = '[[step.step]]\ndo = "repeat"\ntimes = 1000\n[[step.step.step]]\ndo = "wait"\nseconds = 1\n'
     assert "allowed: at most 10000" in fault('[[step]]\ndo = "repeat"\ntimes = 1000\n' + inner)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        ("sqrt(u-5)", "u", "outside its domain at u = "),
+        ("5", "3", "the curve has no length"),
+    ],
+)
+def test_a_curve_without_a_place_or_a_length_is_told_by_its_file(tmp_path: Path, x: str, y: str, said: str) -> None:
+    """The key is that of the step, what was given is what stands there, and the curve's own words follow."""
+    file = f'title = "d"\nx = "{x}"\ny = "{y}"\nz = "1"\n[parameters.u]\nstart = 0\nend = 10\n'
+    (tmp_path / "d.toml").write_text(file, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        plan_task(RIG, ROBOT, task('title = "t"\n[[step]]\ndo = "curve"\nfile = "d.toml"\n', tmp_path))
+    (first, *_) = str(caught.value).splitlines()
+    whole = "t.toml: step 1.file: 'd.toml' given; allowed: a curve that has a place and a direction all along: "
+    assert first.startswith(whole) and said in first

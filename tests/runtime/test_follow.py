@@ -256,6 +256,27 @@ def test_a_robot_without_a_rig_follows() -> None:
     assert arm.servos[5] - arm.rig.park[5] == pytest.approx(0.2, abs=0.02)
 
 
+def test_a_sine_of_thirty_degrees_either_way_is_followed_where_a_joint_is_fast_enough() -> None:
+    """0.5 Hz at 50 Hz: 94 deg/s at its fastest, which no joint of a Lynx6 is allowed and the last one of a UR5 is."""
+    arm = VirtualArm(load_rig("ur5"))
+    arm.ready()
+    rig, h = arm.rig, arm.rig.period_s
+    record = arm.tick(ArmJog(speed_share=1.0))
+    start, rows = list(record.setpoint), []
+    for k in range(round(8.0 / h)):
+        goal = [*start[:5], start[5] + 2.0 * sine(k * h) * DEG]
+        record = arm.tick(FollowTarget(seq=1 + k, issued_s=arm.now_s + h, positions=tuple(goal)))
+        if isinstance(record.wanted, JointCommand) and record.sent:
+            rows.append(record.wanted.positions)
+    assert len(rows) > 390
+    came = (np.array(rows)[:, 5] - start[5]) / DEG
+    assert came.max() == pytest.approx(60.0, abs=1.0)
+    delayed = np.array([2.0 * sine(max(k * h - 0.005, 0.0)) for k in range(len(came))])
+    assert np.abs(came - delayed).max() < 1.0
+    for order, most in enumerate(axis_limits(rig), 1):
+        assert np.all(np.abs(np.diff(rows, order, axis=0)) <= most * h**order * (1.0 + 1e-9))
+
+
 def test_what_was_followed_is_replayed_to_the_same_bytes(tmp_path: Path) -> None:
     s = Session(true_pose=lynx6().home, driven=True).to(Mode.IDLE)
     s.tick(ArmJog(speed_share=1.0))

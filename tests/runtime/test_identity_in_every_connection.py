@@ -401,7 +401,11 @@ def test_single_channels_are_opened_at_the_adapter_that_is_written_down_and_at_n
     assert not opened
 
 
-@pytest.mark.parametrize("ask", [port_wiring.look_over, port_wiring.back_up, port_wiring.who_answers])
+def measured(rig: Rig, url: str) -> object:
+    return port_wiring.HandLedArm(rig, url).measured()
+
+
+@pytest.mark.parametrize("ask", [port_wiring.look_over, port_wiring.back_up, port_wiring.who_answers, measured])
 def test_a_controller_by_itself_is_asked_at_its_own_adapter_only(
     plugs: Plugs, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Rig, str], object]
 ) -> None:

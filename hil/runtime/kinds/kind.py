@@ -39,6 +39,21 @@ RunProgram = Callable[
 
 
 @dataclass(frozen=True)
+class ByHand:
+    """Whether poses are taught by leading the arm itself: it has to be free, and its controller to tell where it is.
+
+    Attributes:
+        measure: where the axes stand, rad or m, with nothing driven and nothing asked for; None if it cannot tell.
+        how: how a person gets the arm free, in words, where there is a `measure`.
+        why: why not, where there is none; goes on after the name of the controller.
+    """
+
+    measure: Callable[[Any, Callable[[], BytePort], Clock], tuple[float, ...]] | None = None
+    how: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Kind:
     """What has to be known about one kind of controller.
 
@@ -55,6 +70,7 @@ class Kind:
         framing: data bits, parity and stop bits with which it is asked.
         look_over: what it says of itself to a person at the bench; None for a kind that can only say who it is.
         back_up: copies what people have stored in it; None for a kind that stores nothing.
+        by_hand: what a pose that was led to by hand needs.
         run_program: runs a program on the controller itself, after telling who answers to somebody who may refuse it by
             raising; None for a kind that cannot.
     """
@@ -71,6 +87,7 @@ class Kind:
     look_over: Callable[[Any, Callable[[], BytePort], Clock], tuple[Condition, ...]] | None = None
     back_up: Callable[[Any, Callable[[], BytePort], Clock], tuple[SavedFile, ...]] | None = None
     run_program: RunProgram | None = None
+    by_hand: ByHand = ByHand(why="it cannot tell where its arm stands")
 
 
 @dataclass(frozen=True)
@@ -117,6 +134,7 @@ class MemoryFake:
         first_jumps: how far each servo jumped when it was first driven.
         setpoints: what the controller drives at a time, None for a limp axis.
         servos: where the servos are at a time.
+        lead: a hand brings the arm to a pose; None where none could, or the controller would not tell.
     """
 
     open_port: Callable[[], BytePort]
@@ -124,3 +142,4 @@ class MemoryFake:
     first_jumps: Callable[[], tuple[float, ...]]
     setpoints: Callable[[float], tuple[float | None, ...]]
     servos: Callable[[float], tuple[float, ...]]
+    lead: Callable[[Sequence[float]], None] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivers import rv2aj
-from hil.runtime.kinds.kind import FakeKind, Kind
+from hil.runtime.kinds.kind import ByHand, FakeKind, Kind
 
 
 def _emulated() -> FakeKind:
@@ -24,4 +24,9 @@ KIND = Kind(
     look_over=rv2aj.look_over,
     back_up=rv2aj.back_up,
     run_program=rv2aj.run_program,
+    by_hand=ByHand(
+        measure=rv2aj.measure,
+        how="lead it with the teach box, or release its brakes there while a second person holds the arm; the bridge "
+        "releases none, since nobody could lock them again if this computer failed",
+    ),
 )

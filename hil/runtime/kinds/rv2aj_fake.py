@@ -83,6 +83,7 @@ def _in_memory(
         first_jumps=lambda: (0.0,) * len(rig.axes),
         setpoints=joints,
         servos=joints,
+        lead=lambda positions: cr1.lead(settings.degrees(positions)),
     )
 
 

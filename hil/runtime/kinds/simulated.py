@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivers import simulated
-from hil.runtime.kinds.kind import FakeKind, Kind
+from hil.runtime.kinds.kind import ByHand, FakeKind, Kind
 
 
 def _emulated() -> FakeKind:
@@ -20,4 +20,5 @@ KIND = Kind(
     None,
     "simulated",
     _emulated,
+    by_hand=ByHand(why="its arm exists in software only, where no hand reaches it"),
 )

@@ -8,7 +8,7 @@ import msgspec
 
 from drivers import ssc32
 from drivers._ssc32_channels import Ssc32Channels, servo_channels
-from hil.runtime.kinds.kind import ChannelKind, FakeKind, Kind
+from hil.runtime.kinds.kind import ByHand, ChannelKind, FakeKind, Kind
 
 MIDDLE_US = 1500
 """The middle of a servo's travel, whatever hangs on it."""
@@ -45,4 +45,5 @@ KIND = Kind(
     "ssc32",
     _emulated,
     ChannelKind(servo_channels, Ssc32Channels, _crooked),
+    by_hand=ByHand(why="it can let a servo go, but it tells only the pulse that it makes, never where a limp joint is"),
 )
