@@ -87,9 +87,9 @@ def _beside(effort: Effort, arm: hil.Robot, loop: ClosedLoop, q: np.ndarray) -> 
                 f"{one:.0f}",
             ]
         )
-        met = (
-            verdict(ratio >= TIMES_QUICKER, f"{ratio:.0f} times as quick as {name}, at least {TIMES_QUICKER:g}") and met
-        )
+        for many, times in (("many together", ratio), ("one with its trace", one)):
+            said = f"{many}: {times:.1f} times as quick as {name}, at least {TIMES_QUICKER:g}"
+            met = verdict(times >= TIMES_QUICKER, said) and met
     show("CPU time of a run of 1 s", ["", "peer", "ours, many", "times", "ours, one with its trace", "times"], rows)
     return met
 

@@ -182,7 +182,7 @@ class ClosedLoop:
     @cached_property
     def source_of_one(self) -> str:
         """Text of the compiled loop for the experiment's own setting."""
-        return one_run_source(self.controller, self.plant, exact=self._sees_exactly)
+        return one_run_source(self._controller(limited=self._limited), self.plant, exact=self._sees_exactly)
 
     @cached_property
     def _nothing(self) -> FloatArray:
@@ -203,14 +203,21 @@ class ClosedLoop:
     def _plain(self) -> PlainLoop:
         return PlainLoop(self.controller, self.plant)
 
+    @cached_property
+    def _limited(self) -> bool:
+        limit: FloatArray = self.column.reshape(layout.SETTINGS, -1)[layout.LIMIT]
+        return bool((limit < UNLIMITED).any())
+
+    def _controller(self, *, limited: bool) -> Routine:
+        e, mechanism = self.experiment, self._known.mechanism
+        factor = factor_of(e.factors, self.model, mechanism) if e.factors else None
+        return controller_step(e.law, mechanism, e.gravity_m_s2, factor, limited=limited)
+
     def _routines(self) -> tuple[Routine, Routine]:
         e, gravity = self.experiment, self.experiment.gravity_m_s2
-        factor = None
-        if e.factors:
-            factor = factor_of(e.factors, self.model, self._known.mechanism)
-        controller = controller_step(e.law, self._known.mechanism, gravity, factor)
         midpoint = e.integrator is Integrator.MIDPOINT
-        return controller, plant_step(self.dynamics.mechanism, gravity, reacts=self._reacts(), midpoint=midpoint)
+        plant = plant_step(self.dynamics.mechanism, gravity, reacts=self._reacts(), midpoint=midpoint)
+        return self._controller(limited=True), plant
 
     def _reacts(self) -> bool:
         e = self.experiment

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from hil.kernels import newton_euler as newton
 from hil.kernels.bodies import Mechanism
 from hil.kernels.constant_fold import minus, plus, size, smaller, times
-from hil.kernels.forward_dynamics import Factors, factorised, solved
+from hil.kernels.forward_dynamics import Cornered, cornered, solved_by_corner
 from hil.kernels.joint_reactions import Bounds, settled
 from hil.kernels.mass_matrix import mass_matrix
 from hil.kernels.newton_euler import Gravity
@@ -51,7 +51,9 @@ class Law(Enum):
         return self not in (Law.COMPUTED_TORQUE, Law.SCALED_PD)
 
 
-def controller_step(law: Law, mechanism: Mechanism, gravity: Gravity, factor: Factor | None = None) -> Routine:
+def controller_step(
+    law: Law, mechanism: Mechanism, gravity: Gravity, factor: Factor | None = None, *, limited: bool = True
+) -> Routine:
     """Results ``tau``, ``asked`` and, for laws with one, ``integral``.
 
     With e = wanted_q - q: PD is Kp e + Kd de/dt, PID adds Ki times the integral of e, which stands still while the
@@ -63,18 +65,19 @@ def controller_step(law: Law, mechanism: Mechanism, gravity: Gravity, factor: Fa
         mechanism: the arm as the controller knows it.
         gravity: acceleration of free fall in the world.
         factor: f of the scaled PD.
+        limited: torques have limits, the argument ``limit``; else no torque is too large.
     """
     n = len(mechanism.axes)
-    names = ["q", "qd", "wanted_q", "wanted_qd", "wanted_qdd", "kp", "kd", "limit"]
-    if law.integrates:
-        names += ["ki", "integral"]
+    names = ["q", "qd", "wanted_q", "wanted_qd", "wanted_qdd", "kp", "kd"]
+    names += ["limit"] if limited else []
+    names += ["ki", "integral"] if law.integrates else []
     arguments = [Argument(name, n, _MEANINGS[name]) for name in names]
     if law.integrates:
         arguments.append(Argument("period_s", 0, _MEANINGS["period_s"]))
 
     def body(*given: Any) -> Results:
         *values, functions = given
-        q, qd, wanted_q, wanted_qd, wanted_qdd, kp, kd, limit = values[:8]
+        q, qd, wanted_q, wanted_qd, wanted_qdd, kp, kd = values[:7]
         error = [minus(w, here) for w, here in zip(wanted_q, q, strict=True)]
         pushed = [
             plus(times(p, e), times(d, minus(w, speed)))
@@ -82,26 +85,36 @@ def controller_step(law: Law, mechanism: Mechanism, gravity: Gravity, factor: Fa
         ]
         integral: list[Scalar] = []
         if law.integrates:
-            ki, before, period_s = values[8:]
+            ki, before, period_s = values[-3:]
             integral = [plus(old, times(period_s, e)) for old, e in zip(before, error, strict=True)]
             pushed = [plus(push, times(gain, kept)) for push, gain, kept in zip(pushed, ki, integral, strict=True)]
         torque = _law(law, mechanism, gravity, factor, q, qd, wanted_qdd, pushed, functions)
-        limited = [
-            functions.maximum(smaller(each, most, functions), -most) for each, most in zip(torque, limit, strict=True)
-        ]
         asked = [size(each, functions) for each in torque]
-        results: Results = {"tau": ((n,), limited, _MEANINGS["tau"])}
-        if law.integrates:
+        tau, kept = list(torque), integral
+        if limited:
+            limit = values[7]
+            tau = [
+                functions.maximum(smaller(each, most, functions), -most)
+                for each, most in zip(torque, limit, strict=True)
+            ]
+        if limited and law.integrates:
             # Held where the torque is beyond its limit and the error asks for more in the same direction.
             kept = [
                 functions.where(minus(amount, most), functions.where(times(push, e), old, new), new)
                 for amount, most, push, e, old, new in zip(asked, limit, torque, error, before, integral, strict=True)
             ]
+        results: Results = {"tau": ((n,), tau, _MEANINGS["tau"])}
+        if law.integrates:
             results["integral"] = ((n,), kept, _MEANINGS["integral"])
         results["asked"] = ((n,), asked, "sizes of the torques before they were limited")
         return results
 
-    return draft("controller_step", f"One tick of {law.value} control with limited torques.", arguments, body)
+    return draft(
+        "controller_step",
+        f"One tick of {law.value} control{' with limited torques' if limited else ''}.",
+        arguments,
+        body,
+    )
 
 
 def _law(
@@ -153,18 +166,18 @@ def plant_step(mechanism: Mechanism, gravity: Gravity, *, reacts: bool, midpoint
         q, qd = value["q"], value["qd"]
         resisted_s = times(0.5, step_s) if midpoint else step_s
 
-        def change(places: Sequence[Scalar], rates: Sequence[Scalar]) -> tuple[Factors, list[Scalar]]:
+        def change(places: Sequence[Scalar], rates: Sequence[Scalar]) -> tuple[Cornered, list[Scalar]]:
             """The factorised mass matrix, and accelerations: friction is that of the speeds at the start, changed."""
             bias = newton.inverse_dynamics(mechanism, gravity, places, rates, [0.0] * n, functions)
             rows = mass_matrix(mechanism, places, functions)
             for i, row in enumerate(rows):
                 row[i] = plus(row[i], plus(value["armature"][i], times(resisted_s, value["viscous"][i])))
-            factors = factorised(rows, functions)
+            factors = cornered(rows, functions)
             moving = [
                 minus(minus(torque, needed), times(lost, speed))
                 for torque, needed, lost, speed in zip(value["tau"], bias, value["viscous"], qd, strict=True)
             ]
-            return factors, solved(factors, moving)
+            return factors, solved_by_corner(factors, moving)
 
         factors, accelerations = change(q, qd)
         between = list(qd)
@@ -180,7 +193,7 @@ def plant_step(mechanism: Mechanism, gravity: Gravity, *, reacts: bool, midpoint
         if reacts:
             rate_hz = 1.0 / step_s
             units = [[1.0 if i == k else 0.0 for i in range(n)] for k in range(n)]
-            mobility = [[times(step_s, entry) for entry in solved(factors, unit)] for unit in units]
+            mobility = [[times(step_s, entry) for entry in solved_by_corner(factors, unit)] for unit in units]
             bounds = Bounds(
                 value["forwards"],
                 value["backwards"],

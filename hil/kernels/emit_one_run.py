@@ -60,7 +60,7 @@ def one_run_source(controller: Routine, plant: Routine, *, exact: bool) -> str:
     (ticks + 1, rows, n), with the rows that `traced` names.
 
     Args:
-        controller: what is asked at a tick.
+        controller: what is asked at a tick; where nothing limits the torques, better one that knows.
         plant: the arm's state one step later.
         exact: the controller sees positions and speeds as they are.
     """
@@ -121,7 +121,8 @@ def _tick(controller: Routine, plant: Routine, n: int, angles: int, exact: bool)
         yield _each(n, f"trace[tick, {row}, %d] = {name}%d")
     yield _each(n, "error%d = abs(wanted_q%d - q%d); error_sum%d += error%d")
     yield _each(n, "largest%d = error%d if error%d > largest%d else largest%d; squares%d += tau%d * tau%d")
-    yield _each(n, "at_limit%d += 1.0 if asked%d >= limit%d else 0.0")
+    if any(argument.name == "limit" for argument in controller.arguments):
+        yield _each(n, "at_limit%d += 1.0 if asked%d >= limit%d else 0.0")
     inside = "(error%d <= most_error%d) & (abs(qd%d) <= most_speed%d) & (asked%d <= most_torque%d)"
     yield f"if not ({_each(n, inside, ' & ')}):"
     yield "    failed_at = float(tick)"

@@ -91,6 +91,86 @@ def factorised(matrix: LowerTriangle, functions: Functions) -> Factors:
     return Factors(rows, inverse, smallest)
 
 
+CORNER = 3
+"""Joints at the base whose part of M `cornered` inverts in one go."""
+
+
+class Cornered(NamedTuple):
+    """M = L' B L with B diagonal but for the first `CORNER` joints, as `cornered` leaves it.
+
+    Attributes:
+        lower: L without its diagonal of ones; empty rows for the corner.
+        inverse: of the diagonal beyond the corner; zeros for the corner.
+        adjugate: of the corner, lower triangle: its inverse times its determinant.
+        rate: 1 over that determinant.
+    """
+
+    lower: LowerTriangle
+    inverse: list[Scalar]
+    adjugate: LowerTriangle
+    rate: Scalar
+
+
+def cornered(matrix: LowerTriangle, functions: Functions) -> Cornered:
+    """As `factorised`, but for the first three joints, whose part is inverted by its cofactors with one division.
+
+    Divisions of pivots wait for one another, and a loop that is alone on its processor waits for them.
+    """
+    n = len(matrix)
+    count = min(CORNER, n)
+    rows = [list(row) for row in matrix]
+    inverse: list[Scalar] = [0.0] * n
+    for k in reversed(range(count, n)):
+        inverse[k] = 1.0 / functions.maximum(rows[k][k], LEAST_PIVOT)
+        for i in range(k):
+            factor = times(rows[k][i], inverse[k])
+            for j in range(i + 1):
+                rows[i][j] = minus(rows[i][j], times(factor, rows[k][j]))
+        rows[k] = [times(value, inverse[k]) for value in rows[k][:k]]
+    adjugate, determinant = _adjugate(rows[:count])
+    rate = 1.0 / functions.maximum(determinant, LEAST_PIVOT**count)
+    return Cornered([[] for _ in range(count)] + rows[count:], inverse, adjugate, rate)
+
+
+def _adjugate(rows: LowerTriangle) -> tuple[LowerTriangle, Scalar]:
+    """Of a symmetric matrix of one to three rows, and its determinant."""
+    if len(rows) == 1:
+        return [[1.0]], rows[0][0]
+    (a,), (b, c) = rows[:2]
+    if len(rows) == 2:
+        return [[c], [minus(0.0, b), a]], minus(times(a, c), times(b, b))
+    d, e, f = rows[2]
+    first = minus(times(c, f), times(e, e))
+    second = minus(times(d, e), times(b, f))
+    third = minus(times(b, e), times(c, d))
+    adjugate = [
+        [first],
+        [second, minus(times(a, f), times(d, d))],
+        [third, minus(times(b, d), times(a, e)), minus(times(a, c), times(b, b))],
+    ]
+    return adjugate, plus(plus(times(a, first), times(b, second)), times(d, third))
+
+
+def solved_by_corner(factors: Cornered, right: Sequence[Scalar]) -> list[Scalar]:
+    """The x of M x = `right`."""
+    count, values = len(factors.adjugate), list(right)
+    for k in reversed(range(count, len(values))):
+        for i in range(k):
+            values[i] = minus(values[i], times(factors.lower[k][i], values[k]))
+    found: list[Scalar] = []
+    for i in range(count):
+        total: Scalar = 0.0
+        for j in range(count):
+            total = plus(total, times(factors.adjugate[max(i, j)][min(i, j)], values[j]))
+        found.append(times(total, factors.rate))
+    for k in range(count, len(values)):
+        known: Scalar = 0.0
+        for i in range(k):
+            known = plus(known, times(factors.lower[k][i], found[i]))
+        found.append(minus(times(values[k], factors.inverse[k]), known))
+    return found
+
+
 def solved(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
     """The x of M x = `right`."""
     count, lower = len(right), factors.lower

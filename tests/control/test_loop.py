@@ -11,7 +11,7 @@ from hil.control.experiment import Bounds, Disturbance, Experiment, Kind, Refere
 from hil.control.loop import ClosedLoop
 from hil.dynamics.model import Dynamics
 from hil.kernels.build import fast_available
-from hil.kernels.closed_loop import Law
+from hil.kernels.closed_loop import Law, controller_step
 from hil.kernels.scalar import FLOATS
 
 
@@ -73,6 +73,20 @@ def test_anti_windup_keeps_the_integral_small_while_the_torque_is_at_its_limit()
     assert held["integral"][1] == [0.1] * 6
     back = body(*given, [1e4] * 6, [-0.1] * 6, 0.001, FLOATS)  # the error drives it out of the limit
     assert back["integral"][1] == pytest.approx([-0.1 + 0.0005] * 6)
+
+
+@pytest.mark.parametrize("law", [law for law in Law if law is not Law.SCALED_PD])
+def test_a_controller_without_limits_is_the_one_with_a_limit_that_is_never_met(law):
+    mechanism = ClosedLoop(TWO, two()).dynamics.mechanism
+    q, qd, wanted, gains, held = [0.3, -0.4], [0.5, 0.1], [0.6, 0.2], [90.0, 40.0], [0.02, -0.05]
+    kept = [[4.0, 6.0], held, 1e-3] if law.integrates else []
+    given = [q, qd, wanted, [0.1, 0.2], [1.0, -2.0], gains, [8.0, 3.0]]
+    limited = controller_step(law, mechanism, FALL).body(*given, [1e6, 1e6], *kept, FLOATS)
+    free = controller_step(law, mechanism, FALL, limited=False).body(*given, *kept, FLOATS)
+    assert free == limited
+    assert max(limited["asked"][1]) > 10.0
+    tight = controller_step(law, mechanism, FALL).body(*given, [5.0, 5.0], *kept, FLOATS)
+    assert tight["asked"] == free["asked"] and tight["tau"] != free["tau"]
 
 
 def test_dry_friction_holds_up_to_its_size_and_no_further():

@@ -12,7 +12,14 @@ from hypothesis import assume, given, settings
 from hil.kernels.bodies import mechanism_of
 from hil.kernels.dynamics_routines import ROUTINES
 from hil.kernels.emit_python import python_function
-from hil.kernels.forward_dynamics import LEAST_PIVOT, factorised, forward_dynamics, solved
+from hil.kernels.forward_dynamics import (
+    LEAST_PIVOT,
+    cornered,
+    factorised,
+    forward_dynamics,
+    solved,
+    solved_by_corner,
+)
 from hil.kernels.newton_euler import EARTH_M_S2, inverse_dynamics
 from hil.kernels.scalar import ARRAYS, FLOATS
 from hil.model.reader import load_robot
@@ -56,6 +63,22 @@ def test_the_factors_solve_a_symmetric_system() -> None:
     for i, row in enumerate(factors.lower):
         lower[i, :i] = row
     assert lower.T @ np.diag(1.0 / np.array(factors.inverse)) @ lower == pytest.approx(matrix, abs=1e-12)
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_the_corner_of_a_matrix_solves_it_as_well_with_inertias_of_any_size(count: int) -> None:
+    root = np.random.default_rng(count).normal(size=(count, count))
+    sizes = np.diag(10.0 ** np.linspace(3.0, -3.0, count))
+    matrix, right = sizes @ root @ root.T @ sizes, np.arange(1.0, count + 1.0)
+    factors = cornered([row[: i + 1] for i, row in enumerate(matrix.tolist())], FLOATS)
+    assert solved_by_corner(factors, right.tolist()) == pytest.approx(np.linalg.solve(matrix, right), rel=1e-9)
+    assert [len(row) for row in factors.lower] == [0, 0, 0, 3, 4, 5, 6][:count]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_a_matrix_without_an_inverse_gives_finite_numbers_by_its_corner_too(count: int) -> None:
+    factors = cornered([[0.0] * (i + 1) for i in range(count)], FLOATS)
+    assert all(map(math.isfinite, solved_by_corner(factors, [1.0] * count)))
 
 
 def test_a_massless_last_link_gives_no_pivot_and_still_finite_numbers() -> None:
