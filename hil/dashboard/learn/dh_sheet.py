@@ -25,7 +25,8 @@ from hil.dashboard.theme import DARK, Theme, ink_on
 from hil.dashboard.widgets import dress, push
 from hil.lessons.dh_table import COLUMNS, Fault, Row
 
-HEADS = ("joint", "type", "theta deg", "d mm", "a mm", "alpha deg", "from", "to")
+HEADS = ("joint", "type", "theta\ndeg", "d\nmm", "a\nmm", "alpha\ndeg", "from", "to")
+"""Units on a line of their own: so the table of six joints is seen whole in a small window."""
 
 PLAYS = ("base to tool", "one row", "joint motion", "frame to frame")
 

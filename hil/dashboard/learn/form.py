@@ -64,6 +64,9 @@ class Form(QWidget):
             field = self.fields[kind.key] = Field(kind.name, first[kind.key], kind.tip)
             field.typed.connect(lambda _text, key=kind.key: self._typed(key))
             column.addWidget(field)
+        widest = max((field.label.sizeHint().width() for field in self.fields.values()), default=0)
+        for field in self.fields.values():
+            field.label.setMinimumWidth(widest)
 
     @property
     def typed(self) -> Values:

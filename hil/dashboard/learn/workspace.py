@@ -18,7 +18,7 @@ from hil.dashboard.learn.workspace_sheet import WorkspaceSheet, number_or_none, 
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.errors import CommandError, HilError
-from hil.kinematics.limits import range_of
+from hil.kinematics.limits import Range, range_of
 from hil.kinematics.results import IkResult
 from hil.kinematics.workspace.joint_workspace import JointWorkspace
 from hil.kinematics.workspace.reach_volume import is_coarse
@@ -282,13 +282,13 @@ class WorkspaceView(LessonView):
         for each, limit in zip(need.joints, limits, strict=True):
             texts = [
                 "nothing within reach" if low is None and high is None and what == "needed" else
-                " to ".join("open" if v is None else limit.text(v) for v in (low, high))
+                f"{'open' if low is None else _bare(limit, low)} to {'open' if high is None else limit.text(high)}"
                 for what, low, high in (
                     ("limits", each.lower, each.upper), ("needed", each.needed_lower, each.needed_upper),
                 )
             ]  # fmt: skip
-            lamp = f"LIT: {each.lamp} places, {limit.text(each.worst)} beyond at worst" if each.lamp else "off"
-            rows.append([each.name, *texts, lamp])
+            lamp = f"LIT: {each.lamp} places, by up to {limit.text(each.worst)}" if each.lamp else "off"
+            rows.append([each.name, lamp, *texts])
         self.sheet.needs.show_rows(rows)
         ways = dexterity(need)
         places = ", ".join(f"{count} with {number}" for number, count in enumerate(ways.places))
@@ -410,3 +410,8 @@ def _box_points(need: JointWorkspace) -> list[Points]:
         kind = "good" if sample.usable else "warn" if sample.solutions else "bad"
         kinds[kind].append(sample.point_m)
     return [Points(np.array(places), kind, 4.0) for kind, places in kinds.items() if places]
+
+
+def _bare(limit: Range, value: float) -> str:
+    """A coordinate without its unit, which stands once, behind the other end of its range."""
+    return limit.text(value).rpartition(" ")[0]
