@@ -467,7 +467,7 @@ def programs(size: tuple[int, int], theme: str) -> Lessons:
     lessons = Lessons("rv2aj", "programs", size, theme)
     lessons.view.proof.begin()
     end_s = time.monotonic() + PROOF_S
-    while (lessons.view.proof.proving.busy or lessons.view.checks.checking.busy) and time.monotonic() < end_s:
+    while (lessons.view.proof.busy or lessons.view.checks.checking.busy) and time.monotonic() < end_s:
         lessons.app.processEvents()
         time.sleep(0.02)
     lessons.shell.time_bar.look(20.0)

@@ -14,11 +14,13 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from lesson_views import here as in_this_process  # noqa: E402
 from PySide6.QtGui import QGuiApplication, QTextCursor  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
 from hil.dashboard.learn.command import Command  # noqa: E402
+from hil.dashboard.learn.work import Work  # noqa: E402
 from hil.errors import CommandError  # noqa: E402
 from hil.lessons.program_steps import APART_S  # noqa: E402
 from hil.lessons.program_text import Place, places_text, read_places, read_trace, spans, twice  # noqa: E402
@@ -54,6 +56,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         self.done.emit(outcome.exit_code, outcome.stdout, wrong)
 
     monkeypatch.setattr(Command, "start", start)
+    monkeypatch.setattr(Work, "start", in_this_process)
     return asked
 
 
@@ -283,7 +286,7 @@ def test_the_proof_is_that_of_hil_program_in_a_process_of_its_own(make_lessons: 
     window = make_lessons("rv2aj", "programs")
     view = written(window, "10 DLY 0.1\n20 END\n")
     view.sheet.run.click()
-    qtbot.waitUntil(lambda: not view.proof.proving.busy, timeout=90_000)
+    qtbot.waitUntil(lambda: not view.proof.busy, timeout=90_000)
     assert view.proof.shown is not None, view.sheet.said.toPlainText()
     trace = view.proof.shown.trace
     tool_mm = 1000.0 * view.robot.forward_kinematics(trace.q)[:, :3, 3]
@@ -421,6 +424,7 @@ def test_a_run_is_that_of_the_command_that_is_copied(
         self.done.emit(outcome.exit_code, outcome.stdout, "")
 
     monkeypatch.setattr(Command, "start", here)
+    monkeypatch.setattr(Work, "start", in_this_process)
     window = make_lessons(robot, "programs")
     view, bar = window.shell.view, window.shell.time_bar
     view.file.open(start / file)

@@ -91,6 +91,18 @@ class Form(QWidget):
         self._history = History(tuple(self.good.items()))
         self._latest = []
 
+    def keep_or_renew(self, values: Mapping[str, str]) -> None:
+        """For an arm much like the one before: what was typed stays, with its undo, unless it is wrong there."""
+        if not self._history.is_begun:
+            self.renew(values)
+            return
+        try:
+            self._check(self.good)
+        except HilError:
+            self.renew(values)
+        else:
+            self._judge()
+
     def undo(self) -> None:
         """The texts before the last change."""
         if self._history.back():

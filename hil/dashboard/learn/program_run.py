@@ -11,11 +11,12 @@ from hil.dashboard.learn.command import Command
 from hil.dashboard.learn.dh_file import robot_word
 from hil.dashboard.learn.program_file import ProgramFile
 from hil.dashboard.learn.program_sheet import ProgramSheet
+from hil.dashboard.learn.work import Work
 from hil.dashboard.texts import tr
 from hil.errors import CommandError, HilError
 from hil.lessons.numbers import unit_of_type
-from hil.lessons.program_steps import Run, read_steps, rows_of, steps_of
-from hil.lessons.program_text import inputs_of, read_trace
+from hil.lessons.program_steps import Run, read_run, read_steps, rows_of
+from hil.lessons.program_text import inputs_of
 from hil.robot import Robot
 
 PROGRAM_ARM = "rv2aj"
@@ -53,12 +54,19 @@ class ProgramRun(QObject):
     def __init__(self, sheet: ProgramSheet, file: ProgramFile, robot: Callable[[], Robot]) -> None:
         super().__init__()
         self._sheet, self._file, self._robot = sheet, file, robot
-        self.proving = Command(self)
+        self._proving, self._reading = Command(self), Work(self)
         self.shown: Run | None = None
-        self.proving.done.connect(self._proved)
+        self._proving.done.connect(self._proved)
+        self._reading.done.connect(self._show)
+        self._reading.failed.connect(self.said)
         sheet.run.clicked.connect(self.begin)
         sheet.inputs.typed.connect(lambda _: self._inputs())
         sheet.breakpoint.clicked.connect(self._break)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being proved, or read to be shown."""
+        return self._proving.busy or self._reading.busy
 
     def begin(self) -> None:
         """Have the text proved on the simulated arm; what it then did is played."""
@@ -74,12 +82,12 @@ class ProgramRun(QObject):
         kept = ["--trace", str(self._files[0])]
         if self._file.is_program:
             kept += ["--variables", str(self._files[1])]
-        self.proving.start([*self._words(str(path)), *kept])
+        self._proving.start([*self._words(str(path)), *kept])
 
     def forget(self) -> None:
         """What was proved was another text, or for another arm."""
         self.shown = None
-        self.proving.stop()
+        self.end()
         self._sheet.variables.show_variables(())
         self._sheet.editor.mark(running=0)
         self._sheet.state.setText("")
@@ -125,26 +133,20 @@ class ProgramRun(QObject):
         told = [line for line in (wrong + out).splitlines() if line.strip() and not line.startswith(own)]
         self._sheet.said.show_text("\n".join(told))
         if code == 0:
-            self._show_run()
+            trace_file, steps_file = self._files
+            text, language = self._file.text, self._file.language
+            program, units = self._file.is_program, units_of(self._robot())
+            self._reading.start(read_run, trace_file, steps_file if program else None, text, language, units)
         else:
             self._sheet.tables.setCurrentWidget(self._sheet.said)
             self._show_end()
-        self.changed.emit()
-        if self.shown is not None:
-            self.played.emit()
+            self.changed.emit()
 
-    def _show_run(self) -> None:
+    def _show(self, run: Run) -> None:
         """What it did is there to be played."""
-        trace_file, steps_file = self._files
-        program, units = self._file.is_program, units_of(self._robot())
-        try:
-            trace = read_trace(trace_file.read_text(encoding="utf-8"), None if program else units)
-            steps = read_steps(steps_file.read_text(encoding="utf-8")) if program else steps_of(trace)
-        except (OSError, HilError) as error:
-            self.said.emit(str(error))
-        else:
-            rows = rows_of(self._file.text, self._file.language)
-            self.shown = Run(trace, steps, rows, {} if program else units)
+        self.shown = run
+        self.changed.emit()
+        self.played.emit()
 
     def _show_end(self) -> None:
         """Of a program that was refused: the statement at which it ended, and its variables there."""
@@ -186,4 +188,5 @@ class ProgramRun(QObject):
 
     def end(self) -> None:
         """End what works."""
-        self.proving.stop()
+        self._proving.stop()
+        self._reading.stop()

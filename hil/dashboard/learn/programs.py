@@ -106,7 +106,7 @@ class ProgramsView(LessonView):
 
     def _changed(self) -> None:
         """What was proved was another text."""
-        if self.proof.shown is not None:
+        if self.proof.shown is not None or self.proof.busy:
             self.proof.forget()
 
     def _another_list(self) -> None:

@@ -13,7 +13,7 @@ from hil.dashboard.learn.dh_file import robot_word
 from hil.dashboard.learn.fields import Text
 from hil.dashboard.learn.form import Form
 from hil.dashboard.learn.jobs import box_job, reach_job, with_clouds
-from hil.dashboard.learn.view import LessonView
+from hil.dashboard.learn.view import LessonView, alike
 from hil.dashboard.learn.workspace_sheet import WorkspaceSheet, number_or_none, three_numbers
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
@@ -51,6 +51,8 @@ ROOM = 1.25
 class WorkspaceView(LessonView):
     """Sweeps, planes, places and boxes of one arm."""
 
+    model: RobotModel
+
     def __init__(self) -> None:
         super().__init__()
         self.reached: Reached | None = None
@@ -84,17 +86,17 @@ class WorkspaceView(LessonView):
     def set_robot(self, model: RobotModel) -> None:
         """This arm from now on."""
         self.close()
+        keep = hasattr(self, "model") and alike(self.model, model)
         self.model, self.robot = model, Robot(model)
         self.q = [axis.home for axis in arm_of_model(model).axes]
         self.frames = self.robot.link_frames(self.q)
         self.reached = self.area = self.need = self.place_mm = self.ways = self.ask = self.box_ask = None
         sheet = self.sheet
-        sheet.form.renew({})
-        sheet.plane.renew({})
         tool_mm = self.frames[-1, :3, 3] / MM
-        sheet.place.renew({})
         near, far = (", ".join(f"{v:.0f}" for v in tool_mm + by) for by in (-50.0, 50.0))
-        sheet.box.renew({"corner": near, "opposite": far})
+        for form in sheet.forms:
+            first = {"corner": near, "opposite": far} if form is sheet.box else {}
+            (form.keep_or_renew if keep else form.renew)(first)
         sheet.show_segments([], [])
         for text in (sheet.figures, sheet.ways):
             tell(text, "")
@@ -103,6 +105,8 @@ class WorkspaceView(LessonView):
         sheet.area.setText("")
         sheet.show_slice(None)
         self._asked()
+        if sheet.place.good["place"].strip():
+            self._look_at_place()
 
     def set_theme(self, theme: Theme) -> None:
         """Colours from now on."""
