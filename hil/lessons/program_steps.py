@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from sys import intern
 from typing import NamedTuple
 
 from hil.errors import CommandError
@@ -175,7 +176,8 @@ def read_steps(text: str) -> Steps:
             if row["variable"]:
                 times_s, values = changes.setdefault(row["variable"], Changes([], []))
                 times_s.append(max(time_s, shown_s + APART_S) if number else 0.0)
-                values.append((row["kind"], row["value"]))
+                # The same texts come again and again, and a run goes from one process to another.
+                values.append((intern(row["kind"]), intern(row["value"])))
     except (KeyError, ValueError, TypeError, csv.Error) as error:
         raise CommandError(f"no list of statements: {error}") from None
     if not steps:

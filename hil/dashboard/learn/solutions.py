@@ -168,6 +168,8 @@ class SolutionsView(LessonView):
         if len(chosen) == 2 and self.sheet.shows == SHOWN[0]:
             self.sheet.shown.setCurrentIndex(1)
         self._show()
+        if self.motion is not None:
+            self.played.emit()
 
     def _show(self) -> None:
         """Make anew what is played."""
