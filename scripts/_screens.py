@@ -465,9 +465,9 @@ def tuning(size: tuple[int, int], theme: str) -> Lessons:
 def programs(size: tuple[int, int], theme: str) -> Lessons:
     """A program that was proved, in the middle of its run."""
     lessons = Lessons("rv2aj", "programs", size, theme)
-    lessons.view.run()
+    lessons.view.proof.begin()
     end_s = time.monotonic() + PROOF_S
-    while (lessons.view.proving.busy or lessons.view.checking.busy) and time.monotonic() < end_s:
+    while (lessons.view.proof.busy or lessons.view.checks.checking.busy) and time.monotonic() < end_s:
         lessons.app.processEvents()
         time.sleep(0.02)
     lessons.shell.time_bar.look(20.0)

@@ -17,6 +17,9 @@ WORDS = {"theta": "theta (deg)", "d": "d (mm)", "a": "a (mm)", "alpha": "alpha (
 
 LONGEST_MM, WIDEST_DEG = 1e5, 3600.0
 MOST_ROWS = 8
+EDITED = "-edited"
+"""Behind the name of a robot whose table was edited."""
+
 MOST_NAME = 40
 TURNED_RAD = 30.0 * DEG
 """Motion at first of a joint that turns, and of one that slides in metres a fifth of it, within its limits."""
@@ -180,7 +183,7 @@ def _same(joints: tuple[Joint, ...], others: tuple[Joint, ...]) -> bool:
 def _edited(origin: RobotModel, joints: tuple[Joint, ...], start: tuple[float, ...]) -> RobotModel:
     """The robot of an edited table: masses and the controller's angles were the other one's, so they go."""
     inside = all(_within(joint, value) == value for joint, value in zip(joints, start, strict=True))
-    name = origin.id if origin.id.endswith("-edited") else f"{origin.id}-edited"
+    name = origin.id if origin.id.endswith(EDITED) else f"{origin.id}{EDITED}"
     return msgspec.structs.replace(
         origin,
         id=name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -19,6 +20,11 @@ class History(Generic[T]):
     def now(self) -> T:
         """The present state."""
         return self._states[self._at]
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is more than the first state."""
+        return len(self._states) > 1
 
     def add(self, state: T) -> None:
         """A new state; what was taken back before is forgotten. The same one again is no step."""
@@ -38,3 +44,7 @@ class History(Generic[T]):
         moved = self._at < len(self._states) - 1
         self._at += moved
         return moved
+
+    def replace(self, other: Callable[[T], T]) -> None:
+        """Another state in the place of each, for what no state may lead back to any more."""
+        self._states = [other(state) for state in self._states]

@@ -7,10 +7,12 @@ import io
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
+from pathlib import Path
+from sys import intern
 from typing import NamedTuple
 
 from hil.errors import CommandError
-from hil.lessons.program_text import AXES, Trace
+from hil.lessons.program_text import AXES, Trace, read_trace
 from hil.lessons.timeline import NEAR_S, Moment, Timeline
 from hil.units import DEG
 
@@ -174,12 +176,34 @@ def read_steps(text: str) -> Steps:
             if row["variable"]:
                 times_s, values = changes.setdefault(row["variable"], Changes([], []))
                 times_s.append(max(time_s, shown_s + APART_S) if number else 0.0)
-                values.append((row["kind"], row["value"]))
+                # The same texts come again and again, and a run goes from one process to another.
+                values.append((intern(row["kind"]), intern(row["value"])))
     except (KeyError, ValueError, TypeError, csv.Error) as error:
         raise CommandError(f"no list of statements: {error}") from None
     if not steps:
         raise CommandError("the run has no statement")
     return Steps(tuple(steps), changes)
+
+
+def read_run(trace_file: Path, steps_file: Path | None, text: str, language: str, units: Mapping[str, float]) -> Run:
+    """A run from its files; some tens of milliseconds for each minute of it, which no window has.
+
+    Args:
+        trace_file: sample by sample.
+        steps_file: statement by statement; None for a task, which has no such file.
+        text: that was run.
+        language: of it, melfa or task.
+        units: of the joints of a task's arm, by their names.
+
+    Raises:
+        CommandError: a file is something else, or cannot be read.
+    """
+    try:
+        trace = read_trace(trace_file.read_text(encoding="utf-8"), None if steps_file else units)
+        steps = read_steps(steps_file.read_text(encoding="utf-8")) if steps_file else steps_of(trace)
+    except OSError as error:
+        raise CommandError(f"{error.filename}: {error.strerror or error}") from None
+    return Run(trace, steps, rows_of(text, language), {} if steps_file else units)
 
 
 def steps_of(trace: Trace) -> Steps:

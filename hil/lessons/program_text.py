@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from sys import intern
 from typing import NamedTuple
 
 import numpy as np
@@ -275,8 +276,8 @@ def read_trace(text: str, joints: Mapping[str, float] | None = None) -> Trace:
     return Trace(
         np.array([float(row["time_s"]) for row in rows]),
         tuple(int(row["line"]) for row in rows),
-        tuple(row["statement"] for row in rows),
+        tuple(intern(row["statement"]) for row in rows),
         np.array([[float(row[name]) * unit for name, unit in units.items()] for row in rows]),
         np.array([[float(row[name]) for name in AXES[:3]] for row in rows]),
-        tuple(row.get("outputs", "") for row in rows),
+        tuple(intern(row.get("outputs", "")) for row in rows),
     )

@@ -14,11 +14,13 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from lesson_views import here as in_this_process  # noqa: E402
 from PySide6.QtGui import QGuiApplication, QTextCursor  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
 from hil.dashboard.learn.command import Command  # noqa: E402
+from hil.dashboard.learn.work import Work  # noqa: E402
 from hil.errors import CommandError  # noqa: E402
 from hil.lessons.program_steps import APART_S  # noqa: E402
 from hil.lessons.program_text import Place, places_text, read_places, read_trace, spans, twice  # noqa: E402
@@ -54,6 +56,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         self.done.emit(outcome.exit_code, outcome.stdout, wrong)
 
     monkeypatch.setattr(Command, "start", start)
+    monkeypatch.setattr(Work, "start", in_this_process)
     return asked
 
 
@@ -105,7 +108,7 @@ def written(window: Any, text: str, points: str = "") -> Any:
     editor = view.sheet.editor
     editor.selectAll()
     editor.insertPlainText(text)
-    view.check()
+    view.checks.begin()
     return view
 
 
@@ -113,9 +116,9 @@ def test_errors_come_as_one_types_with_their_place(make_lessons: Make, commands:
     """S5-09: an unknown command names line and column; a click leads there."""
     window = make_lessons("rv2aj", "programs")
     view = written(window, "10 MOV P1\n20 MOVE P1\n30 END\n", "DEF POS P1=(250,0,400,0,180,0)(6,0)\n")
-    wrong = [finding for finding in view.findings if finding.severity == "error"]
+    wrong = [finding for finding in view.checks.findings if finding.severity == "error"]
     assert [(each.row, each.column) for each in wrong] == [(2, 4)] and "MOV or MVS?" in wrong[0].words
-    place = view.findings.index(wrong[0])
+    place = view.checks.findings.index(wrong[0])
     view.sheet.findings.setCurrentRow(place)
     view.sheet.findings.itemClicked.emit(view.sheet.findings.currentItem())
     assert view.sheet.editor.row == 2 and view.sheet.editor.textCursor().columnNumber() == 3
@@ -123,15 +126,15 @@ def test_errors_come_as_one_types_with_their_place(make_lessons: Make, commands:
     assert any(mark.cursor.selectedText() == "MOVE" for mark in marks)
     assert commands[-1][0] == "lint" and commands[-1][-1] == "--json"
     view.undo()
-    assert "MOVE" not in view.text, "undo brings the text before back"
+    assert "MOVE" not in view.file.text, "undo brings the text before back"
 
 
 def test_a_wrong_task_is_told_at_its_row(make_lessons: Make, commands: list[list[str]], tmp_path: Path) -> None:
     window = make_lessons("lynx6", "programs")
     task = tmp_path / "mine.toml"
     task.write_text('title = "x"\n\n[[step]]\ndo = "move"\nto = "hone"\n', encoding="utf-8")
-    window.shell.view.open(task)
-    (finding,) = window.shell.view.findings
+    window.shell.view.file.open(task)
+    (finding,) = window.shell.view.checks.findings
     assert finding.severity == "error" and "hone" in finding.words and finding.row in (0, 3)
     assert commands[-1][0] == "check"
 
@@ -180,9 +183,9 @@ def test_a_run_is_looked_at_line_by_line_and_pauses_at_break_points(
     assert [float(row["line"]) for row in rows] == [10, 20, 20, 30] and float(rows[-1]["y_mm"]) == 3.0
     shell.copy.click()
     words = shlex.split(QGuiApplication.clipboard().text())
-    assert words[:3] == ["hil", "program", "rv2aj"] and Path(words[3]).read_text("utf-8") == view.text
+    assert words[:3] == ["hil", "program", "rv2aj"] and Path(words[3]).read_text("utf-8") == view.file.text
     view.sheet.editor.setPlainText("10 END\n")
-    assert view.shown_run is None and bar.time_line.duration_s == 0.0, "what was proved was another text"
+    assert view.proof.shown is None and bar.time_line.duration_s == 0.0, "what was proved was another text"
 
 
 def test_positions_are_taught_edited_and_sorted_out(make_lessons: Make, commands: list[list[str]]) -> None:
@@ -238,7 +241,7 @@ def test_words_positions_and_labels_are_offered_as_one_types(make_lessons: Make,
     editor.offer()
     assert editor.completer.popup().isVisible() and editor.completer.currentCompletion() == "PPLACE"
     editor.completer.activated.emit("PPLACE")
-    assert view.text.endswith("20 MOV PPLACE")
+    assert view.file.text.endswith("20 MOV PPLACE")
     editor.insertPlainText("\n30 gos")
     editor.offer()
     assert editor.completer.currentCompletion() == "GOSUB"
@@ -283,9 +286,9 @@ def test_the_proof_is_that_of_hil_program_in_a_process_of_its_own(make_lessons: 
     window = make_lessons("rv2aj", "programs")
     view = written(window, "10 DLY 0.1\n20 END\n")
     view.sheet.run.click()
-    qtbot.waitUntil(lambda: not view.proving.busy, timeout=90_000)
-    assert view.shown_run is not None, view.sheet.said.toPlainText()
-    trace = view.shown_run.trace
+    qtbot.waitUntil(lambda: not view.proof.busy, timeout=90_000)
+    assert view.proof.shown is not None, view.sheet.said.toPlainText()
+    trace = view.proof.shown.trace
     tool_mm = 1000.0 * view.robot.forward_kinematics(trace.q)[:, :3, 3]
     assert np.abs(tool_mm - trace.tool_mm).max() < 1e-3
 
@@ -346,7 +349,7 @@ def test_a_task_is_played_step_by_step_with_its_trace(
     task = tmp_path / "mine.toml"
     task.write_text(TASK, encoding="utf-8")
     view, bar = window.shell.view, window.shell.time_bar
-    view.open(task)
+    view.file.open(task)
     assert not view.sheet.inputs.isVisible(), "a task has no inputs"
     view.sheet.run.click()
     assert commands[-1][:2] == ["preview", "lynx6"] and bar.play.isChecked()
@@ -362,16 +365,16 @@ def test_a_task_is_played_step_by_step_with_its_trace(
     assert bar.time_s == pytest.approx(0.06), "the arm of the scene stands where the step ends"
     view.sheet.editor.go_to(4)
     view.sheet.teach.click()
-    assert "joints_deg = { base = 10.00, shoulder = 90.00" in view.text and view.sheet.editor.row == 7
-    assert not view.findings, view.findings
+    assert "joints_deg = { base = 10.00, shoulder = 90.00" in view.file.text and view.sheet.editor.row == 7
+    assert not view.checks.findings, view.checks.findings
     view.undo()
-    assert view.text == TASK
+    assert view.file.text == TASK
 
 
 def test_a_task_s_words_and_the_joints_of_its_arm_are_offered(make_lessons: Make, commands: list[list[str]]) -> None:
     window = make_lessons("lynx6", "programs")
     view = window.shell.view
-    view.open(view._examples["square.toml"])
+    view.file.open(view.file.examples["square.toml"])
     editor = view.sheet.editor
     editor.moveCursor(QTextCursor.MoveOperation.End)
     for begun, whole in (("speed_p", "speed_percent"), ("wrist_r", "wrist_rotate"), ("spl", "spline")):
@@ -388,7 +391,7 @@ def test_positions_that_are_there_twice_are_sorted_out(make_lessons: Make, comma
     view = written(window, "10 MOV PA\n20 MOV PB,-50 'PB\n30 END\n", f"DEF POS PA{point}DEF POS PB{point}")
     view.sheet.merge.click()
     assert [place.name for place in view.places.now] == ["PA"] and "PB is now PA" in view.sheet.trouble.text()
-    assert view.text == "10 MOV PA\n20 MOV PA,-50 'PB\n30 END\n"
+    assert view.file.text == "10 MOV PA\n20 MOV PA,-50 'PB\n30 END\n"
     view = written(window, "10 MOV PA\n20 PB.X=3\n30 END\n", f"DEF POS PA{point}DEF POS PB{point}")
     view.sheet.merge.click()
     assert len(view.places.now) == 2 and "both stay" in view.sheet.trouble.text()
@@ -402,7 +405,7 @@ def test_what_the_table_of_positions_does_not_show_stays_in_the_file(
     (tmp_path / "mine.mb4").write_text("10 MOV P1\n20 END\n", encoding="utf-8")
     (tmp_path / "mine.pos").write_text(lists, encoding="utf-8")
     view = make_lessons("rv2aj", "programs").shell.view
-    view.open(tmp_path / "mine.mb4")
+    view.file.open(tmp_path / "mine.mb4")
     assert view.task_file().with_suffix(".pos").read_text("utf-8") == lists
 
 
@@ -421,22 +424,23 @@ def test_a_run_is_that_of_the_command_that_is_copied(
         self.done.emit(outcome.exit_code, outcome.stdout, "")
 
     monkeypatch.setattr(Command, "start", here)
+    monkeypatch.setattr(Work, "start", in_this_process)
     window = make_lessons(robot, "programs")
     view, bar = window.shell.view, window.shell.time_bar
-    view.open(start / file)
+    view.file.open(start / file)
     view.sheet.run.click()
     window.shell.copy.click()
     words = shlex.split(QGuiApplication.clipboard().text())
     told = CliRunner().invoke(app, words[1:])
-    assert told.exit_code == 0 and view.shown_run is not None
+    assert told.exit_code == 0 and view.proof.shown is not None
     said = view.sheet.said.toPlainText()
     assert "PASSED" in said and all(line in said for line in told.stdout.splitlines() if line.strip())
-    trace = view.shown_run.trace
+    trace = view.proof.shown.trace
     tool_mm = 1000.0 * view.robot.forward_kinematics(trace.q)[:, :3, 3]
     assert np.abs(tool_mm - trace.tool_mm).max() < 1e-3
     bar.look(bar.time_line.duration_s)
     if file.endswith("mb4"):
         assert variables(view)["M1"][:2] == ("number", "3")
-        assert [step.line for step in view.shown_run.steps.steps] == [10, 20, 30, 40]
+        assert [step.line for step in view.proof.shown.steps.steps] == [10, 20, 30, 40]
     else:
         assert variables(view)["X"][1] == f"{trace.tool_mm[-1][0]:z.2f}"

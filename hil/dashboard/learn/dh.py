@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,22 @@ BETWEEN_S = 2.0
 LONGEST_S = 60.0
 
 
+class Table(NamedTuple):
+    """A state of what is edited.
+
+    Attributes:
+        origin: whose table it was at first, or as which it was saved.
+        rows: its texts.
+    """
+
+    origin: RobotModel
+    rows: tuple[Row, ...]
+
+
 class DhView(LessonView):
     """Rows of the table, and the arm that they make."""
+
+    history: History[Table]
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,6 +60,10 @@ class DhView(LessonView):
         self.faults: tuple[Fault, ...] = ()
         self._seconds = 3.0
         self._now_s = 0.0
+        self._kept_as = ""
+        self._before: dict[str, RobotModel] = {}
+        """By the name of a saved robot: whose table it was before."""
+
         sheet = self.sheet
         sheet.table.typed.connect(self._typed)
         sheet.add.clicked.connect(self._add)
@@ -58,13 +76,19 @@ class DhView(LessonView):
         sheet.as_symbols.clicked.connect(self._ask_symbols)
         sheet.lengths.toggled.connect(self._symbols_are_old)
         sheet.save.clicked.connect(self._save)
+        sheet.unsave.clicked.connect(self._take_back)
         self.work.done.connect(self._symbols_came)
         self.work.failed.connect(sheet.symbols.show_text)
 
     def set_robot(self, model: RobotModel) -> None:
-        """This arm from now on; its own table is where undo ends."""
-        self._origin = model
-        self.history: History[tuple[Row, ...]] = History(table_of(model))
+        """This arm from now on. Its own table is where undo ends, unless it is the one that was saved here just now."""
+        table = Table(model, table_of(model))
+        if model.id == self._kept_as:
+            self.history.add(table)
+        else:
+            self.history = History(table)
+            self.sheet.saved.setText("")
+            self.sheet.unsave.hide()
         self.sheet.save_name.set_text("")
         self._read()
 
@@ -75,23 +99,26 @@ class DhView(LessonView):
     # -- the table ---------------------------------------------------------------------------------------
 
     def _typed(self, row: int, column: int, text: str) -> None:
-        self.history.add(typed(self.history.now, row, column, text))
-        self._read()
+        self._take_rows(typed(self.history.now.rows, row, column, text))
 
     def _add(self) -> None:
-        if len(self.history.now) >= MOST_ROWS:
+        rows = self.history.now.rows
+        if len(rows) >= MOST_ROWS:
             self.said.emit(tr("no more than {most} rows", most=MOST_ROWS))
             return
-        self.history.add((*self.history.now, new_row(self.history.now)))
-        self._read()
+        self._take_rows((*rows, new_row(rows)))
 
     def _away(self) -> None:
-        rows, row = self.history.now, max(self.sheet.table.currentRow(), -1)
+        rows, row = self.history.now.rows, max(self.sheet.table.currentRow(), -1)
         if len(rows) <= 1:
             self.said.emit(tr("one row at least stays"))
             return
         row = row if 0 <= row < len(rows) else len(rows) - 1
-        self.history.add((*rows[:row], *rows[row + 1 :]))
+        self._take_rows((*rows[:row], *rows[row + 1 :]))
+
+    def _take_rows(self, rows: tuple[Row, ...]) -> None:
+        """Other texts of the same origin."""
+        self.history.add(self.history.now._replace(rows=rows))
         self._read()
 
     def retake(self) -> None:
@@ -100,8 +127,9 @@ class DhView(LessonView):
 
     def _read(self) -> None:
         """The robot of the table; with a wrong entry the last good one stays."""
-        good, self.faults = read_table(self.history.now, self._origin)
-        self.sheet.table.show_rows(self.history.now, self.faults)
+        origin, rows = self.history.now
+        good, self.faults = read_table(rows, origin)
+        self.sheet.table.show_rows(rows, self.faults)
         self.sheet.trouble.setText("\n".join(fault.sentence for fault in self.faults))
         self.sheet.trouble.setVisible(bool(self.faults))
         if good is None:
@@ -242,9 +270,26 @@ class DhView(LessonView):
         name = field.text.strip()
         trouble = tr("the table has a wrong entry: mend it first") if self.faults else ""
         field.say(trouble or self._keeper.keep(self.good.model, name))
-        if not field.fault.text():
-            self.robot_kept.emit(name)
-            self.sheet.saved.setText(tr("saved; try: hil fk {name}, hil learn {name}", name=name))
+        if field.fault.text():
+            return
+        self._kept_as, self._before[name] = name, self.history.now.origin
+        self.robot_kept.emit(name)
+        self._kept_as, self._saved = "", name
+        self.sheet.saved.setText(tr("saved; try: hil fk {name}, hil learn {name}", name=name))
+        self.sheet.unsave.show()
+
+    def _take_back(self) -> None:
+        """The file of the robot that was saved last is again as it was; what is typed stays, and its undo."""
+        name = self._saved
+        trouble = tr("the table has a wrong entry: mend it first") if self.faults else self._keeper.take_back(name)
+        self.sheet.saved.setText(trouble or tr("{name} was taken back; the table is as it was", name=name))
+        if trouble:
+            return
+        self.sheet.unsave.hide()
+        before = self._before.pop(name)
+        self.history.replace(lambda table: table._replace(origin=before) if table.origin.id == name else table)
+        self.robot_gone.emit(name)
+        self._read()
 
     def _named(self) -> str:
         """What a command calls the robot."""
@@ -291,7 +336,7 @@ class DhView(LessonView):
 
     def task_text(self) -> str:
         """The joint motion, for an arm that has this robot."""
-        if self.motion is None or self.good.model is not self._origin:
+        if self.motion is None or self.good.model is not self.history.now.origin:
             return ""
         return joint_task(self.good.model, tr("Joint motion from a lesson"), self.good.start, self.good.end)
 

@@ -14,10 +14,11 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 
 
 class RobotKeeper:
-    """Writes robots; remembers which names it has given itself, for those it may write again."""
+    """Writes robots; remembers which names it has given itself, for those it may write again, or take back."""
 
     def __init__(self) -> None:
-        self._own: set[str] = set()
+        self._own: dict[str, tuple[str, str | None]] = {}
+        """By name: what was written, and what had been there before; None where nothing had."""
 
     def keep(self, model: RobotModel, name: str) -> str:
         """Write the robot under a name.
@@ -32,12 +33,37 @@ class RobotKeeper:
             return tr("{name} is there already; allowed: another name", name=name)
         if name in list_names("robots") and not path.exists():
             return tr("{name} comes with the program; allowed: another name", name=name)
+        text = _text(model)
         try:
+            before = path.read_text(encoding="utf-8") if path.exists() else None
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_text(model), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
         except OSError as error:
             return f"{error.filename}: {error.strerror or error}"
-        self._own.add(name)
+        self._own[name] = (text, before)
+        return ""
+
+    def take_back(self, name: str) -> str:
+        """Undo what `keep` has done last under this name: the file is again what it was, or is not there.
+
+        Returns:
+            Why it stays; empty once it is gone.
+        """
+        path = user_dir() / "robots" / f"{name}.toml"
+        written, before = self._own[name]
+        try:
+            if path.exists() and path.read_text(encoding="utf-8") != written:
+                return tr(
+                    "{name} was changed since by something else: it stays. Its file: {path}", name=name, path=path
+                )
+            if before is None:
+                path.unlink(missing_ok=True)
+                del self._own[name]
+            else:
+                path.write_text(before, encoding="utf-8")
+                self._own[name] = (before, None)
+        except OSError as error:
+            return f"{error.filename}: {error.strerror or error}"
         return ""
 
 

@@ -25,7 +25,8 @@ from hil.dashboard.theme import DARK, Theme, ink_on
 from hil.dashboard.widgets import dress, push
 from hil.lessons.dh_table import COLUMNS, Fault, Row
 
-HEADS = ("joint", "type", "theta deg", "d mm", "a mm", "alpha deg", "from", "to")
+HEADS = ("joint", "type", "theta\ndeg", "d\nmm", "a\nmm", "alpha\ndeg", "from", "to")
+"""Units on a line of their own: so the table of six joints is seen whole in a small window."""
 
 PLAYS = ("base to tool", "one row", "joint motion", "frame to frame")
 
@@ -132,6 +133,8 @@ class DhSheet(QWidget):
         self.as_symbols = push(tr("As symbols"), tip=tr("The same matrix, for any joint values"))
         self.save_name = Field(tr("save as robot"), "", tr("Then every command knows it by this name"))
         self.save = push(tr("Save"))
+        self.unsave = push(tr("Take the file back"), tip=tr("No command knows the robot any more; the table stays"))
+        self.unsave.hide()
         self.saved = QLabel()
         self.saved.setWordWrap(True)
         self._lay_out()
@@ -155,7 +158,7 @@ class DhSheet(QWidget):
         column.addWidget(self.matrix)
         column.addLayout(_row(self.as_symbols, self.lengths))
         column.addWidget(self.symbols)
-        column.addLayout(_row(self.save_name, self.save))
+        column.addLayout(_row(self.save_name, self.save, self.unsave))
         column.addWidget(self.saved)
         column.addStretch(1)
 

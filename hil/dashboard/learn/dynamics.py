@@ -34,6 +34,9 @@ MOST_DRAWN = 2000
 """Places of a way that are drawn."""
 
 GHOST = 0.35
+RUN_HEADS = ("joint", "wanted", "actual", "largest error", "rms error", "largest torque")
+FALL_HEADS = ("joint", "start", "end", "largest difference", "rms difference", "largest torque")
+"""Nothing is wanted of an arm that falls: what the command calls wanted is where it was let go."""
 
 
 class What(Enum):
@@ -171,7 +174,7 @@ class DynamicsView(LessonView):
                 for joint in needed_of_joints(self.robot, self.needed)
             ]
         elif self.run is not None:
-            heads = ("joint", "wanted", "actual", "largest error", "rms error", "largest torque")
+            heads = FALL_HEADS if self._shown is What.FALL else RUN_HEADS
             rows = [
                 [
                     joint.name,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hil.control.experiment import Experiment
 from hil.dashboard.learn.dh_file import robot_word
 from hil.dashboard.learn.form import FieldKind, Form
+from hil.dashboard.learn.view import alike
 from hil.errors import HilError
 from hil.lessons.experiments import arm_for, experiment_of_fields, first_fields, options_of
 from hil.model.robot import RobotModel
@@ -59,9 +60,14 @@ class ExperimentForm(Form):
         return self.arm is not None and self.arm.model.inertia is None
 
     def set_model(self, model: RobotModel, more: Mapping[str, str]) -> str:
-        """Another arm, with a first motion; why nothing can be worked out for it, or nothing."""
+        """Another arm, with a first motion or that of an arm much like it.
+
+        Returns:
+            Why nothing can be worked out for it, or nothing.
+        """
+        keep = self.arm is not None and alike(self.arm.model, model)
         self.arm = Robot(model)
-        self.renew({**first_fields(model), **more})
+        (self.keep_or_renew if keep else self.renew)({**first_fields(model), **more})
         try:
             self._check_all(self.good)
         except HilError as error:

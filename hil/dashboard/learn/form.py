@@ -64,6 +64,9 @@ class Form(QWidget):
             field = self.fields[kind.key] = Field(kind.name, first[kind.key], kind.tip)
             field.typed.connect(lambda _text, key=kind.key: self._typed(key))
             column.addWidget(field)
+        widest = max((field.label.sizeHint().width() for field in self.fields.values()), default=0)
+        for field in self.fields.values():
+            field.label.setMinimumWidth(widest)
 
     @property
     def typed(self) -> Values:
@@ -87,6 +90,18 @@ class Form(QWidget):
         self.good = self.typed
         self._history = History(tuple(self.good.items()))
         self._latest = []
+
+    def keep_or_renew(self, values: Mapping[str, str]) -> None:
+        """For an arm much like the one before: what was typed stays, with its undo, unless it is wrong there."""
+        if not self._history.is_begun:
+            self.renew(values)
+            return
+        try:
+            self._check(self.good)
+        except HilError:
+            self.renew(values)
+        else:
+            self._judge()
 
     def undo(self) -> None:
         """The texts before the last change."""

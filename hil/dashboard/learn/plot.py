@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
 
 from hil.dashboard.learn.stage import colour_of
 from hil.dashboard.plot_parts import Axis
@@ -16,6 +17,12 @@ from hil.kernels.scalar import FloatArray
 
 HEIGHT = 170
 SIDES = ("bottom", "left")
+MOST_KEYS = 4
+"""Of the key in one column: more have no room in the plot."""
+
+KEY_ALPHA = 190
+"""The key is read also where a line goes behind it."""
+
 LEVEL = 1e-6
 """A line that varies by a smaller part of its size is level."""
 TINY = 1e-6
@@ -49,7 +56,7 @@ class LinePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._theme = DARK
         self._lines: tuple[Line, ...] = ()
         self._labels = (across, up)
-        self._key: Any = self.addLegend(offset=(-4, 4), labelTextSize="8pt")
+        self._key: Any = self.addLegend(offset=(-4, 4), labelTextSize="8pt", verSpacing=-4)
         self._mark = pg.InfiniteLine(angle=90)
         self.set_theme(DARK)
 
@@ -70,6 +77,7 @@ class LinePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         for line in self._lines:
             pen = pg.mkPen(colour_of(line.colour, self._theme), width=1, style=DASHES[line.dash % len(DASHES)])
             plot.plot(line.x, np.where(np.isfinite(line.y), line.y, np.nan), pen=pen, name=line.name, connect="finite")
+        self._key.setColumnCount(-(-len(self._lines) // MOST_KEYS) or 1)
         plot.addItem(self._mark, ignoreBounds=True)
         plot.autoRange()
         self._keep_rounding_small()
@@ -92,6 +100,9 @@ class LinePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.setBackground(theme.panel)
         self._mark.setPen(pg.mkPen(theme.accent, width=1))
         self._key.setLabelTextColor(theme.text)
+        ground = QColor(theme.panel)
+        ground.setAlpha(KEY_ALPHA)
+        self._key.setBrush(pg.mkBrush(ground))
         for side in SIDES:
             self.getAxis(side).enableAutoSIPrefix(False)
             self.getAxis(side).setPen(theme.line)

@@ -264,7 +264,7 @@ class VariableTable(QTableWidget):
 
 
 class ProgramSheet(QWidget):
-    """All of it; `hil.dashboard.learn.programs` says what happens.
+    """All of it; `programs` and the modules beside it say what happens.
 
     Signals:
         place_typed: row, column and text of a position.
@@ -282,6 +282,8 @@ class ProgramSheet(QWidget):
         self.findings = QListWidget()
         self.findings.setAccessibleName(tr("What is wrong"))
         self.findings.setFixedHeight(84)
+        self.findings.setWordWrap(True)
+        self.findings.setResizeMode(QListWidget.ResizeMode.Adjust)
         self.run, self.step = push(tr("Prove and run")), push(tr("Step"))
         self.breakpoint = push(tr("Break point"))
         self.run.setToolTip(tr("On the simulated arm, by the same proof as before any run; nothing else moves (F5)"))

@@ -33,6 +33,7 @@ from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.dashboard.widgets import dress, push, tab_style
 from hil.errors import HilError
+from hil.lessons.dh_table import EDITED
 from hil.lessons.picture import Picture
 from hil.model.files import list_names, state_dir
 from hil.model.reader import load_robot
@@ -205,6 +206,7 @@ class LearnShell(QWidget):
         view.played.connect(lambda: self.time_bar.begin() if view is self.view else None)
         view.looked.connect(lambda time_s: self.time_bar.look(time_s) if view is self.view else None)
         view.robot_kept.connect(self._load)
+        view.robot_gone.connect(self._unlist)
         view.robot_changed.connect(lambda model: self._take(model, view))
         sheet = QScrollArea()
         sheet.setWidgetResizable(True)
@@ -227,6 +229,7 @@ class LearnShell(QWidget):
 
     def _take(self, model: RobotModel, source: LessonView | None) -> None:
         self.model = model
+        self.robots.setCurrentText(model.id.removesuffix(EDITED))
         for view in self.shown.values():
             if view is not source:
                 view.set_robot(model)
@@ -239,6 +242,11 @@ class LearnShell(QWidget):
         except HilError as error:
             self.robots.setCurrentText(self.model.id)
             self.say(str(error))
+
+    def _unlist(self, name: str) -> None:
+        """A robot that was taken back; an older one of the name stays."""
+        if name not in list_names("robots"):
+            self.robots.removeItem(self.robots.findText(name))
 
     def _refresh(self, view: LessonView) -> None:
         if view is not self.view:

@@ -10,7 +10,7 @@ from hil.dashboard.arm import arm_of_model
 from hil.dashboard.learn.dh_file import robot_word
 from hil.dashboard.learn.fields import Field, checked
 from hil.dashboard.learn.solutions_sheet import SHOWN, SolutionsSheet
-from hil.dashboard.learn.view import LessonView
+from hil.dashboard.learn.view import LessonView, alike
 from hil.dashboard.learn.work import Work
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, Theme
@@ -50,6 +50,9 @@ MOST_ANGLE = 3600.0
 class SolutionsView(LessonView):
     """One target at a time."""
 
+    robot: Robot
+    _home: tuple[float, ...]
+
     def __init__(self) -> None:
         super().__init__()
         self.sheet = self.worksheet = SolutionsSheet()
@@ -74,11 +77,13 @@ class SolutionsView(LessonView):
         self.work.failed.connect(self.said)
 
     def set_robot(self, model: RobotModel) -> None:
-        """This arm from now on, its tool where it is at home."""
+        """This arm from now on: its tool where it is at home, or the target of an arm much like it."""
+        keep = hasattr(self, "robot") and alike(self.robot.model, model) and self.history.is_begun
         self.robot = Robot(model)
         self._home = tuple(axis.home for axis in arm_of_model(model).axes)
-        self.history: History[Target] = History(target_at(self.robot, self._home, usual_kind(self.robot)))
-        self.sheet.start.set_text(" ".join(shown(round(v, 6)) for v in self._in_units(self._home)))
+        if not keep:
+            self.history: History[Target] = History(target_at(self.robot, self._home, usual_kind(self.robot)))
+            self.sheet.start.set_text(" ".join(shown(round(v, 6)) for v in self._in_units(self._home)))
         self._read()
 
     def set_theme(self, theme: Theme) -> None:
@@ -163,6 +168,8 @@ class SolutionsView(LessonView):
         if len(chosen) == 2 and self.sheet.shows == SHOWN[0]:
             self.sheet.shown.setCurrentIndex(1)
         self._show()
+        if self.motion is not None:
+            self.played.emit()
 
     def _show(self) -> None:
         """Make anew what is played."""

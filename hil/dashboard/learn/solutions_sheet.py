@@ -109,7 +109,9 @@ class ErrorCurve(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.hideButtons()
         self.setMenuEnabled(False)
         self.getPlotItem().setLogMode(x=False, y=True)
-        self.addLegend(offset=(-8, 8))
+        self._key = self.addLegend(offset=(-8, 8))
+        self.setLabel("bottom", tr("step"))
+        self.setLabel("left", tr("left"))
         self._mm = self.plot([], [], name="mm")
         self._deg = self.plot([], [], name="deg")
         self._at = pg.InfiniteLine(pos=0.0, angle=90)
@@ -139,6 +141,7 @@ class ErrorCurve(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             axis = self.getPlotItem().getAxis(side)
             axis.setPen(pg.mkPen(theme.line))
             axis.setTextPen(pg.mkPen(theme.text))
+        self._key.setLabelTextColor(theme.text)
 
 
 class SolutionsSheet(QWidget):

@@ -19,6 +19,11 @@ from hil.model.robot import RobotModel
 ArmJoints = Callable[[], tuple[float, ...] | None]
 
 
+def alike(one: RobotModel, other: RobotModel) -> bool:
+    """Whether what was typed for one arm can stand for the other: the joints have the same names, and move alike."""
+    return [(joint.name, joint.type) for joint in one.joints] == [(joint.name, joint.type) for joint in other.joints]
+
+
 class LessonView(QObject):
     """One view; those that stand are listed in `hil.dashboard.learn.views`.
 
@@ -31,6 +36,7 @@ class LessonView(QObject):
         played: from the start.
         looked: at a moment, seconds.
         robot_kept: one was written under this name: it is shown from now on, and listed.
+        robot_gone: the one that was written under this name was taken back.
         robot_changed: the robot itself is another one (an edited table): the other views are told.
 
     Attributes:
@@ -46,6 +52,7 @@ class LessonView(QObject):
     looked = Signal(float)
     robot_changed = Signal(object)
     robot_kept = Signal(str)
+    robot_gone = Signal(str)
 
     worksheet: QWidget
 

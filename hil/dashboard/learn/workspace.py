@@ -13,12 +13,12 @@ from hil.dashboard.learn.dh_file import robot_word
 from hil.dashboard.learn.fields import Text
 from hil.dashboard.learn.form import Form
 from hil.dashboard.learn.jobs import box_job, reach_job, with_clouds
-from hil.dashboard.learn.view import LessonView
+from hil.dashboard.learn.view import LessonView, alike
 from hil.dashboard.learn.workspace_sheet import WorkspaceSheet, number_or_none, three_numbers
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.errors import CommandError, HilError
-from hil.kinematics.limits import range_of
+from hil.kinematics.limits import Range, range_of
 from hil.kinematics.results import IkResult
 from hil.kinematics.workspace.joint_workspace import JointWorkspace
 from hil.kinematics.workspace.reach_volume import is_coarse
@@ -50,6 +50,8 @@ ROOM = 1.25
 
 class WorkspaceView(LessonView):
     """Sweeps, planes, places and boxes of one arm."""
+
+    model: RobotModel
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,17 +86,17 @@ class WorkspaceView(LessonView):
     def set_robot(self, model: RobotModel) -> None:
         """This arm from now on."""
         self.close()
+        keep = hasattr(self, "model") and alike(self.model, model)
         self.model, self.robot = model, Robot(model)
         self.q = [axis.home for axis in arm_of_model(model).axes]
         self.frames = self.robot.link_frames(self.q)
         self.reached = self.area = self.need = self.place_mm = self.ways = self.ask = self.box_ask = None
         sheet = self.sheet
-        sheet.form.renew({})
-        sheet.plane.renew({})
         tool_mm = self.frames[-1, :3, 3] / MM
-        sheet.place.renew({})
         near, far = (", ".join(f"{v:.0f}" for v in tool_mm + by) for by in (-50.0, 50.0))
-        sheet.box.renew({"corner": near, "opposite": far})
+        for form in sheet.forms:
+            first = {"corner": near, "opposite": far} if form is sheet.box else {}
+            (form.keep_or_renew if keep else form.renew)(first)
         sheet.show_segments([], [])
         for text in (sheet.figures, sheet.ways):
             tell(text, "")
@@ -103,6 +105,8 @@ class WorkspaceView(LessonView):
         sheet.area.setText("")
         sheet.show_slice(None)
         self._asked()
+        if sheet.place.good["place"].strip():
+            self._look_at_place()
 
     def set_theme(self, theme: Theme) -> None:
         """Colours from now on."""
@@ -282,13 +286,13 @@ class WorkspaceView(LessonView):
         for each, limit in zip(need.joints, limits, strict=True):
             texts = [
                 "nothing within reach" if low is None and high is None and what == "needed" else
-                " to ".join("open" if v is None else limit.text(v) for v in (low, high))
+                f"{'open' if low is None else _bare(limit, low)} to {'open' if high is None else limit.text(high)}"
                 for what, low, high in (
                     ("limits", each.lower, each.upper), ("needed", each.needed_lower, each.needed_upper),
                 )
             ]  # fmt: skip
-            lamp = f"LIT: {each.lamp} places, {limit.text(each.worst)} beyond at worst" if each.lamp else "off"
-            rows.append([each.name, *texts, lamp])
+            lamp = f"LIT: {each.lamp} places, by up to {limit.text(each.worst)}" if each.lamp else "off"
+            rows.append([each.name, lamp, *texts])
         self.sheet.needs.show_rows(rows)
         ways = dexterity(need)
         places = ", ".join(f"{count} with {number}" for number, count in enumerate(ways.places))
@@ -410,3 +414,8 @@ def _box_points(need: JointWorkspace) -> list[Points]:
         kind = "good" if sample.usable else "warn" if sample.solutions else "bad"
         kinds[kind].append(sample.point_m)
     return [Points(np.array(places), kind, 4.0) for kind, places in kinds.items() if places]
+
+
+def _bare(limit: Range, value: float) -> str:
+    """A coordinate without its unit, which stands once, behind the other end of its range."""
+    return limit.text(value).rpartition(" ")[0]

@@ -126,7 +126,7 @@ class WorkspaceSheet(QWidget):
         self.ways = Text(tr("Ways to the place"), 6)
         self.box = Form(BOX, {}, checks["box"])
         self.box_bar = WorkBar(tr("Try the box"), try_box, owner)
-        self.needs = Table(tr("What the box asks of the joints"), ("joint", "limits", "needed", "lamp"))
+        self.needs = Table(tr("What the box asks of the joints"), ("joint", "lamp", "limits", "needed"))
         self.box_words = QLabel()
         self.box_words.setWordWrap(True)
         self._lay_out()
@@ -172,7 +172,8 @@ class WorkspaceSheet(QWidget):
                 item.setForeground(colour_of(f"curve {number}", self._theme))
         header = self.segments.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
-        self.segments.setColumnWidth(0, self.segments.sizeHintForColumn(0) + TICK_PX)
+        wide = max(self.segments.sizeHintForColumn(0) + TICK_PX, header.sectionSizeHint(0))
+        self.segments.setColumnWidth(0, wide)
         self.segments.blockSignals(before)
 
     def wanted(self) -> list[bool]:
