@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,15 +14,24 @@ from _bench_beside import judged
 from _bench_common import Effort, Numbers, percentiles, show, verdict, virtual_session
 from _bench_loop import Prepared, prepare, stream
 
+from hil.model.rig import Axis
+from hil.model.servo import DriveServo, HobbyServo, ServoModel
 from hil.runtime import wiring
+from hil.runtime.journal import SessionRecord
+from hil.runtime.preview import preview
 from hil.runtime.replay import ReplayPort
 from hil.runtime.ring import RingWriter
+from hil.types import TickRecord
 
 RIGS_S = {"lynx6": (60.0, 10.0, 0.0), "lynx6-bench": (30.0, 6.0, 1.0)}
 """Duration of a run, of a quick one, and of one for once, in which a zero leaves the rig out."""
 ROUNDS = (3, 1, 1)
 ALLOWED_S = 300e-6
 
+SERVOS_S = (20.0, 8.0, 1.0)
+SERVO_ROUNDS = (9, 5, 1)
+SERVO_SHARE = 1.10
+"""What a tick may cost with a model of the servo on every axis of the shadow, beside a shadow of plain lags."""
 
 BESIDE_S = {"lynx6": (60.0, 20.0, 2.0), "lynx6-bench": (20.0, 6.0, 1.0), "rv2aj": (60.0, 20.0, 2.0)}
 BESIDE_ROUNDS = (9, 5, 1)
@@ -37,7 +47,36 @@ def run(effort: Effort, beside: Path | None = None) -> bool:
     met = [
         _rig(name, effort.of(*seconds), effort.of(*ROUNDS)) for name, seconds in RIGS_S.items() if effort.of(*seconds)
     ]
+    met += [_servos(name, kind, effort) for name, kind in (("rv2aj", _drive), ("lynx6", _hobby))]
     return all(met)
+
+
+def _drive(axis: Axis) -> ServoModel:
+    return DriveServo(acceleration=axis.servo_speed / 0.05)
+
+
+def _hobby(axis: Axis) -> ServoModel:
+    return HobbyServo(frequency_rad_s=28.0, damping=0.9, dead_band=0.002 * axis.servo_speed)
+
+
+def _servos(name: str, kind: Callable[[Axis], ServoModel], effort: Effort) -> bool:
+    """Each tick at its quickest, since what comes in between only ever slows it."""
+    prepared = prepare(name, effort.of(*SERVOS_S))
+    axes = tuple(msgspec.structs.replace(axis, servo=kind(axis)) for axis in prepared.rig.axes)
+    rig = msgspec.structs.replace(prepared.rig, axes=axes)
+    report = preview(rig, prepared.motion)
+    if report.certificate is None:
+        raise SystemExit(f"bench: the motion was refused: {report.refusals[0].text}")
+    modelled = Prepared(rig, prepared.motion, report.certificate)
+    sides = [virtual_session(*side) for side in (prepared, modelled)]
+    rounds: tuple[list[Numbers], list[Numbers]] = ([], [])
+    for _ in range(effort.of(*SERVO_ROUNDS)):
+        for side, found in zip(sides, rounds, strict=True):
+            found.append(np.add(*_replayed(*side)))
+    lags, models = (float(np.median(np.min(found, axis=0))) for found in rounds)
+    what = f"{name}: a tick and its record with a {kind.__name__[1:]} on every axis, {models * 1e6:.1f} us"
+    met = models <= SERVO_SHARE * lags or effort is Effort.ONCE
+    return verdict(met, f"{what}, {models / lags:.3f} of plain lags (allowed: {SERVO_SHARE:.2f})")
 
 
 def _rig(name: str, seconds: float, rounds: int) -> bool:
@@ -73,7 +112,10 @@ def _rig(name: str, seconds: float, rounds: int) -> bool:
 
 def _hot(prepared: Prepared) -> tuple[Numbers, Numbers]:
     """Seconds per tick and per record published, the bytes of a virtual session replayed without a pause."""
-    session, records = virtual_session(*prepared)
+    return _replayed(*virtual_session(*prepared))
+
+
+def _replayed(session: SessionRecord, records: Sequence[TickRecord]) -> tuple[Numbers, Numbers]:
     port = ReplayPort()
     bridge = wiring.replay_bridge(session, port.open)
     encode = msgspec.msgpack.Encoder().encode

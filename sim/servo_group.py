@@ -58,6 +58,8 @@ class ServoGroup:
         self._stalled = [False] * len(self._bands)
         self._free = [False] * len(self._bands)
         self._followers: tuple[Follower | None, ...] = ()
+        # The same while none has a plain lag and all are free, as in nearly every tick; else empty.
+        self._all_follow: tuple[Follower, ...] = ()
         self._loads, self._weighed_s = loads, -math.inf
         self._carried = (0.0,) * len(self._bands)
         if models is not None and any(model is not None for model in models):
@@ -126,12 +128,23 @@ class ServoGroup:
         each = self._followers[axis] if self._followers else None
         if each is not None and not free:
             each.put(self.positions[axis])
+        followers = [follower for follower in self._followers if follower is not None]
+        every = all(self._free) and len(followers) == len(self._free)
+        self._all_follow = tuple(followers) if every else ()
 
     def _follow(self, ends: tuple[float, ...], step_s: float) -> None:
         """As `ramp`, where some follow by a model."""
         if self._loads is not None and self.time_s + step_s >= self._weighed_s + WEIGHED_EVERY_S:
             self._weighed_s = self.time_s + step_s
             self._carried = tuple(self._loads(self.positions))
+        if self._all_follow:
+            self.positions = tuple(
+                [
+                    each.follow(start, end, step_s, load)
+                    for each, start, end, load in zip(self._all_follow, self.targets, ends, self._carried, strict=True)
+                ]
+            )
+            return
         positions = []
         for position, start, end, free, each, load, lag_s, speed in zip(
             self.positions, self.targets, ends, self._free, self._followers, self._carried, self._lags_s, self._speeds,

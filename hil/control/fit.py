@@ -62,9 +62,15 @@ class Fitted(Record, frozen=True):
     high: float
 
     @property
+    def spread(self) -> float:
+        """How far its interval reaches to the wider side, as a part of the value; infinite for a value of 0."""
+        reach = max(self.high - self.value, self.value - self.low)
+        return reach / abs(self.value) if self.value else math.inf
+
+    @property
     def known(self) -> bool:
         """The recording says what it is; else only that it is small, or nothing at all."""
-        return max(self.high - self.value, self.value - self.low) <= OPEN_SHARE * abs(self.value)
+        return self.spread <= OPEN_SHARE
 
 
 class Fit(Record, frozen=True):

@@ -10,6 +10,7 @@ equation holds from end to end, in steps of `EDGE_STEP_S` across its edges.
 from __future__ import annotations
 
 import math
+from math import exp
 from typing import Protocol
 
 from hil.model.servo import HobbyServo, ServoModel
@@ -79,7 +80,7 @@ class HobbyFollower:
     """A hobby servo at work; see the head of this module and `Follower`."""
 
     __slots__ = (
-        "_band", "_decay", "_free", "_lag_s", "_play", "_sag", "_square", "_step_s", "_top",
+        "_band", "_decay", "_fixed", "_free", "_lag_s", "_play", "_sag", "_square", "_step_s", "_top",
         "motor", "position", "speed",
     )  # fmt: skip
 
@@ -95,6 +96,8 @@ class HobbyFollower:
         self._band, self._play = model.dead_band / 2.0, model.backlash / 2.0
         self._square, self._decay = model.frequency_rad_s**2, 2.0 * model.damping * model.frequency_rad_s
         self._step_s, self._free = 0.0, _AT_ONCE
+        # What a tick needs, in one look-up.
+        self._fixed = self._band, self._play, self._lag_s, self._square, self._top
         self.put(position)
 
     def put(self, position: float) -> None:
@@ -113,31 +116,32 @@ class HobbyFollower:
             start, end = start - sunk, end - sunk
         if not 0.0 < duration_s <= LONG_STEP_S:
             return self._follow_long(start, end, duration_s)
-        motor, band = self.motor, self._band
-        error = start - motor
+        band, play, lag_s, square, top = self._fixed
+        error = start - self.motor
         if error > band or error < -band or band == 0.0:
             side = band if error > 0.0 else -band
             if not -SAME_S < duration_s - self._step_s < SAME_S:
-                self._step_s, self._free = duration_s, _free_motion(self._square, self._decay, duration_s)
+                self._step_s, self._free = duration_s, _free_motion(square, self._decay, duration_s)
             by_place, by_speed, speed_by_place, speed_by_speed = self._free
             rate = (end - start) / duration_s
-            behind = side + self._lag_s * rate
+            behind = side + lag_s * rate
             off, faster = behind - error, self.speed - rate
             reached = end - behind + by_place * off + by_speed * faster
             speed = rate + speed_by_place * off + speed_by_speed * faster
             # Off and faster make an energy that only falls: it bounds the speed all the way, not at the ends alone.
-            spare = self._top - abs(rate)
-            turns = faster * side > 0.0 > (speed - rate) * side
+            spare = top - rate if rate > 0.0 else top + rate
             if (
                 spare >= 0.0
-                and faster * faster + self._square * off * off <= spare * spare
-                and not turns
+                and faster * faster + square * off * off <= spare * spare
+                and not faster * side > 0.0 > (speed - rate) * side
                 and (end - side - reached) * side >= 0.0
             ):
                 self.motor, self.speed = reached, speed
-                at, play = self.position, self._play
-                self.position = reached + play if at > reached + play else reached - play if at < reached - play else at
-                return self.position
+                if play:
+                    at = self.position
+                    reached = reached + play if at > reached + play else reached - play if at < reached - play else at
+                self.position = reached
+                return reached
         self._across(start, end, duration_s)
         return self._joint()
 
@@ -246,7 +250,7 @@ def _free_motion(square: float, decay: float, step_s: float) -> _Free:
 class DriveFollower:
     """A drive at work; see the head of this module and `Follower`."""
 
-    __slots__ = ("_apart", "_lag_s", "_near", "_nearest", "_top", "acceleration", "position", "speed")
+    __slots__ = ("_fixed", "_lag_s", "_near", "_top", "acceleration", "position", "speed")
 
     def __init__(self, position: float, lag_s: float, speed: float, acceleration: float) -> None:
         if not (math.isfinite(position) and lag_s > 0.0 and speed > 0.0 and acceleration > 0.0):
@@ -256,8 +260,8 @@ class DriveFollower:
         self._lag_s, self._top, self.acceleration = lag_s, speed, acceleration
         # Errors, all as ways: within which it brakes in time, and within which nothing but the lag holds it back.
         self._near = acceleration * lag_s * lag_s
-        self._nearest = min(self._near, speed * lag_s)
-        self._apart = acceleration * lag_s * EDGE_STEP_S / 2.0
+        # What a tick needs, in one look-up.
+        self._fixed = lag_s, min(self._near, speed * lag_s), self._near, acceleration * lag_s * EDGE_STEP_S / 2.0
         self.put(position)
 
     def put(self, position: float) -> None:
@@ -272,18 +276,15 @@ class DriveFollower:
         """See `Follower`; an encoder sees no load. What nearly always holds is written out here."""
         if duration_s <= 0.0:
             return self.position
-        lag_s, near, sharp = self._lag_s, self._nearest, self._near
+        lag_s, near, sharp, apart = self._fixed
         error = start - self.position
         rest = (end - start) * lag_s / duration_s
-        if (
-            -near <= error <= near
-            and -sharp <= rest - error <= sharp
-            and -self._apart <= self.speed * lag_s - error <= self._apart
-        ):
-            left = rest + (error - rest) * math.exp(-duration_s / lag_s)
+        if -near <= error <= near and -sharp <= rest - error <= sharp and -apart <= self.speed * lag_s - error <= apart:
+            left = rest + (error - rest) * exp(-duration_s / lag_s)
             if -near <= left <= near:
-                self.position, self.speed = end - left, left / lag_s
-                return self.position
+                self.speed = left / lag_s
+                self.position = reached = end - left
+                return reached
         count = max(1, math.ceil(duration_s / EDGE_STEP_S - 1e-9))
         rate, step_s = (end - start) / count, duration_s / count
         for i in range(count):

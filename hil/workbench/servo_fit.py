@@ -31,6 +31,10 @@ SHORTEST_S = 1.0
 """A stretch in which the arm was told where to be counts from this length on."""
 
 
+LOOSE_SHARE = 0.1
+"""A value whose interval reaches further than this part of itself is told with how to find it more exactly."""
+
+
 class AxisFit(Record, frozen=True):
     """What came of one axis; lengths in `unit`.
 
@@ -239,7 +243,7 @@ def _fit_axis(
     factor = DEG if axis.kind is AxisKind.REVOLUTE else MM
     named = axis.servo
     chosen = kind or ("hobby" if isinstance(named, HobbyServo) or (named is None and own_clock) else "drive")
-    stretches = _stretches(columns.time_s, own.commanded * factor, load, channel)
+    stretches = _stretches(columns.time_s, _led(own) * factor, load, channel)
     if not stretches:
         raise CommandError("it was never told where to be for a second or more")
     told = np.concatenate([each.target for each in stretches])
@@ -273,6 +277,11 @@ def _fit_axis(
         lines=_lines(axis, fit, own.unit, factor),
         remarks=_remarks(fit, own.unit, factor, own_clock),
     )
+
+
+def _led(own: AxisColumns) -> FloatArray:
+    """Where the controller had its servo go: its interpolation rounds corners that were told, and is no servo's lag."""
+    return np.where(np.isfinite(own.commanded), own.setpoint, np.nan)
 
 
 def _stretches(time_s: FloatArray, target: FloatArray, load: FloatArray, channel: _Channel) -> list[Stretch]:
@@ -313,6 +322,11 @@ def _remarks(fit: Fit, unit: str, factor: float, own_clock: bool) -> tuple[str, 
         f"{each.name}: the recording does not tell it apart; the value is no more than a guess"
         for each in fit.values
         if not each.known and each.name not in ("delay", "dead_band")
+    ]
+    said += [
+        f"{each.name}: known to {100.0 * each.spread:.0f} % only; short moves to and fro without a pause tell it closer"
+        for each in fit.values
+        if each.known and each.spread > LOOSE_SHARE and each.name not in ("delay", "dead_band")
     ]
     delay = fit.value("delay")
     if not own_clock and delay.low > 0.0 and delay.value > 0.005:

@@ -4,10 +4,10 @@ import math
 
 import msgspec
 import pytest
-from controlled_arms import TWO, two
+from controlled_arms import PUMA, TWO, two
 
 from hil.control.crew import Cluster, ClusterError, Processes, crew_of
-from hil.control.experiment import Reference
+from hil.control.experiment import Experiment, Kind, Reference
 from hil.control.search import Grid, axis_of
 from hil.control.store import Store
 from hil.control.tuning import search
@@ -50,6 +50,23 @@ def test_two_workers_find_the_same_numbers_as_one_computer(tmp_path, address):
     same = (there.table == here.table) | (there.table != there.table) & (here.table != here.table)
     assert same.all()
     assert there.best(3) == here.best(3)
+
+
+def test_the_papers_search_of_gains_and_rate_is_the_same_by_two_workers(tmp_path, address):
+    """The grid of docs/control.md, on the first 20 ms of such a motion."""
+    reference = Reference(kind=Kind.BLENDED, end=(1.0, 80.0, -80.0, 1.0, 1.0, 1.0), duration_s=0.02)
+    base = Experiment(robot="puma560", reference=reference, friction=False, stops=False)
+    axes = tuple(axis_of(text, PUMA) for text in ("kp.J2=2000,8000", "kd.J2=200,400", "rate=250:1000:x2"))
+    grid = Grid(experiment=base, axes=axes)
+    found = []
+    for where, crew in (("here", Processes(grid, PUMA, 1)), ("there", Cluster(grid, PUMA, address, compiled=False))):
+        store = Store(tmp_path / where, grid)
+        search(store, PUMA, crew, compiled=False, told=lambda done: None, clock=lambda: 0.0)
+        found.append(store.found)
+    here, there = found
+    assert there.done == here.done == grid.count == 8
+    assert there.costs.tolist() == here.costs.tolist()
+    assert there.best() == here.best() and there.values(there.best())[0].tolist() == [8000.0, 400.0, 1000.0]
 
 
 class Leaving:

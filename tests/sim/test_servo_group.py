@@ -5,6 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from hil.control.servo import follower
+from hil.model.servo import DriveServo, HobbyServo
 from sim.servo import Servo, follow
 from sim.servo_group import ServoGroup
 
@@ -51,3 +53,27 @@ def test_a_servo_that_is_freed_follows_again():
     group.stall(0, False)
     group.advance(3.0)
     assert abs(group.positions[0] - 1.0) < 1e-9
+
+
+def test_servos_by_models_go_each_as_alone_also_while_one_of_them_is_held():
+    models = (HobbyServo(25.0, 0.9, dead_band=0.01, sag=0.02), DriveServo(30.0))
+    loads = (0.4, -0.3)
+    group = ServoGroup((0.0, 0.1), (0.08, 0.05), (4.0, 3.0), models, lambda positions: loads)
+    alone = [follower(models[0], 0.0, 0.08, 4.0), follower(models[1], 0.1, 0.05, 3.0)]
+    targets, free = (0.0, 0.1), [True, True]
+    for axis in range(2):
+        group.power(axis, True)
+    for k in range(60):
+        if k in (20, 30):
+            free[1] = k == 30
+            group.stall(1, not free[1])
+            alone[1].put(alone[1].position)
+        ends = (0.01 * k, 0.1 - 0.02 * k)
+        before_s = group.time_s
+        group.ramp(ends, 0.02 * (k + 1))
+        for axis, each in enumerate(alone):
+            if free[axis]:
+                each.follow(targets[axis], ends[axis], group.time_s - before_s, loads[axis])
+        targets = ends
+        assert group.positions == (alone[0].position, alone[1].position), k
+    assert alone[1].position < -0.5
