@@ -211,6 +211,18 @@ def test_symbols_come_from_another_process_and_are_copied_as_latex(make_lessons:
     assert view.symbols is None and not view.sheet.symbols.isVisible(), "those of another table go"
 
 
+def test_the_command_for_the_equations_writes_them(
+    make_lessons: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sympy")
+    monkeypatch.chdir(tmp_path)
+    window = make_lessons("planar-2r")
+    typed(window, 0, A, "123")
+    printed(dict(window.shell.view.entries())["Command for the equations"]())
+    (file,) = (tmp_path / "equations").glob("*.tex")
+    assert "0.123" in file.read_text("utf-8"), "those of the edited table"
+
+
 def test_a_table_is_saved_as_a_robot_that_every_command_knows(make_lessons: Make) -> None:
     """S1-22, S3-01: a robot of one's own, from a table; names are checked."""
     window = make_lessons("planar-3r")

@@ -161,6 +161,7 @@ def test_two_solutions_are_played_one_to_the_other_and_sent_as_a_task(make_lesso
     table.choose(other)
     assert view.sheet.shows == "between two" and view.pair == (one, other)
     bar = window.shell.time_bar
+    assert bar.play.isChecked(), "it is played at once"
     for time_s, number in ((0.0, one), (bar.time_line.duration_s, other)):
         drawn = view.picture(time_s).arms[-1].frames
         assert np.array_equal(drawn, view.robot.link_frames(view.result.solutions[number].q))

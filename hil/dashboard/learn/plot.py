@@ -20,7 +20,7 @@ SIDES = ("bottom", "left")
 MOST_KEYS = 4
 """Of the key in one column: more have no room in the plot."""
 
-KEY_ALPHA = 190
+KEY_ALPHA = 150
 """The key is read also where a line goes behind it."""
 
 LEVEL = 1e-6

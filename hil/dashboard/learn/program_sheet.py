@@ -320,7 +320,8 @@ class ProgramSheet(QWidget):
         column.addLayout(_row(self.run, self.step, self.breakpoint, self.inputs))
         column.addWidget(self.state)
         column.addWidget(self._tables(), 1)
-        column.addLayout(_row(self.teach, self.go, self.away, self.sort, self.merge, self.back, self.forth))
+        column.addLayout(_row(self.teach, self.go, self.away, self.back, self.forth))
+        column.addLayout(_row(self.sort, self.merge))
         column.addWidget(self.trouble)
 
     def _tables(self) -> QTabWidget:

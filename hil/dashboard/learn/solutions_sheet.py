@@ -141,7 +141,8 @@ class ErrorCurve(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             axis = self.getPlotItem().getAxis(side)
             axis.setPen(pg.mkPen(theme.line))
             axis.setTextPen(pg.mkPen(theme.text))
-        self._key.setLabelTextColor(theme.text)
+        for _, label in self._key.items:
+            label.setText(label.text, color=theme.text)
 
 
 class SolutionsSheet(QWidget):
