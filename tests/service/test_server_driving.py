@@ -20,7 +20,7 @@ from hil.types import JogHold, LetGo, Mode, Stop, SupplyCut
 pytestmark = pytest.mark.wall_clock
 
 STEP = {"type": "axes", "amounts": [0.05, 0.0, 0.0, 0.0, 0.0, 0.0]}
-QUICK = Settings(lease=LeaseSettings(stop_after_s=0.15, suspend_after_s=0.6, grace_s=30.0))
+QUICK = Settings(lease=LeaseSettings(stop_after_s=0.4, suspend_after_s=2.0, grace_s=30.0))
 
 
 def test_a_newcomer_lists_the_arms_joins_one_and_moves_it(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_anybody_stops_the_arm_and_the_stop_latches_until_it_is_reset(tmp_path: 
             await lab.ready()
             driver, onlooker = await lab.join(name="driver"), await lab.join(name="onlooker")
             await driver.drive()
-            assert (await driver.order("go", to="home", speed_share=1.0))["type"] == "accepted"
+            await driver.accepted("go", to="home", speed_share=1.0)
             assert (await onlooker.ask("stop", reason="a hand is in the way"))["type"] == "accepted"
             await driver.until(lambda: bool(driver.lease["latched"]))
             await driver.hold()
@@ -150,7 +150,7 @@ def test_anybody_stops_the_arm_and_the_stop_latches_until_it_is_reset(tmp_path: 
             await lab.reach(Mode.HOLDING)
             assert (await driver.order("reset"))["type"] == "accepted"
             await driver.hold()
-            assert (await driver.order("go", to="home", speed_share=1.0))["type"] == "accepted"
+            await driver.accepted("go", to="home", speed_share=1.0)
 
     run(story)
 
@@ -173,8 +173,9 @@ def test_a_silent_driver_stops_the_arm_and_gets_the_lease_back_but_not_the_motio
             await lab.ready()
             person = await lab.join(name="Ada")
             await person.drive()
-            assert (await person.order("go", to="home", speed_share=0.5))["type"] == "accepted"
+            await person.accepted("go", to="home", speed_share=0.5)
             epoch = person.lease["epoch"]
+            person.notices.clear()
             person.fall_silent()
             await person.until(lambda: any(notice["kind"] == "heartbeat_lost" for notice in person.notices))
             assert any(isinstance(request, Stop) for request in lab.workers["arm-1"].sent)
@@ -207,7 +208,7 @@ def test_who_takes_over_holds_the_arm_first_and_the_former_driver_is_cut(tmp_pat
             await lab.ready()
             student, teacher = await lab.join(name="student"), await lab.join(name="teacher")
             await student.drive()
-            await student.order("go", to="home", speed_share=0.3)
+            await student.accepted("go", to="home", speed_share=0.3)
             assert (await teacher.ask("take_over", reason="look here"))["type"] == "accepted"
             await student.until(lambda: student.closed)
             await teacher.until(lambda: teacher.yours)
@@ -241,7 +242,7 @@ def test_a_planned_move_goes_only_while_the_dead_man_is_held(tmp_path: Path) -> 
             await person.beat()
             assert (await person.order("go", to="home", speed_share=0.5))["code"] == "deadman"
             await person.hold()
-            assert (await person.order("go", to="home", speed_share=0.5))["type"] == "accepted"
+            await person.accepted("go", to="home", speed_share=0.5)
             person.held = False
             await person.beat()
             await person.until(lambda: any("stopping" in notice["text"] for notice in person.notices))

@@ -252,6 +252,13 @@ class Person:
         given = {"arm": self.arm, "epoch": self.lease["epoch"], "issued_s": self.now_s(), **fields}
         return await self.ask(kind, **given)
 
+    async def accepted(self, kind: str, **fields: Any) -> None:
+        """A command that is accepted; where a busy machine has let the dead-man lapse, it is pressed anew."""
+        while (answer := await self.order(kind, **fields))["type"] != "accepted":
+            # Before the command came, or while it was planned.
+            assert answer["code"] == "deadman" or "the dead-man was released" in answer["reason"], answer
+            await self.hold()
+
     async def drive(self) -> None:
         """Claim the arm, begin to beat with the dead-man free, then hold it."""
         answer = await self.ask("claim")
