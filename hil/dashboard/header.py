@@ -14,7 +14,7 @@ from hil.dashboard.session import Session
 from hil.dashboard.texts import LAMPS as WORDS
 from hil.dashboard.texts import LEASES, MODES, OFF, OLD, WAITING, tr
 from hil.dashboard.theme import LAMPS
-from hil.dashboard.widgets import Lines, dress
+from hil.dashboard.widgets import Island, Lines, advise, dress
 from hil.service.lamp import lamp
 from hil.service.wire import Lamp, Telemetry
 from hil.types import Mode
@@ -31,7 +31,7 @@ COLOURS = {Lamp.ALARM: LOST, Lamp.LATCHED: LATCHED, Lamp.FROZEN: LATCHED}
 """Where not the mode has them."""
 
 
-class Header(QWidget):
+class Header(Island):
     """The strip that no dock covers."""
 
     def __init__(self, session: Session) -> None:
@@ -81,7 +81,7 @@ class Header(QWidget):
         said.setSpacing(0)
         said.addWidget(self._title)
         said.addWidget(self._lease)
-        row = QHBoxLayout(self)
+        row = QHBoxLayout(self.inside)
         row.setContentsMargins(8, 6, 8, 6)
         row.setSpacing(10)
         row.addWidget(self.lamp)
@@ -142,7 +142,7 @@ class Header(QWidget):
         dress(self._badge, f"{style} border-radius: 4px; padding: 2px 8px;")
         if welcome is not None:
             self._title.setText(f"{welcome.title}")
-            self._title.setToolTip(tr("{arm} at {server}", arm=welcome.arm, server=welcome.server))
+            advise(self._title, tr("{arm} at {server}", arm=welcome.arm, server=welcome.server))
         if frame is None:
             self._lease.setText("")
             return

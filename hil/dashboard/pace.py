@@ -1,7 +1,7 @@
 """How often a view looks at the arm: often while anything changes, seldom while nothing does.
 
-What is shown of an arm at rest is looked at twice a second, which costs next to nothing; the first thing that changes
-has every view look at once.
+What is shown of an arm at rest is looked at twice a second, by all views together: a window is put together anew for
+each of them that has drawn something by itself. The first thing that changes has every view look at once.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ class Calm(QObject):
 
     Signals:
         woken: something has changed, after nothing had for long.
+        looks: the time at which all views look that are at rest.
     """
 
     woken = Signal()
+    looks = Signal()
 
     def __init__(self, clock: Callable[[], float], hears: Callable[[], bool], parent: QObject) -> None:
         super().__init__(parent)
@@ -42,6 +44,9 @@ class Calm(QObject):
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.watch)
         self._timer.start(WATCH_MS)
+        self._rest = QTimer(self)
+        self._rest.timeout.connect(self.looks)
+        self._rest.start(REST_MS)
 
     @property
     def lasts(self) -> bool:
@@ -74,7 +79,7 @@ class Calm(QObject):
 
 
 class Pace(QObject):
-    """A timer of a view.
+    """A timer of a view; at rest it is that of all views.
 
     Args:
         calm: whether anything changes.
@@ -94,20 +99,26 @@ class Pace(QObject):
         self._timer.timeout.connect(self.turn)
         self._timer.start(every_ms)
         calm.woken.connect(self._wake)
+        calm.looks.connect(self._look_at_rest)
 
     @property
     def every_ms(self) -> int:
         """How often it looks now."""
-        return self._timer.interval()
+        return self._every_ms if self._timer.isActive() else REST_MS
 
     def turn(self) -> None:
         """Look, and go on as often as there is anything to see."""
         if self._behind or not is_behind(self._view):
             self._look()
-        wanted_ms = REST_MS if self._calm.lasts else self._every_ms
-        if wanted_ms != self._timer.interval():
-            self._timer.setInterval(wanted_ms)
+        if self._calm.lasts:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def _look_at_rest(self) -> None:
+        if not self._timer.isActive():
+            self.turn()
 
     def _wake(self) -> None:
-        if self._timer.interval() != self._every_ms:
-            self._timer.start(self._every_ms)
+        if not self._timer.isActive():
+            self._timer.start()

@@ -16,7 +16,7 @@ from hil.dashboard.pace import Pace
 from hil.dashboard.session import Session
 from hil.dashboard.texts import LEASES, SOURCES, tr
 from hil.dashboard.theme import Theme, ink_on
-from hil.dashboard.widgets import dress
+from hil.dashboard.widgets import Island, dress
 from hil.service.wire import StopBudget, Telemetry
 
 LOOK_EVERY_MS = 200
@@ -82,7 +82,7 @@ class StopBar(QWidget):
         painter.end()
 
 
-class StatusView(QWidget):
+class StatusView(Island):
     """All of it, looked at five times a second."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
@@ -114,7 +114,7 @@ class StatusView(QWidget):
         }  # fmt: skip
         for name, label in self._rows.items():
             form.addRow(names[name], label)
-        layout = QVBoxLayout(self)
+        layout = QVBoxLayout(self.inside)
         layout.setContentsMargins(8, 4, 8, 4)
         layout.setSpacing(3)
         layout.addWidget(self._refusal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
@@ -130,6 +131,7 @@ def contrast(one: str, other: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
+@lru_cache(maxsize=64)
 def ink_on(colour: str) -> str:
     """Dark or light, whichever is read better on this ground."""
     return max((DARK_INK, LIGHT_INK), key=lambda ink: contrast(ink, colour))
@@ -167,6 +169,7 @@ def apply(theme: Theme, app: QApplication) -> None:
 def _style(theme: Theme) -> str:
     return f"""
     QToolTip {{ color: {theme.text}; background: {theme.panel}; border: 1px solid {theme.line}; }}
+    QDockWidget, QMainWindow > QWidget {{ widget-animation-duration: 0; }}
     QMainWindow::separator {{ background: {theme.line}; width: 3px; height: 3px; }}
     QDockWidget::title {{ background: {theme.window}; padding: 4px 8px; }}
     QPushButton, QToolButton {{ background: {theme.panel}; border: 1px solid {theme.line}; border-radius: 3px;

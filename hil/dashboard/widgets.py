@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QActionGroup, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
@@ -41,6 +41,12 @@ def dress(widget: QWidget, style: str) -> None:
         widget.setStyleSheet(style)
 
 
+def advise(widget: QWidget, tip: str) -> None:
+    """Set a tip if it is another one: everybody around is told even of the same one again."""
+    if widget.toolTip() != tip:
+        widget.setToolTip(tip)
+
+
 def keep_place(widget: QWidget) -> None:
     """Hidden, it keeps its place: nothing beside it moves when it comes and goes."""
     policy = widget.sizePolicy()
@@ -67,6 +73,41 @@ class Slot(QWidget):
     def shown(self, widget: QWidget) -> bool:
         """Whether it is this one."""
         return self._stack.currentWidget() is widget
+
+
+class Island(QWidget):
+    """What changes inside has nothing around it laid out anew, unless it needs more room or less.
+
+    A label has everything up to the window laid out and painted again for each other text, of whatever size.
+
+    Attributes:
+        inside: what is in it; of the same size.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside = QWidget(self)
+        self._needed = QSize()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """As what is inside."""
+        return self.inside.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """As what is inside."""
+        return self.inside.minimumSizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """More room, or less."""
+        super().resizeEvent(event)
+        self.inside.resize(event.size())
+
+    def event(self, event: QEvent) -> bool:
+        """Tell what is around of another size alone."""
+        if event.type() is QEvent.Type.LayoutRequest and (needed := self.minimumSizeHint()) != self._needed:
+            self._needed = needed
+            self.updateGeometry()
+        return super().event(event)
 
 
 class Lines(QLabel):
@@ -116,7 +157,8 @@ class Lines(QLabel):
         while len(rows) > 1 and QLabel.heightForWidth(self, self.width()) > room:
             rows.pop()
             self.setText("<br>".join(rows) + " ...")
-        self.setToolTip(text if len(rows) < len(self._rows) or QLabel.heightForWidth(self, self.width()) > room else "")
+        short = len(rows) < len(self._rows) or QLabel.heightForWidth(self, self.width()) > room
+        advise(self, text if short else "")
 
 
 def fill_theme_menu(menu: QMenu, now: Theme, choose: Callable[[Theme], None]) -> None:

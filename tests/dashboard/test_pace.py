@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 pytest.importorskip("PySide6")
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+
 from hil.dashboard.live_view import FRAME_EVERY_MS
 from hil.dashboard.pace import CALM_AFTER_S, REST_MS, Pace
+from hil.dashboard.widgets import Island
 from hil.types import Mode
 
 Make = Callable[..., Any]
@@ -61,6 +65,75 @@ def test_times_that_only_go_on_are_no_change(make_bench: Make) -> None:
     bench = at_rest(make_bench)
     bench.run(5.0)
     assert bench.session.calm.lasts
+
+
+def test_at_rest_all_views_look_together(make_bench: Make) -> None:
+    bench = at_rest(make_bench)
+    looked: list[str] = []
+    seen = [
+        Pace(bench.session.calm, lambda name=name: looked.append(name), every_ms, bench.window.views["drive"])
+        for name, every_ms in (("one", 40), ("other", 70))
+    ]
+    for pace in seen:
+        pace.turn()
+    looked.clear()
+    bench.session.calm.looks.emit()
+    assert looked == ["one", "other"]
+    bench.session.calm.stir()
+    bench.session.calm.looks.emit()
+    assert looked == ["one", "other"]
+    assert [pace.every_ms for pace in seen] == [40, 70]
+
+
+def settle() -> None:
+    """What is laid out has what is around laid out in a later turn."""
+    for _ in range(4):
+        QApplication.processEvents()
+
+
+def around(island: Island) -> tuple[QWidget, list[QWidget]]:
+    """A widget with a layout around it, and who is laid out anew from now on."""
+    outer = QWidget()
+    QVBoxLayout(outer).addWidget(island)
+    asked: list[QWidget] = []
+
+    class Watch(QObject):
+        """Notes who is to be laid out."""
+
+        def eventFilter(self, watched: QWidget, event: QEvent) -> bool:  # type: ignore[override]  # noqa: N802
+            if event.type() is QEvent.Type.LayoutRequest:
+                asked.append(watched)
+            return False
+
+    watch = Watch(outer)
+    for widget in (outer, island.inside):
+        widget.installEventFilter(watch)
+    outer.resize(400, 300)
+    outer.show()
+    settle()
+    asked.clear()
+    return outer, asked
+
+
+def test_other_words_of_the_same_room_have_nothing_around_laid_out_anew(qapp: QApplication) -> None:
+    island, label = Island(), QLabel("wide enough for both")
+    label.setMinimumSize(200, 40)
+    QVBoxLayout(island.inside).addWidget(label)
+    outer, asked = around(island)
+    label.setText("other words")
+    settle()
+    assert asked == [island.inside]
+    assert island.inside.size() == island.size()
+    label.setMinimumSize(300, 40)
+    settle()
+    assert outer in asked
+    assert outer.minimumSizeHint().width() > 300
+
+
+def test_header_and_status_are_islands(make_bench: Make) -> None:
+    window = make_bench().window
+    assert isinstance(window.header, Island)
+    assert isinstance(window.views["status"], Island)
 
 
 def test_what_is_behind_another_view_is_not_drawn(make_bench: Make) -> None:

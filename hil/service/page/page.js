@@ -24,7 +24,7 @@ import { taught } from "./teach.js";
 import { axisAmount, axisMove, Tool, toolMove } from "./tool.js";
 import { chosen, NAMES, text } from "./words.js";
 
-const RATE_HZ = 15, LOOK_MS = 50, SLOW_MS = 200, MORE_MINUTES = 10, REFUSED_TOGETHER_MS = 300, SPEEDS = [5, 25, 50, 100];
+const RATE_HZ = 15, LOOK_MS = 50, SLOW_MS = 300, MORE_MINUTES = 10, REFUSED_TOGETHER_MS = 300, SPEEDS = [5, 25, 50, 100];
 const STARTING = new Set(["disconnected", "connecting", "energising"]);
 const now = () => performance.now() / 1000;
 
