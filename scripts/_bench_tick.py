@@ -28,8 +28,8 @@ RIGS_S = {"lynx6": (60.0, 10.0, 0.0), "lynx6-bench": (30.0, 6.0, 1.0)}
 ROUNDS = (3, 1, 1)
 ALLOWED_S = 300e-6
 
-SERVOS_S = (20.0, 8.0, 1.0)
-SERVO_ROUNDS = (9, 5, 1)
+SERVOS_S = (8.0, 8.0, 1.0)
+SERVO_ROUNDS = (31, 15, 1)
 SERVO_SHARE = 1.10
 """What a tick may cost with a model of the servo on every axis of the shadow, beside a shadow of plain lags."""
 
@@ -60,7 +60,7 @@ def _hobby(axis: Axis) -> ServoModel:
 
 
 def _servos(name: str, kind: Callable[[Axis], ServoModel], effort: Effort) -> bool:
-    """Each tick at its quickest, since what comes in between only ever slows it."""
+    """Ratios of neighbours in time, so that a slow phase of the machine meets both."""
     prepared = prepare(name, effort.of(*SERVOS_S))
     axes = tuple(msgspec.structs.replace(axis, servo=kind(axis)) for axis in prepared.rig.axes)
     rig = msgspec.structs.replace(prepared.rig, axes=axes)
@@ -73,10 +73,11 @@ def _servos(name: str, kind: Callable[[Axis], ServoModel], effort: Effort) -> bo
     for _ in range(effort.of(*SERVO_ROUNDS)):
         for side, found in zip(sides, rounds, strict=True):
             found.append(np.add(*_replayed(*side)))
-    lags, models = (float(np.median(np.min(found, axis=0))) for found in rounds)
-    what = f"{name}: a tick and its record with a {kind.__name__[1:]} on every axis, {models * 1e6:.1f} us"
-    met = models <= SERVO_SHARE * lags or effort is Effort.ONCE
-    return verdict(met, f"{what}, {models / lags:.3f} of plain lags (allowed: {SERVO_SHARE:.2f})")
+    lags, models = (np.median(found, axis=1) for found in rounds)
+    share = float(np.median(models / lags))
+    what = f"{name}: a tick and its record with a {kind.__name__[1:]} on every axis, {np.median(models) * 1e6:.1f} us"
+    met = share <= SERVO_SHARE or effort is Effort.ONCE
+    return verdict(met, f"{what}, {share:.3f} of plain lags (allowed: {SERVO_SHARE:.2f})")
 
 
 def _rig(name: str, seconds: float, rounds: int) -> bool:
