@@ -254,10 +254,8 @@ class PreviewView(QWidget):
         """What is open, and what became of it."""
         look = self.previewing
         motion, told = look.motion, look.previewed
-        words, colour = self._verdict()
-        self.verdict.setText(words)
+        self._say_verdict()
         self.verdict.setToolTip("\n".join(() if told is None else told.notes))
-        dress(self.verdict, f"color: {colour}; font-weight: 600;")
         for label, text in zip((self.reason, self.place), self._reason(), strict=True):
             label.setText(text)
             label.setVisible(bool(text))
@@ -271,6 +269,11 @@ class PreviewView(QWidget):
         self.export.setEnabled(motion is not None)
         self.send.setVisible(told is not None)
         self._show_moment()
+
+    def _say_verdict(self) -> None:
+        words, colour = self._verdict()
+        self.verdict.setText(words)
+        dress(self.verdict, f"color: {colour}; font-weight: 600;")
 
     def _allow(self) -> None:
         """A motion that runs is looked at until it is over."""
@@ -287,7 +290,11 @@ class PreviewView(QWidget):
         if look.trouble:
             return f"✕ {look.trouble}", theme.bad
         if look.asked:
-            return tr("{name}: the service plans it and checks every sample...", name=name), theme.text
+            passed_s = self._session.now_s - look.asked_s
+            return tr(
+                "{name}: the service plans it and checks every sample, for {time:.0f} s so far ...",
+                name=name, time=passed_s,
+            ), theme.text  # fmt: skip
         if told is None:
             return tr(
                 "Open a task or a program, pick an example, or drop a file here. Nothing moves by it."
@@ -347,6 +354,8 @@ class PreviewView(QWidget):
         if progress is not None and motion is not None:
             self.previewing.look(progress * motion.duration_s)
         if self.isVisible():
+            if self.previewing.asked:
+                self._say_verdict()
             self._allow()
             self.send.refresh()
 

@@ -28,6 +28,7 @@ class PreviewState(QObject):
     Attributes:
         source: None before something was opened.
         asked: the service is at work on it.
+        asked_s: since when, by the session's clock.
         previewed: what the service said; None before it has.
         motion: what is to be seen of it; None where nothing could be planned.
         trouble: why there is no answer, in words.
@@ -44,6 +45,7 @@ class PreviewState(QObject):
         self.session = session
         self.source: Source | None = None
         self.asked = False
+        self.asked_s = 0.0
         self.previewed: Previewed | None = None
         self.motion: ShownMotion | None = None
         self.trouble = ""
@@ -83,7 +85,7 @@ class PreviewState(QObject):
             self.changed.emit()
             return
         self._forget()
-        self.asked = True
+        self.asked, self.asked_s = True, self.session.now_s
         turn = self._turn
 
         async def preview(arm: FarArm) -> tuple[Previewed, Timeline | None]:

@@ -242,6 +242,22 @@ def test_another_file_takes_the_place_of_the_one_before_even_if_its_answer_comes
     assert not person.view.table.isVisible()
 
 
+def test_for_how_long_the_service_has_planned_is_said_until_it_answers(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[Callable[[object], None]] = []
+    monkeypatch.setattr(person.link, "ask", lambda what, then: answers.append(then))
+    person.open("home.toml")
+    assert "checks every sample, for 0 s so far" in person.view.verdict.text()
+    person.bench.now_s += 12.0
+    person.view.refresh()
+    assert "checks every sample, for 12 s so far" in person.view.verdict.text()
+    answers[0](CommandError("nobody plans today"))
+    person.bench.now_s += 3.0
+    person.view.refresh()
+    assert person.view.verdict.text() == "✕ nobody plans today"
+
+
 def test_closing_takes_the_figure_out_of_the_scene(person: Person) -> None:
     person.open("home.toml")
     person.view.away.click()
