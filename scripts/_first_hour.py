@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+import _first_hour_teacher
+import _own_arm
+from _typed_page import REFUSED, ROOT, Shell, Typed, effort, shorten
+
 PAGE = ROOT / "docs/first-hour-lab-owner.md"
 TRANSCRIPT = ROOT / "docs/first-hour-transcript.md"
-COLUMNS = 80
-KEEP = {"calibrate": (58, 12)}
-"""Lines at the beginning and the end that the transcript shows of a long output."""
-KEEP_ELSE = (14, 8)
-KEY_S, ENTER_S, LINE_S = 0.33, 1.5, 3.0
-"""A character; a plain Enter; looking and thinking before any other line."""
 
 _BLOCK = re.compile(r"^```(?P<kind>toml|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_REFUSED = "# refused: exit code 1"
 
 
 class File(NamedTuple):
@@ -34,24 +28,6 @@ class File(NamedTuple):
 
     name: str
     text: str
-
-
-class Typed(NamedTuple):
-    """A command of the page, the exit code that it promises, and the lines that it shows."""
-
-    command: str
-    code: int
-    shown: tuple[str, ...]
-
-    def missing(self, printed: str) -> str | None:
-        """The first line of the page that was not printed, in this order; ``...`` stands for anything."""
-        wanted = [line for line in self.shown if line != "..."]
-        lines = iter(printed.splitlines())
-        for line in wanted:
-            pattern = re.compile(".*".join(map(re.escape, line.split("..."))) + r"\s*")
-            if not any(pattern.fullmatch(given) for given in lines):
-                return line
-        return None
 
 
 def read_page(text: str) -> Iterator[File | Typed]:
@@ -63,7 +39,7 @@ def read_page(text: str) -> Iterator[File | Typed]:
         for part in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
             command, *shown = part.splitlines()
             typed, _, mark = command.partition("    #")
-            yield Typed(typed, 1 if f"#{mark}" == _REFUSED else 0, tuple(shown))
+            yield Typed(typed, 1 if f"#{mark}" == REFUSED else 0, tuple(shown))
 
 
 class Operator:
@@ -98,63 +74,6 @@ class Operator:
         return f"go {away[1]}"
 
 
-class Shell:
-    """A terminal of 80 columns in a folder with a blank in its name; nothing of the user's own files is touched."""
-
-    def __init__(self, folder: Path, config: Path | None = None) -> None:
-        self.folder = folder
-        state, config = folder / "state", config or folder / "config"
-        self.environment: Mapping[str, str] = {
-            **os.environ,
-            "COLUMNS": str(COLUMNS),
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-            "XDG_STATE_HOME": str(state),
-            "XDG_CONFIG_HOME": str(config),
-            "NO_COLOR": "1",
-            "PYTHONUNBUFFERED": "1",
-        }
-        self._names = {str(state): "~/.local/state", str(config): "~/.config", str(folder): "~/arm", str(ROOT): "~/hil"}
-
-    def type(self, command: str, operator: Operator | None) -> tuple[int, str, list[str]]:
-        """Exit code, everything that was printed, and what was typed into it."""
-        printed, new, answers = "", "", []
-        stdin = subprocess.PIPE if operator else subprocess.DEVNULL
-        with subprocess.Popen(
-            command,
-            shell=True,
-            cwd=self.folder,
-            env=self.environment,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        ) as process:
-            assert process.stdout is not None
-            while data := os.read(process.stdout.fileno(), 65536):
-                new += data.decode()
-                if operator is not None and new.endswith("> "):
-                    answers.append(operator.answer(new))
-                    assert process.stdin is not None
-                    process.stdin.write(f"{answers[-1]}\n".encode())
-                    process.stdin.flush()
-                    printed, new = printed + new, ""
-        return process.returncode, self._without_places(printed + new), answers
-
-    def _without_places(self, text: str) -> str:
-        """Where it ran does not matter."""
-        for place, name in self._names.items():
-            text = text.replace(place, name)
-        return re.sub(r"\S*/hil-\d+-\w+/", "/run/hil/", text)
-
-
-def shorten(command: str, printed: str) -> str:
-    """Long outputs lose their middle, which is said."""
-    first, last = KEEP.get(command.split()[1] if " " in command else "", KEEP_ELSE)
-    lines = [line.rstrip() for line in printed.splitlines()]
-    if len(lines) > first + last + 2:
-        lines[first:-last] = [f"[... {len(lines) - first - last} lines left out ...]"]
-    return "\n".join(lines)
-
-
 def walk(folder: Path, steps: Iterable[File | Typed]) -> Iterator[str]:
     """Do what a page says; gives the transcript piece by piece.
 
@@ -183,23 +102,6 @@ def walk(folder: Path, steps: Iterable[File | Typed]) -> Iterator[str]:
     yield f"{effort(typed)} The machine took {time.monotonic() - began_s:.0f} s.\n"
 
 
-def minutes(typed: list[str]) -> float:
-    """How long a person takes to type these lines."""
-    enters = typed.count("")
-    return (sum(map(len, typed)) * KEY_S + enters * ENTER_S + (len(typed) - enters) * LINE_S) / 60.0
-
-
-def effort(typed: list[str]) -> str:
-    """The same in words."""
-    enters = typed.count("")
-    lines, characters = len(typed) - enters, sum(map(len, typed))
-    return (
-        f"Typed: {lines} lines with {characters} characters, and {enters} times a plain Enter. That is "
-        f"{minutes(typed):.0f} minutes, reckoned at {1.0 / KEY_S:.0f} characters a second, {ENTER_S:g} s an Enter and "
-        f"{LINE_S:g} s of looking a line."
-    )
-
-
 HEAD = """# The first hour, as it went
 
 Made by `scripts/first-hour --write` on {date}: what [first-hour-lab-owner.md](first-hour-lab-owner.md) has the reader
@@ -219,12 +121,8 @@ def main() -> int:
     parser.add_argument("--packages", type=Path, help="with --own-arm: where their packages are unpacked already")
     wanted = parser.parse_args()
     if wanted.teacher:
-        import _first_hour_teacher
-
         return _first_hour_teacher.main(wanted)
     if wanted.own_arm:
-        import _own_arm
-
         return _own_arm.main(wanted)
     parts = [HEAD.format(date=datetime.date.today().isoformat())]
     print(parts[0], flush=True)

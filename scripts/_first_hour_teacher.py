@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from _first_hour import _REFUSED, ROOT, Shell, Typed, shorten
+from _typed_page import REFUSED, ROOT, Shell, Typed, shorten
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -69,7 +69,7 @@ def read_page(text: str) -> Iterator[Written | Said | Clicked]:
             for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
                 command, *shown = part.splitlines()
                 typed, _, mark = command.partition("    #")
-                yield Said(who, Typed(typed, 1 if f"#{mark}" == _REFUSED else 0, tuple(shown)))
+                yield Said(who, Typed(typed, 1 if f"#{mark}" == REFUSED else 0, tuple(shown)))
         elif kind == "page":
             yield Clicked(who, tuple(map(_step, lines[1:])))
 

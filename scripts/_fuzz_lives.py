@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 import traceback
 from collections.abc import Callable
@@ -24,14 +25,16 @@ def main(script: str, purpose: str | None, steps: int, make: MakeLife) -> int:
         make: begins a life.
     """
     parser = argparse.ArgumentParser(description=purpose)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--requests", type=int, default=0, help="end after so many (0: when the time is over)")
+    parser.add_argument("--minutes", type=float, help="end after so many (1, if no requests are counted)")
+    parser.add_argument("--requests", type=int, help="end after so many")
     parser.add_argument("--seed", type=int, default=1, help="of the first life; each further one has the next number")
     parser.add_argument("--steps", type=int, default=steps, help="random things in one life")
     options = parser.parse_args()
-    end_s = time.monotonic() + 60.0 * options.minutes
+    minutes = options.minutes if options.minutes is not None else 1.0 if options.requests is None else math.inf
+    most = math.inf if options.requests is None else options.requests
+    end_s = time.monotonic() + 60.0 * minutes
     seed, broken, requests = options.seed, 0, 0
-    while time.monotonic() < end_s and not 0 < options.requests <= requests:
+    while time.monotonic() < end_s and requests < most:
         live, counted = make(seed)
         try:
             live(options.steps)

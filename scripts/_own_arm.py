@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZipFile
 
-from _first_hour import ROOT, Shell, minutes, shorten
+from _typed_page import ROOT, Shell, minutes, shorten
 
 PAGE = ROOT / "docs/first-hour-own-arm.md"
 PACKAGES = ("example-robot-data==6.0.0", "rtb-data==2.0.0")

@@ -8,13 +8,13 @@ import re
 
 from hil.errors import ConfigError
 
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})")
+_CLOCK = re.compile(r"(tomorrow\s+)?(\d{1,2}):(\d{2})")
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(min|m|h|d|w)")
 _SECONDS = {"min": 60, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def moment(text: str, now_epoch_s: float, what: str, *, end: bool = False) -> float:
-    """Seconds since 1970 for `14:30` (today), `2026-01-31`, `2026-01-31 14:30`, or with a zone of its own.
+    """Seconds since 1970 for `14:30` (today), `tomorrow 14:30`, `2026-01-31`, `2026-01-31 14:30`, also with a zone.
 
     Args:
         text: as it was typed; the time of this computer's zone where it names none.
@@ -28,13 +28,14 @@ def moment(text: str, now_epoch_s: float, what: str, *, end: bool = False) -> fl
     today = datetime.datetime.fromtimestamp(now_epoch_s)
     try:
         if match := _CLOCK.fullmatch(text.strip()):
-            return today.replace(hour=int(match[1]), minute=int(match[2]), second=0, microsecond=0).timestamp()
+            day = today + datetime.timedelta(days=1) if match[1] else today
+            return day.replace(hour=int(match[2]), minute=int(match[3]), second=0, microsecond=0).timestamp()
         given = datetime.datetime.fromisoformat(text.strip())
         if end and len(text.strip()) == len("2026-01-31"):
             given += datetime.timedelta(days=1)
         return given.timestamp()
     except (ValueError, OverflowError, OSError):
-        allowed = "a time as 14:30, 2026-01-31 or '2026-01-31 14:30'"
+        allowed = "a time as 14:30, 'tomorrow 14:30', 2026-01-31 or '2026-01-31 14:30'"
         raise ConfigError("command line", what, text, allowed) from None
 
 

@@ -131,7 +131,10 @@ class _Common:
         """A token that would let nobody in at any moment is not made."""
         from hil.service.grants import clock_text
 
-        key, advice = f"--until of {user}", "A time alone means today: give the day as well, or --for LENGTH"
+        key, advice = (
+            f"--until of {user}",
+            "A time alone means today: write tomorrow 14:30, give the day as well, or --for LENGTH",
+        )
         if int(end_s) <= self._now_s:
             allowed = f"a moment to come; this was {length_text(self._now_s - end_s)} ago"
             raise ConfigError("hil token new", key, clock_text(end_s), allowed, advice)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hil.control.experiment import Experiment
-from hil.control.loop import ClosedLoop, Trace
+from hil.control.loop import ClosedLoop
+from hil.control.results import Trace
 from hil.control.search import Found, with_values
 from hil.control.summary import RunSummary, summary_of
 from hil.robot import Robot

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.control.loop import ClosedLoop, Trace
+from hil.control.loop import ClosedLoop
+from hil.control.results import Trace
 from hil.kernels import lane_layout as at
 from hil.kernels.scalar import FloatArray
 from hil.types import Record

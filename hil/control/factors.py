@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hil.control.experiment import for_each_joint
+from hil.control.joint_values import for_each_joint
 from hil.errors import CommandError
 from hil.formula.formula import Formula, Unit, Variable, read_formula
 from hil.kernels.bodies import Mechanism

@@ -6,23 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from hil.control.experiment import (
-    Experiment,
-    Integrator,
-    Speeds,
-    checked,
-    for_each_joint,
-    joint_units,
-    loaded,
-)
+from hil.control.adaptive import Case, adaptive_trace
+from hil.control.checks import checked
+from hil.control.experiment import Experiment, Integrator, Speeds
 from hil.control.factors import factor_of
+from hil.control.joint_values import for_each_joint, joint_units
+from hil.control.loaded_arm import loaded
 from hil.control.plain import TRACED, Inputs, PlainLoop
-from hil.control.references import sampled
+from hil.control.references import sampled, start_of
+from hil.control.results import Scores, Trace, scores_of
 from hil.dynamics.model import Dynamics
 from hil.kernels import lane_layout as layout
 from hil.kernels.build import build, fast_available, is_kept
@@ -53,66 +49,6 @@ COLUMNS: Mapping[str, int] = {
     "armature": layout.ARMATURE,
 }
 """Numbers that may differ from one setting to the next in one pass."""
-
-REASONS = {
-    int(layout.BEYOND_ERROR): "error",
-    int(layout.BEYOND_SPEED): "speed",
-    int(layout.BEYOND_TORQUE): "torque",
-}
-
-
-class Scores(NamedTuple):
-    """What N settings cost.
-
-    Attributes:
-        cost: sum over ticks and joints of the error's size, rad (m where prismatic); infinity where unstable.
-        cost_s: the same times the length of a tick: comparable between rates.
-        largest_error: of any joint, rad (m).
-        torque_rms: over joints and ticks, N m (N).
-        at_limit: part of ticks and joints at their torque limit.
-        error_sums: per joint, shape (n, N).
-        failed_s: when a bound was passed, s; NaN where none was.
-        reason: which: 0 none, 1 error, 2 speed, 3 torque.
-    """
-
-    cost: FloatArray
-    cost_s: FloatArray
-    largest_error: FloatArray
-    torque_rms: FloatArray
-    at_limit: FloatArray
-    error_sums: FloatArray
-    failed_s: FloatArray
-    reason: FloatArray
-
-
-class Trace(NamedTuple):
-    """One run, tick by tick: shapes (K,) and (K, n), radians, metres, N m.
-
-    Attributes:
-        time_s: of each tick.
-        wanted, wanted_speed, wanted_acceleration: of the reference.
-        actual, speed: of the arm.
-        measured: what the controller saw.
-        torque: that the controller asked for, within its limits.
-        reaction: torque that dry friction and stops took.
-        scores: of the run.
-    """
-
-    time_s: FloatArray
-    wanted: FloatArray
-    wanted_speed: FloatArray
-    wanted_acceleration: FloatArray
-    actual: FloatArray
-    speed: FloatArray
-    measured: FloatArray
-    torque: FloatArray
-    reaction: FloatArray
-    scores: Scores
-
-    @property
-    def error(self) -> FloatArray:
-        """Wanted minus actual position."""
-        return self.wanted - self.actual
 
 
 class ClosedLoop:
@@ -170,7 +106,7 @@ class ClosedLoop:
         settings = np.ascontiguousarray(settings, dtype=np.float64)
         results = np.empty((layout.SCORES * self.model.dof, settings.shape[1]))
         self._work(settings, results, compiled, threads)
-        return self.scores_of(results)
+        return scores_of(results, self.model.dof, self.ticks, self.period_s)
 
     def trace(self, *, compiled: bool | None = None) -> Trace:
         """The experiment's own setting, tick by tick. A run beyond its bounds ends there.
@@ -179,9 +115,12 @@ class ClosedLoop:
             CommandError, MissingExtraError: as `hil.control.adaptive`, where that is asked for.
         """
         if self.experiment.integrator is Integrator.ADAPTIVE:
-            from hil.control.adaptive import adaptive_trace
-
-            return adaptive_trace(self)
+            return adaptive_trace(
+                Case(
+                    self.model, self.experiment, self.dynamics, self.controller, self.column, self.inputs, self.time_s,
+                    self.period_s,
+                )
+            )  # fmt: skip
         n = self.model.dof
         if compiled is None:
             many = self.ticks * self.steps >= WORTH_COMPILING_ALONE_STEPS
@@ -193,7 +132,7 @@ class ClosedLoop:
             build(self.source_of_one).run(self.column, results.reshape(-1, n), *self.inputs, trace)
         else:
             self._plain.run(self.column[:, None].copy(), results, self.inputs, trace)
-        scores = self.scores_of(results)
+        scores = scores_of(results, n, self.ticks, self.period_s)
         if results[layout.FAILED * n, 0]:
             trace = trace[: int(results[layout.FAILED_AT * n, 0]) + 1]
         count = len(trace)
@@ -318,31 +257,11 @@ class ClosedLoop:
             found[during, names.index(each.joint)] += each.torque
         return found
 
-    def scores_of(self, results: FloatArray) -> Scores:
-        """What the loops count, shape (6 n, N), as scores; sums of unstable settings become infinite in it."""
-        n, count = self.model.dof, self.ticks + 1
-        blocks = results.reshape(layout.SCORES, n, -1)
-        reason, sums = blocks[layout.FAILED, 0], blocks[layout.ERROR_SUM]
-        totals = np.add.reduce(blocks[: layout.FAILED], axis=1)
-        cost, largest = totals[layout.ERROR_SUM], np.maximum.reduce(blocks[layout.LARGEST_ERROR])
-        rms = np.sqrt(totals[layout.TORQUE_SQUARES] / (n * count))
-        limited = totals[layout.AT_LIMIT] / (n * count)
-        when: FloatArray = np.full(len(reason), np.nan)
-        if np.count_nonzero(reason):
-            failed = reason > 0.0
-            when[failed] = blocks[layout.FAILED_AT, 0, failed] * self.period_s
-            for values, nothing in ((sums.T, np.inf), (cost, np.inf), (largest, np.inf), (rms, np.inf),
-                                    (limited, np.nan)):  # fmt: skip
-                values[failed] = nothing
-        return Scores(cost, cost * self.period_s, largest, rms, limited, sums, when, reason)
-
 
 def gains_of(experiment: Experiment, model: RobotModel, known: Dynamics) -> tuple[list[float], list[float]]:
     """Gains kp and kd of every joint; where none are given, critical damping at the bandwidth, joint by joint."""
     if experiment.kp:
         return for_each_joint(model, "kp", experiment.kp), for_each_joint(model, "kd", experiment.kd)
-    from hil.control.references import start_of
-
     omega = 2.0 * math.pi * experiment.bandwidth_hz
     scale: FloatArray = np.ones(model.dof)
     if experiment.law.gains_are_torques:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hil.control.experiment import Kind, Reference, for_each_joint, joint_units
+from hil.control.experiment import Kind, Reference
+from hil.control.joint_values import for_each_joint, joint_units
 from hil.errors import CommandError
 from hil.kernels import trajectories
 from hil.kernels.scalar import ARRAYS, FloatArray

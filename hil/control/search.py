@@ -11,8 +11,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from hil.control.experiment import Experiment, for_each_joint, joint_units
-from hil.control.loop import COLUMNS, ClosedLoop, Scores
+from hil.control.experiment import Experiment
+from hil.control.joint_values import for_each_joint, joint_units
+from hil.control.loop import COLUMNS, ClosedLoop
+from hil.control.results import Scores
 from hil.errors import CommandError
 from hil.kernels import lane_layout as layout
 from hil.kernels.scalar import FloatArray

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.control.experiment import Experiment, estimated, joint_units, joint_words
-from hil.control.loop import ASSUMED_MOTOR_KG_M2, REASONS, Trace, assumed_motors
+from hil.control.experiment import Experiment
+from hil.control.joint_values import joint_units, joint_words
+from hil.control.loaded_arm import estimated
+from hil.control.loop import ASSUMED_MOTOR_KG_M2, assumed_motors
+from hil.control.results import REASONS, Trace
 from hil.kernels.scalar import FloatArray
 from hil.model.robot import RobotModel
 from hil.robot import Robot

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.control.energy import EnergyBook, energy_book
-from hil.control.experiment import Experiment, free_fall, joint_units, joint_words
-from hil.control.loop import ClosedLoop, Trace
+from hil.control.experiment import Experiment, free_fall
+from hil.control.joint_values import joint_units, joint_words
+from hil.control.loop import ClosedLoop
+from hil.control.results import Trace
 from hil.control.summary import RunSummary, summary_of, tool_places
 from hil.kernels.scalar import FloatArray
 from hil.robot import Robot

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from hil.control.checks import checked
 from hil.control.experiment import (
     LONGEST_S,
     Disturbance,
@@ -17,10 +18,9 @@ from hil.control.experiment import (
     Kind,
     Reference,
     Speeds,
-    checked,
-    joint_units,
     read_experiment,
 )
+from hil.control.joint_values import joint_units
 from hil.errors import CommandError, HilError
 from hil.kernels.closed_loop import Law
 from hil.kinematics.poses import xyzabc_to_pose

@@ -23,6 +23,7 @@ from hil.runtime.journal import EndKind, JournalWriter, SessionRecord, pack, par
 from hil.runtime.journal_file import DiskFullError, Reserve, TamperedError
 from hil.runtime.processes import process_alive
 from hil.runtime.ring import RECORDER_SLOT, RingReader
+from hil.runtime.rtprio import answer_at_once
 from hil.runtime.terminal_signals import Told
 from hil.types import TickRecord
 
@@ -222,6 +223,8 @@ def record(
         try:
             ring = stack.enter_context(RingReader(ring_path, slot=RECORDER_SLOT))
             recorder = stack.enter_context(contextlib.closing(_begin(ring, journal_path, session, part_bytes)))
+            # A loop whose recorder is kept waiting stops its arm.
+            answer_at_once()
             while not recorder.finished:
                 if name := told.to_end():
                     recorder.leave(f"the recorder was interrupted by {name}", running.now_s())

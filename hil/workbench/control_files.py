@@ -12,7 +12,7 @@ import msgspec
 
 from hil.clock import monotonic_s
 from hil.control.experiment import Experiment, experiment_text
-from hil.control.loop import Trace
+from hil.control.results import Trace
 from hil.control.summary import RunSummary
 from hil.errors import CommandError, HilError
 from hil.figures.options import ENDINGS as FIGURES

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hil.control.best import BestRun
-from hil.control.experiment import joint_units, joint_words
-from hil.control.loop import Trace
+from hil.control.joint_values import joint_units, joint_words
+from hil.control.results import Trace
 from hil.control.search import Found
 from hil.control.summary import RunSummary, tool_places
 from hil.figures.looks import BLACK, SIGNALS, WRONG, Entry, series

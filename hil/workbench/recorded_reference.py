@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.control.experiment import Kind, Reference, joint_units, joint_words
+from hil.control.experiment import Kind, Reference
+from hil.control.joint_values import joint_units, joint_words
 from hil.errors import CommandError, ConfigError
 from hil.kernels.scalar import FloatArray
 from hil.model.files import find, list_names

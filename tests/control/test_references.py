@@ -8,7 +8,8 @@ import pytest
 from controlled_arms import TWO, two
 
 import hil
-from hil.control.experiment import Kind, Reference, checked
+from hil.control.checks import checked
+from hil.control.experiment import Kind, Reference
 from hil.control.references import sampled
 from hil.errors import CommandError
 from hil.workbench.recorded_reference import reference_of_file

@@ -631,3 +631,23 @@ def test_a_recorder_that_cannot_write_its_journal_says_so_in_one_line(tmp_path: 
     )
     assert done.returncode == 1
     assert done.stderr == f"recorder: {journal}: no journal can be made here: No such file or directory\n"
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux", reason="policies as Linux has them")
+def test_a_recorder_that_is_up_is_kept_waiting_by_no_ordinary_program(tmp_path: Path) -> None:
+    """Its silence stops the arm; reading its way in, it takes turns with everybody."""
+    RingWriter.create(tmp_path / "ring", 1 << 16).close("the test is over")
+    code = (
+        "import os, sys; from pathlib import Path; from hil.runtime.recorder import record\n"
+        "from hil.runtime.rtprio import answer_at_once\n"
+        "from tests.runtime.test_recorder import SESSION\n"
+        "def policy(): print(os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK)\n"
+        "policy(); record(Path(sys.argv[1]), Path(sys.argv[2]), SESSION); policy(); answer_at_once(); policy()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "ring", tmp_path / "run.mcap"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    before, recording, asked = done.stdout.split()
+    assert before == str(os.SCHED_OTHER) and recording == asked

@@ -157,14 +157,20 @@ class Fuzzer:
     def _end(self) -> None:
         """It still answers, and comes to rest when it is told to."""
         cr1 = self.cr1
+        # First of all: what is said to a processor that stands still is lost, and half a request is kept meanwhile.
+        cr1.hang(self.now_s, False)
         self._say(b"\r")
         self._wait(QUIET_S)
-        cr1.hang(self.now_s, False)
         if cr1.power is not Power.RUNNING:
             raise BrokenError(f"power is {cr1.power}")
         if cr1.conversation.procedure is Procedure.NONE:
             self._say(b"1;1;STOP\r")
-            self._wait(QUIET_S)
+            answered = self._wait(QUIET_S)
+            if cr1.in_motion and not answered:
+                # EXEC2= has the line until its statement is over; one that waits for ever is ended at the panel.
+                cr1.press(Stop.PANEL, self.now_s, True)
+                self._wait(QUIET_S)
+                cr1.press(Stop.PANEL, self.now_s, False)
             if cr1.in_motion:
                 raise BrokenError("it does not stop")
             self._say(b"1;1;DSTATE\r")

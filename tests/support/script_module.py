@@ -11,7 +11,9 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 def load_script(name: str) -> ModuleType:
-    """The program `scripts/_NAME.py` as a module; it is not run."""
+    """The program `scripts/_NAME.py` as a module; it is not run, but finds those beside it."""
+    if str(SCRIPTS) not in sys.path:
+        sys.path.append(str(SCRIPTS))
     spec = importlib.util.spec_from_file_location(f"scripts_{name}", SCRIPTS / f"_{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

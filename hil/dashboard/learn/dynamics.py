@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
-from hil.control.experiment import joint_units, joint_words
+from hil.control.joint_values import joint_units, joint_words
 from hil.dashboard.arm import arm_of_model
 from hil.dashboard.learn.experiment_form import ExperimentForm
 from hil.dashboard.learn.fields import Text, column_of, heading, quietly

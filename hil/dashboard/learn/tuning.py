@@ -9,7 +9,8 @@ from pathlib import Path
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from hil.control.best import BestRun
-from hil.control.experiment import Experiment, joint_units, joint_words
+from hil.control.experiment import Experiment
+from hil.control.joint_values import joint_units, joint_words
 from hil.control.search import Found
 from hil.dashboard.arm import arm_of_model
 from hil.dashboard.learn.experiment_form import ExperimentForm
