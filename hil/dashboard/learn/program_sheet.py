@@ -52,7 +52,7 @@ OFFER_WIDTH = 160
 TAKING = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Tab)
 
 LANGUAGES = ("melfa", "task")
-LEAST_TABLE = 170
+LEAST_TABLE = 150
 SHEET = Qt.ShortcutContext.WidgetWithChildrenShortcut
 
 
@@ -99,7 +99,7 @@ class Editor(QPlainTextEdit):
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setTabChangesFocus(True)
-        self.setMinimumHeight(210)
+        self.setMinimumHeight(195)
         self.colours = Colours(self)
         self._model = QStringListModel(self)
         self.completer = QCompleter(self._model, self)
