@@ -108,10 +108,8 @@ def _signals_as_they_were() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """For scripts/fast, and for scripts/check, where tests fill the time that others wait."""
+    """For scripts/fast."""
     parser.addoption("--within", type=float, metavar="SECONDS", help="skip what would begin later than so")
-    parser.addoption("--begun", metavar="FILE", help="write down each test as it begins; end once FILE.over is there")
-    parser.addoption("--without", metavar="FILE", help="leave out the tests that FILE lists")
 
 
 BEGAN = pytest.StashKey[float]()
@@ -122,18 +120,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[BEGAN] = time.monotonic()
     for variable in PLACES:
         os.environ[variable] = str(Path(tempfile.gettempdir()) / f"no-home-{os.getpid()}" / variable.lower())
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> None:
-    """Leave to the next run what is not begun yet, or write down that this one has begun here."""
-    begun = item.config.getoption("--begun")
-    if begun is None:
-        return
-    if Path(f"{begun}.over").exists():
-        pytest.exit("the rest goes on all cores", returncode=1 if item.session.testsfailed else 0)
-    with Path(begun).open("a", encoding="utf-8") as file:
-        file.write(f"{item.nodeid}\n")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -147,9 +133,8 @@ ALONE = re.compile(r"mark\.(processes|pty)")
 """How scripts/_tests finds the files whose tests have the machine to themselves."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what is marked `pty` on systems without pseudo-terminals; a test that no lane would run is a mistake."""
-    _leave_out(config, items)
     alone = {item.path for item in items if item.get_closest_marker("processes") or item.get_closest_marker("pty")}
     if lost := [str(path) for path in alone if not ALONE.search(path.read_text("utf-8"))]:
         raise pytest.UsageError(
@@ -160,16 +145,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("pty") is not None:
             item.add_marker(pytest.mark.skip(reason="no pseudo-terminals here"))
-
-
-def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What another run has begun: no test is tried twice."""
-    file = config.getoption("--without")
-    if file is None:
-        return
-    begun = set(Path(file).read_text("utf-8").splitlines())
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in begun])
-    items[:] = [item for item in items if item.nodeid not in begun]
 
 
 def pytest_collection_finish() -> None:
