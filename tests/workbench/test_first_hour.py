@@ -20,6 +20,9 @@ PAGES = ("first-hour-student.md", "first-hour-lab-owner.md", "first-hour-test-au
 
 
 first_hour = load_script("first_hour")
+TRIES = 3
+STOOD_STILL = re.compile(r"stop: no tick for \d+ ms")
+"""So a loop says that it had no core: what the page shows after it is not to be seen, and says nothing of the page."""
 STEPS = list(first_hour.read_page((DOCS / "first-hour-lab-owner.md").read_text("utf-8")))
 COMMANDS = [step.command for step in STEPS if isinstance(step, first_hour.Typed)]
 
@@ -90,9 +93,16 @@ def test_the_test_authors_tests_pass(tmp_path: Path) -> None:
 def test_jog_run_and_replay_go_as_the_page_says_in_real_time(tmp_path: Path) -> None:
     needed = ("hil new", "printf", "hil run", "hil journal verify", "hil journal replay")
     steps = [step for step in STEPS if isinstance(step, first_hour.File) or step.command.startswith(needed)]
-    folder = tmp_path / "first hour"
-    folder.mkdir()
-    assert "the same " in "\n".join(first_hour.walk(folder, steps))
+    for number in range(TRIES):
+        folder = tmp_path / f"first hour {number}"
+        folder.mkdir()
+        try:
+            assert "the same " in "\n".join(first_hour.walk(folder, steps))
+            return
+        except SystemExit as wrong:
+            if not STOOD_STILL.search(str(wrong)):
+                raise
+    pytest.fail(f"the computer stood still in {TRIES} of {TRIES} walks")
 
 
 def test_the_transcript_is_of_this_page() -> None:
