@@ -13,6 +13,7 @@ from qt_ready import obstacle
 if not obstacle():
     from pretend import PretendLink
     from PySide6.QtCore import QCoreApplication, QEvent, QSettings
+    from PySide6.QtWidgets import QApplication
 
     from hil.dashboard.application import make_application
     from hil.dashboard.arm import ShownArm, arm_of_rig
@@ -37,6 +38,9 @@ if not obstacle():
         """Python collects wherever it allocates, and an object of Qt that ends in another thread ends the process."""
         gc.disable()
         yield
+        for left in QApplication.topLevelWidgets():
+            # A program that a later test starts would not end with its own window.
+            left.hide()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         gc.collect()
         gc.enable()

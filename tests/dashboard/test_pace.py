@@ -91,9 +91,10 @@ def settle() -> None:
         QApplication.processEvents()
 
 
-def around(island: Island) -> tuple[QWidget, list[QWidget]]:
+def around(qtbot: Any, island: Island) -> tuple[QWidget, list[QWidget]]:
     """A widget with a layout around it, and who is laid out anew from now on."""
     outer = QWidget()
+    qtbot.addWidget(outer)
     QVBoxLayout(outer).addWidget(island)
     asked: list[QWidget] = []
 
@@ -115,11 +116,11 @@ def around(island: Island) -> tuple[QWidget, list[QWidget]]:
     return outer, asked
 
 
-def test_other_words_of_the_same_room_have_nothing_around_laid_out_anew(qapp: QApplication) -> None:
+def test_other_words_of_the_same_room_have_nothing_around_laid_out_anew(qtbot: Any) -> None:
     island, label = Island(), QLabel("wide enough for both")
     label.setMinimumSize(200, 40)
     QVBoxLayout(island.inside).addWidget(label)
-    outer, asked = around(island)
+    outer, asked = around(qtbot, island)
     label.setText("other words")
     settle()
     assert asked == [island.inside]
