@@ -17,6 +17,9 @@ from hil.units import MM
 
 ESTIMATED = "the masses of this arm are estimated: torques and errors are no better than that"
 
+NO_ERROR = 1e-6
+"""Degrees or millimetres below which nobody reads an error."""
+
 
 class JointSummary(Record, frozen=True):
     """One joint; degrees or millimetres, N m or N.
@@ -40,6 +43,10 @@ class JointSummary(Record, frozen=True):
     largest_speed: float
     largest_torque: float
     at_limit: float
+
+    def error_text(self, error: float) -> str:
+        """One of its errors for people; what rounding alone makes of a joint that stands still is none."""
+        return f"{error if abs(error) >= NO_ERROR else 0.0:z.3g} {self.unit}"
 
 
 class RunSummary(Record, frozen=True):

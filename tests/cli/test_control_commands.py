@@ -11,6 +11,7 @@ import pytest
 from command_line import Terminal
 
 from hil.control.experiment import Experiment, read_experiment
+from hil.control.summary import JointSummary
 from hil.workbench.columns import read_columns
 
 MOVE = ("planar-2r", "--to", "60,-40", "--gravity", "0,-9.81,0", "--duration", "0.2", "--rate", "500")
@@ -32,6 +33,23 @@ def test_a_run_is_told_per_joint_and_of_the_tool(terminal: Terminal) -> None:
     words = terminal.run("simulate", *MOVE).out
     assert "masses of this arm are estimated" in " ".join(words.split())
     assert "cost:" in words
+
+
+def test_what_rounding_makes_of_a_joint_that_stands_still_is_no_error() -> None:
+    joint = JointSummary(
+        name="J1",
+        unit="deg",
+        wanted=0.0,
+        actual=0.0,
+        largest_error=-1.48e-27,
+        largest_error_s=0.0,
+        rms_error=0.0,
+        largest_speed=0.0,
+        largest_torque=0.0,
+        at_limit=0.0,
+    )
+    assert joint.error_text(joint.largest_error) == "0 deg" and joint.error_text(-0.9e-6) == "0 deg"
+    assert joint.error_text(-1.1e-6) == "-1.1e-06 deg" and joint.error_text(0.2849) == "0.285 deg"
 
 
 def test_what_is_written_is_the_run_and_its_settings(terminal: Terminal, tmp_path: Path) -> None:

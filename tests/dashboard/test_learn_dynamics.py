@@ -15,6 +15,7 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from lesson_views import fault_of, here, printed, run, type_into, waited  # noqa: E402
 from PySide6.QtCore import Qt  # noqa: E402
+from PySide6.QtGui import QColor  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 
 from hil.dashboard.learn.work import Work  # noqa: E402
@@ -185,7 +186,7 @@ def test_a_cell_opens_its_run(make_lessons: Make, at_once: None) -> None:
 def test_unstable_cells_are_hatched_and_missing_ones_are_empty() -> None:
     """Seen in the pixels: one colour for a cost, two for a hatch, the panel's for nothing."""
     from hil.control.search import Axis
-    from hil.dashboard.learn.heat_map import HeatMapWidget
+    from hil.dashboard.learn.heat_map import RAMP, SCALE, HeatMapWidget
     from hil.lessons.tuning import HeatMap
 
     axis = Axis(name="kp", values=(1.0, 2.0, 3.0))
@@ -202,6 +203,8 @@ def test_unstable_cells_are_hatched_and_missing_ones_are_empty() -> None:
 
     assert [min(len(colours(column)), 2) for column in range(3)] == [1, 2, 1]
     assert colours(0) != colours(2)
+    ends = [image.pixelColor(int(x), int(SCALE.center().y())).name() for x in (SCALE.left(), SCALE.right() - 1)]
+    assert ends[0] == RAMP[0] and QColor(ends[1]).lightness() == pytest.approx(QColor(RAMP[-1]).lightness(), abs=4)
     assert widget.words(0, 1).endswith("unstable") and widget.words(0, 2).endswith("not run yet")
     widget.deleteLater()
 

@@ -49,10 +49,13 @@ def test_the_window_opens_with_every_rig(name: str, mode: Mode, make_bench: Make
 
 
 def look_at_all(bench: Any) -> None:
-    """Bring every view to the front."""
-    for dock in bench.window.docks.values():
+    """Bring every view to the front, and draw it."""
+    bench.draw()
+    for name, dock in bench.window.docks.items():
         bench.window.bring(dock)
-        bench.draw()
+        if hasattr(bench.window.views[name], "refresh"):
+            bench.window.views[name].refresh()
+        assert dock.isVisible() and not dock.grab().isNull()
     assert bench.window.width() == 1280 and bench.window.height() == 800, "the window fits a small screen"
 
 

@@ -180,8 +180,8 @@ class DynamicsView(LessonView):
                     joint.name,
                     f"{joint.wanted:z.2f} {joint.unit}",
                     f"{joint.actual:z.2f} {joint.unit}",
-                    f"{joint.largest_error:z.3g} {joint.unit}",
-                    f"{joint.rms_error:.3g} {joint.unit}",
+                    joint.error_text(joint.largest_error),
+                    joint.error_text(joint.rms_error),
                     f"{joint.largest_torque:.2f} {'N m' if joint.unit == 'deg' else 'N'}",
                 ]
                 for joint in self.run.summary.joints

@@ -6,7 +6,17 @@ import math
 
 import numpy as np
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QHelpEvent,
+    QKeyEvent,
+    QLinearGradient,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from hil.dashboard.texts import tr
@@ -16,9 +26,13 @@ from hil.lessons.tuning import HeatMap
 RAMP = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
 """Cividis: differs in brightness for everybody. The cheapest is the brightest."""
 
-LEFT, BOTTOM, EDGE = 64, 34, 6
+LEFT, TOP, BOTTOM, EDGE = 64, 24, 34, 6
+SCALE = QRectF(LEFT, 5, 120, 12)
+"""Of what a colour costs: the dearest at its left, the cheapest at its right."""
 HEIGHT = 240
 MOST_TICKS = 6
+LEAST_COST = 1e-300
+"""So that a cost of nothing has a logarithm."""
 
 
 class HeatMapWidget(QWidget):
@@ -67,22 +81,22 @@ class HeatMapWidget(QWidget):
 
     def colour(self, cost: float) -> QColor:
         """Of a stable cell; costs are told apart by their ratios."""
+        cheapest, dearest = self._range()
+        low, high = math.log(cheapest), math.log(dearest)
+        return _mixed(1.0 if high <= low else (high - math.log(max(cost, LEAST_COST))) / (high - low))
+
+    def _range(self) -> tuple[float, float]:
+        """The cheapest and the dearest of the stable cells."""
         assert self.map is not None
         finite = self.map.cost[np.isfinite(self.map.cost)]
-        low, high = math.log(max(finite.min(), 1e-300)), math.log(max(finite.max(), 1e-300))
-        share = 1.0 if high <= low else (high - math.log(max(cost, 1e-300))) / (high - low)
-        place = share * (len(RAMP) - 1)
-        at = min(int(place), len(RAMP) - 2)
-        one, other, part = QColor(RAMP[at]), QColor(RAMP[at + 1]), place - at
-        mixed = [round(a + part * (b - a)) for a, b in zip(one.getRgb()[:3], other.getRgb()[:3], strict=True)]  # type: ignore[index]
-        return QColor(*mixed)
+        return max(float(finite.min()), LEAST_COST), max(float(finite.max()), LEAST_COST)
 
     def cell(self, row: int, column: int) -> QRectF:
         """Where it is drawn; the lowest value is at the bottom."""
         assert self.map is not None
         rows, columns = self.map.cost.shape
-        wide, high = (self.width() - LEFT - EDGE) / columns, (self.height() - BOTTOM - EDGE) / rows
-        return QRectF(LEFT + column * wide, EDGE + (rows - 1 - row) * high, wide, high)
+        wide, high = (self.width() - LEFT - EDGE) / columns, (self.height() - BOTTOM - TOP) / rows
+        return QRectF(LEFT + column * wide, TOP + (rows - 1 - row) * high, wide, high)
 
     # -- Qt ----------------------------------------------------------------------------------------------
 
@@ -100,6 +114,8 @@ class HeatMapWidget(QWidget):
             for column in range(columns):
                 self._paint_cell(painter, row, column)
         self._paint_axes(painter, rows, columns)
+        if np.isfinite(self.map.cost).any():
+            self._paint_scale(painter)
         painter.setPen(QPen(QColor(self._theme.accent), 2.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(self.cell(*self.chosen))
@@ -115,6 +131,17 @@ class HeatMapWidget(QWidget):
         else:
             painter.fillRect(place, self.colour(cost))
 
+    def _paint_scale(self, painter: QPainter) -> None:
+        ramp = QLinearGradient(SCALE.topLeft(), SCALE.topRight())
+        for number, colour in enumerate(RAMP):
+            ramp.setColorAt(number / (len(RAMP) - 1), QColor(colour))
+        painter.fillRect(SCALE, ramp)
+        painter.setPen(QColor(self._theme.text))
+        cheapest, dearest = self._range()
+        words = tr("cost {dearest} to {cheapest}", dearest=f"{dearest:.3g}", cheapest=f"{cheapest:.3g}")
+        place = QRectF(SCALE.right() + EDGE, 2, self.width() - SCALE.right() - EDGE, 18)
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), words)
+
     def _paint_axes(self, painter: QPainter, rows: int, columns: int) -> None:
         assert self.map is not None
         across, up = self.map.across, self.map.up
@@ -122,7 +149,7 @@ class HeatMapWidget(QWidget):
         for column in _some(columns):
             place = self.cell(0, column)
             below = QRectF(place.center().x() - 40, place.bottom() + 1, 80, 15)
-            painter.drawText(below, int(Qt.AlignmentFlag.AlignCenter), f"{across.values[column]:g}")
+            painter.drawText(below, int(Qt.AlignmentFlag.AlignCenter), f"{across.values[column]:.4g}")
         name = QRectF(LEFT, self.height() - 17, self.width() - LEFT, 16)
         painter.drawText(name, int(Qt.AlignmentFlag.AlignCenter), across.title)
         if up == across:
@@ -130,7 +157,7 @@ class HeatMapWidget(QWidget):
         for row in _some(rows):
             place = self.cell(row, 0)
             beside = QRectF(0, place.center().y() - 8, LEFT - 4, 16)
-            painter.drawText(beside, int(Qt.AlignmentFlag.AlignRight), f"{up.values[row]:g}")
+            painter.drawText(beside, int(Qt.AlignmentFlag.AlignRight), f"{up.values[row]:.4g}")
         painter.drawText(QRectF(2, self.height() - 17, LEFT, 16), int(Qt.AlignmentFlag.AlignLeft), up.title)
 
     def at(self, place: QPoint) -> tuple[int, int] | None:
@@ -188,6 +215,15 @@ class HeatMapWidget(QWidget):
         if isinstance(event, QHelpEvent):
             return True
         return bool(super().event(event))
+
+
+def _mixed(share: float) -> QColor:
+    """The colour so far along the ramp, 0 to 1."""
+    place = share * (len(RAMP) - 1)
+    at = min(int(place), len(RAMP) - 2)
+    one, other, part = QColor(RAMP[at]), QColor(RAMP[at + 1]), place - at
+    mixed = [round(a + part * (b - a)) for a, b in zip(one.getRgb()[:3], other.getRgb()[:3], strict=True)]  # type: ignore[index]
+    return QColor(*mixed)
 
 
 def _some(count: int) -> list[int]:
