@@ -65,6 +65,10 @@ def test_each_solution_is_an_arm_and_a_row_as_hil_ik_prints_it(make_lessons: Mak
         limits = view.sheet.table.item(number, 6).text()
         assert limits == "inside" if solution["within_limits"] else limits.startswith("beyond: J")
     assert len({arm.colour for arm in arms}) == len(arms) and all(arm.opacity < 1.0 for arm in arms)
+    beside = view.sheet.table.verticalHeader()
+    image = beside.grab().toImage()
+    seen = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+    assert {view._theme.curves[number] for number in range(len(arms))} <= seen, "a patch in each arm's colour"
 
 
 def test_two_solutions_of_a_planar_arm_one_on_its_boundary_none_outside(make_lessons: Make) -> None:

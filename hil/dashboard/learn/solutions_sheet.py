@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QIcon, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -29,6 +29,8 @@ from hil.lessons.targets import FIELDS, KINDS
 
 SHOWN = ("all solutions", "between two", "damped least squares", "Jacobian transpose")
 UNITS = {"X": "mm", "Y": "mm", "Z": "mm", "pitch": "deg", "roll": "deg", "A": "deg", "B": "deg", "C": "deg"}
+PATCH = 10
+"""Pixels of the patch in an arm's colour beside its row."""
 LEAST_ERROR = 1e-9
 """Below this an error is drawn as this: a logarithm has no zero."""
 
@@ -94,7 +96,10 @@ class SolutionTable(QTableWidget):
                     item.setBackground(QColor(ground))
                     item.setForeground(QColor(ink_on(ground) if number in self.chosen else theme.text))
             header = QTableWidgetItem(str(number + 1))
-            header.setForeground(QColor(colour))
+            # The style sheet decides on the colour of a header's words.
+            patch = QPixmap(PATCH, PATCH)
+            patch.fill(QColor(colour))
+            header.setIcon(QIcon(patch))
             self.setVerticalHeaderItem(number, header)
 
 
