@@ -142,6 +142,9 @@ class HobbyFollower:
                     reached = reached + play if at > reached + play else reached - play if at < reached - play else at
                 self.position = reached
                 return reached
+        elif self.speed == 0.0 and -band <= end - self.motor <= band:
+            # It stands in its dead band and goes on standing, as a joint that has arrived does.
+            return self.position
         self._across(start, end, duration_s)
         return self._joint()
 

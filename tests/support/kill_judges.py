@@ -224,13 +224,13 @@ def judge_told(outcome: Round, stage: Scene, *, complete: bool) -> None:
     outcome.hold(not complete or len(wire) <= len(told), more)
 
 
-def judge_exit(outcome: Round, program: Program, allowed: Sequence[int], words: str = "") -> None:
-    """It ended with one of these, has said why, and no traceback reached a person."""
+def judge_exit(outcome: Round, program: Program, allowed: Sequence[int], *words: str) -> None:
+    """It ended with one of these, has said why in one of these words, and no traceback reached a person."""
     code, said = program.ends(), program.said
     outcome.hold(code in allowed, f"exit code {code}, expected {' or '.join(map(str, allowed))}")
     # A blow between the word "streaming" and the first sample is refused as a start, in other words.
-    told = words in said or "refused: " in said
-    outcome.hold(told, f"{words!r} was not said, but {said[-400:]!r}")
+    told = not words or any(word in said for word in (*words, "refused: "))
+    outcome.hold(told, f"{' or '.join(map(repr, words))} was not said, but {said[-400:]!r}")
     outcome.hold(code <= 0 or said.strip() != "", "nothing was said on standard error")
     outcome.hold(TRACEBACK not in said, f"a traceback was printed: {said[-600:]}")
 
@@ -239,6 +239,15 @@ def judge_notice(outcome: Round, stage: Scene, since_s: float, bound_s: float) -
     """The loop has left streaming by then, by its own record."""
     left_s = next((r.t_s for r in ticks(stage.journal) if r.t_s >= since_s and r.mode is not Mode.STREAMING), math.inf)
     outcome.within("noticed, s", left_s - since_s, bound_s + stage.facts.period_s + stage.slack_s(since_s))
+
+
+def judge_fault(outcome: Round, stage: Scene, since_s: float, bound_s: float) -> None:
+    """The loop has gone to FAULT by then, by its own record, whatever it had stopped for before."""
+    went_s = next(
+        (r.t_s for r in ticks(stage.journal) if r.t_s >= since_s and any("-> fault" in str(e) for e in r.events)),
+        math.inf,
+    )
+    outcome.within("fault, s", went_s - since_s, bound_s + stage.facts.period_s + stage.slack_s(since_s))
 
 
 def judge_end_noticed(outcome: Round, stage: Scene, since_s: float) -> None:

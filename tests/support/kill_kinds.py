@@ -29,6 +29,7 @@ from kill_judges import (
     judge_end_noticed,
     judge_end_of_stream,
     judge_exit,
+    judge_fault,
     judge_journal,
     judge_next_start,
     judge_notice,
@@ -176,10 +177,12 @@ def _fake_ends(number: signal.Signals, bench: Bench, rng: random.Random, outcome
         # Asked politely it clears up first: what counts is when it has gone.
         at_s = gone[0]
         outcome.within("fake gone, s", at_s - struck_s, FAKE_ENDS_S)
-        judge_exit(outcome, stage.owner, (1,), "fault")
+        # One that hardly gets a core is silent before it is gone: the arm has stopped for that by then, and says so.
+        judge_exit(outcome, stage.owner, (1,), "fault", "no answer for")
         judge_bytes(outcome, stage, stage.cable.record())
         judge_journal(outcome, stage, at_s, complete=True)
         judge_notice(outcome, stage, at_s, 2 * stage.facts.period_s)
+        judge_fault(outcome, stage, at_s, 2 * stage.facts.period_s)
         judge_quiet(outcome, stage, stage.cable.record(), at_s, 2 * stage.facts.period_s)
 
 
