@@ -208,19 +208,10 @@ def _tell_energy(book: EnergyBook) -> None:
 
 
 def _tell(title: str, summary: RunSummary, *, fall: bool) -> None:
+    ends, off = (("start", "end"), "difference") if fall else (("wanted", "actual"), "error")
     print_table(
-        f"{title}: wanted and actual",
-        [
-            "joint",
-            "wanted",
-            "actual",
-            "largest error",
-            "at",
-            "rms error",
-            "largest speed",
-            "largest torque",
-            "at limit",
-        ],
+        f"{title}: {' and '.join(ends)}",
+        ["joint", *ends, f"largest {off}", "at", f"rms {off}", "largest speed", "largest torque", "at limit"],
         (
             [
                 joint.name,

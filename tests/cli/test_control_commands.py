@@ -35,6 +35,12 @@ def test_a_run_is_told_per_joint_and_of_the_tool(terminal: Terminal) -> None:
     assert "cost:" in words
 
 
+def test_a_free_fall_is_told_from_start_to_end_for_nothing_is_wanted(terminal: Terminal) -> None:
+    told = terminal.run("simulate", "planar-2r", "--free-fall", "--gravity", "0,-9.81,0", "--duration", "0.2").out
+    assert "start and end" in told and "largest difference" in told and "wanted" not in told
+    assert "wanted and actual" in terminal.run("simulate", *MOVE).out
+
+
 def test_what_rounding_makes_of_a_joint_that_stands_still_is_no_error() -> None:
     joint = JointSummary(
         name="J1",

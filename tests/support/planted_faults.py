@@ -578,7 +578,7 @@ PLANTED: tuple[Planted, ...] = (
         "NoticeJudge",
         "owner silent: still streaming",
         OWNER_SILENT,
-        seed=12,
+        seed=22,
     ),
     Planted(
         "a silent recorder is a stop within 0.5 s",
@@ -586,7 +586,7 @@ PLANTED: tuple[Planted, ...] = (
         "NoticeJudge",
         "recorder silent: still streaming",
         RECORDER_SILENT,
-        seed=2,
+        seed=16,
     ),
     Planted(
         "a servo supply that was cut ends all motion",
@@ -602,7 +602,7 @@ PLANTED: tuple[Planted, ...] = (
         "SupplyJudge",
         "by a board that never forgot its pulses",
         _supply(look=Supply.FORGOTTEN),
-        seed=2,
+        seed=14,
     ),
     Planted(
         "an arm that was let go of waits for its pose",
@@ -610,6 +610,7 @@ PLANTED: tuple[Planted, ...] = (
         "LimpJudge",
         "was let go of, and nobody confirmed",
         _limp_and_known,
+        seed=8,
     ),
     Planted(
         "the look-ahead is the rig's",
@@ -625,6 +626,7 @@ PLANTED: tuple[Planted, ...] = (
         "still stopping",
         doubled_look_ahead,
         "rv2aj",
+        seed=13,
     ),
     Planted(
         "no pulse beyond its limit",
@@ -716,7 +718,7 @@ PLANTED: tuple[Planted, ...] = (
         "RecordJudge, NoticeJudge",
         "unplugged: still streaming|no byte left",
         _quiet(Ssc32Driver, LinkClosed),
-        seed=2,
+        seed=4,
     ),
     Planted(
         "a restart is a fault within 0.6 s",
@@ -731,7 +733,7 @@ PLANTED: tuple[Planted, ...] = (
         "NoticeJudge",
         "hung: still streaming",
         _quiet(Ssc32Driver, well=True),
-        seed=2,
+        seed=4,
     ),
     Planted(
         "a CR1 that hangs or restarts is a stop",
@@ -756,7 +758,7 @@ PLANTED: tuple[Planted, ...] = (
         "AdoptJudge, FirstMoveJudge",
         "was adopted at|has not said twice|was held at",
         _single_report,
-        seed=11,
+        seed=20,
     ),
     *(
         Planted(
