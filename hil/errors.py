@@ -146,5 +146,9 @@ class JournalError(HilError):
     """A journal cannot be read, or does not say what it claims."""
 
 
+class AuditTakenError(JournalError):
+    """Another service keeps its audit in this folder."""
+
+
 def __getattr__(name: str) -> object:
     return moved(__name__, name)

@@ -20,7 +20,7 @@ import msgspec
 from filelock import FileLock, Timeout
 from msgspec import Meta
 
-from hil.errors import JournalError
+from hil.errors import AuditTakenError, JournalError
 from hil.service.keys import SigningKey
 from hil.types import Record
 
@@ -143,6 +143,7 @@ class AuditLog:
         retention_days: files that are older are deleted.
 
     Raises:
+        AuditTakenError: another service keeps its audit there.
         JournalError: the folder cannot be written to, or what is there is not whole.
     """
 
@@ -159,7 +160,7 @@ class AuditLog:
             try:
                 self._lock.acquire(timeout=0)
             except Timeout:
-                raise JournalError(f"{folder}: another service keeps its audit here; give each a folder") from None
+                raise AuditTakenError(f"{folder}: another service keeps its audit here; give each a folder") from None
         self._n, self._chain, last_s = _last_place(folder)
         self._open_day(now)
         if last_s is not None and now.epoch_s < last_s - JUMP_S:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hil.errors import ConfigError, LinkClosed
+from hil.errors import AuditTakenError, ConfigError, LinkClosed
 from hil.model.files import state_dir
 from hil.runtime.loop_process import LoopSlot
 from hil.runtime.port_wiring import serial_adapters
@@ -30,6 +30,9 @@ from hil.service.tokens import TokenChecker
 
 if TYPE_CHECKING:
     from hil.service.courses.books import Courses
+
+MOST_WINDOWS = 100
+"""Services on any free port at a time."""
 
 
 def arms_of(settings: Settings, folder: Path | None = None) -> tuple[ArmPlan, ...]:
@@ -151,16 +154,30 @@ def open_local(settings: Settings, plans: Sequence[ArmPlan], *, command: str, sa
     """
     refuse_open_door(settings)
     _tell_missing(plans, say)
+    port = settings.listen.port
+    # Port 0 is any free one: several services have it at a time, each window its own, and each has a folder.
+    for name in [f"port-{port}", *(f"port-0-{k}" for k in range(2, MOST_WINDOWS + 1) if port == 0)]:
+        try:
+            return _open_local(settings, plans, name, command=command, say=say)
+        except AuditTakenError as error:
+            taken = error
+    raise taken
+
+
+def _open_local(
+    settings: Settings, plans: Sequence[ArmPlan], name: str, *, command: str, say: Callable[[str], None]
+) -> RunningLab:
+    """The same, with its files under this name."""
     return RunningLab(
         settings,
         plans,
         door=Door(new_local_key()),
         bookings=Bookings(IN_MEMORY, settings.bookings),
-        audit_folder=state_dir() / "audits" / f"port-{settings.listen.port}",
+        audit_folder=state_dir() / "audits" / name,
         audit_key=_own_audit_key(state_dir() / "audits" / "audit.key"),
         # Not where `hil run` keeps its own: the service deletes what is old.
-        journals=state_dir() / "served" / f"port-{settings.listen.port}",
-        leases=state_dir() / "leases" / f"port-{settings.listen.port}.json",
+        journals=state_dir() / "served" / name,
+        leases=state_dir() / "leases" / f"{name}.json",
         command=command,
         address=address_of(settings),
         say=say,

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from lab_server import run, served
 
+from hil.errors import AuditTakenError
 from hil.model.files import state_dir
 from hil.runtime.host import Room
 from hil.runtime.journal import part_path
@@ -119,6 +120,33 @@ def test_a_service_without_a_folder_never_touches_journals_of_single_runs(
         assert mine.exists()
         assert not old.exists()
         await lab.close("the test ends")
+
+    asyncio.run(story())
+
+
+def test_every_window_on_this_computer_has_a_service_with_files_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Port 0 is any free one, so that two of them are no error; a port that is named is."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(lab_setup, "share_out", lambda plans: {})
+    (tmp_path / "rigs").mkdir()
+    plans = demo_arms(1, "lynx6", tmp_path / "rigs")
+
+    async def story() -> None:
+        labs = [
+            open_local(Settings(listen=ListenSettings(port=port)), plans, command="test", say=lambda words: None)
+            for port in (0, 0, 1234)
+        ]
+        assert [lab.audit_folder.name for lab in labs] == ["port-0", "port-0-2", "port-1234"]
+        assert len({lab.journals for lab in labs}) == len(labs)
+        with pytest.raises(AuditTakenError, match="another service keeps its audit here"):
+            open_local(labs[-1].settings, plans, command="test", say=lambda words: None)
+        await labs[0].close("the test ends")
+        again = open_local(labs[0].settings, plans, command="test", say=lambda words: None)
+        assert again.audit_folder == labs[0].audit_folder, "what was closed is used again"
+        for lab in (*labs[1:], again):
+            await lab.close("the test ends")
 
     asyncio.run(story())
 
