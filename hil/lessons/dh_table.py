@@ -85,6 +85,13 @@ def new_row(rows: tuple[Row, ...]) -> Row:
     return Row(f"joint {number}", "revolute", "0", "0", "100", "0", "0", "30")
 
 
+def motion_kept(rows: tuple[Row, ...], before: tuple[Row, ...]) -> tuple[Row, ...]:
+    """The same rows, with the motion that was typed: a file knows nothing of it."""
+    return tuple(
+        msgspec.structs.replace(row, start=was.start, end=was.end) for row, was in zip(rows, before, strict=True)
+    )
+
+
 def typed(rows: tuple[Row, ...], row: int, column: int, text: str) -> tuple[Row, ...]:
     """The table with one text in the place of another."""
     changed = msgspec.structs.replace(rows[row], **{COLUMNS[column]: text})
@@ -181,18 +188,19 @@ def _same(joints: tuple[Joint, ...], others: tuple[Joint, ...]) -> bool:
 
 
 def _edited(origin: RobotModel, joints: tuple[Joint, ...], start: tuple[float, ...]) -> RobotModel:
-    """The robot of an edited table: masses and the controller's angles were the other one's, so they go."""
+    """The robot of an edited table: masses, notes and the controller's angles were the other one's, so they go."""
     inside = all(_within(joint, value) == value for joint, value in zip(joints, start, strict=True))
     name = origin.id if origin.id.endswith(EDITED) else f"{origin.id}{EDITED}"
     return msgspec.structs.replace(
         origin,
         id=name,
-        title=origin.title if origin.title.endswith(" (edited)") else f"{origin.title} (edited)",
+        title=f"{_without_remark(origin.title)} (edited)",
         joints=joints,
         home=start if inside else None,
         status="edited by hand in a lesson",
         source=f"the table of {origin.id}, edited: {origin.source}",
         verified_against=(),
+        notes=(),
         payload_kg=None,
         mass_kg=None,
         inertia=None,
@@ -200,6 +208,12 @@ def _edited(origin: RobotModel, joints: tuple[Joint, ...], start: tuple[float, .
         controller_map=None,
         file="",
     )
+
+
+def _without_remark(title: str) -> str:
+    """A remark in brackets behind a title, such as ``(measured)``, speaks of the other arm's numbers."""
+    bare = title.partition(" (")[0].strip()
+    return bare or title
 
 
 def _within(joint: Joint, value: float) -> float:

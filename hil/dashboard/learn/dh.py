@@ -17,7 +17,7 @@ from hil.dashboard.learn.work import Work
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.kernels.scalar import FloatArray
-from hil.lessons.dh_table import COLUMNS, MOST_ROWS, Fault, Good, Row, new_row, read_table, table_of, typed
+from hil.lessons.dh_table import COLUMNS, MOST_ROWS, Fault, Good, Row, motion_kept, new_row, read_table, table_of, typed
 from hil.lessons.history import History
 from hil.lessons.motions import JointMotion, fk_command, joint_task
 from hil.lessons.picture import Arm, Frame, Lines, Picture, way_lines
@@ -84,7 +84,7 @@ class DhView(LessonView):
         """This arm from now on. Its own table is where undo ends, unless it is the one that was saved here just now."""
         table = Table(model, table_of(model))
         if model.id == self._kept_as:
-            self.history.add(table)
+            self.history.add(table._replace(rows=motion_kept(table.rows, self.history.now.rows)))
         else:
             self.history = History(table)
             self.sheet.saved.setText("")
@@ -275,7 +275,8 @@ class DhView(LessonView):
         self._kept_as, self._before[name] = name, self.history.now.origin
         self.robot_kept.emit(name)
         self._kept_as, self._saved = "", name
-        self.sheet.saved.setText(tr("saved; try: hil fk {name}, hil learn {name}", name=name))
+        command = fk_command(name, self.good.model, self.good.start)
+        self.sheet.saved.setText(tr("saved; try: {command}, or: hil learn {name}", command=command, name=name))
         self.sheet.unsave.show()
 
     def _take_back(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QBrush, QColor
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -13,6 +13,9 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
@@ -31,6 +34,29 @@ HEADS = ("joint", "type", "theta\ndeg", "d\nmm", "a\nmm", "alpha\ndeg", "from", 
 PLAYS = ("base to tool", "one row", "joint motion", "frame to frame")
 
 PROFILES = ("quintic", "cubic", "trapezoid", "blended")
+
+
+class _Cell(QStyledItemDelegate):
+    """A chosen cell keeps its own ground, which says what is wrong or what moves, and has a frame."""
+
+    theme = DARK
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """The cell, and the frame."""
+        plain = QStyleOptionViewItem(option)
+        state = option.state  # type: ignore[attr-defined]  # its stubs have no attributes
+        plain.state = state & ~QStyle.StateFlag.State_Selected  # type: ignore[attr-defined]
+        chosen = bool(state & QStyle.StateFlag.State_Selected)
+        if chosen:  # the table has painted the ground of what is chosen already
+            painter.fillRect(option.rect, QColor(self.theme.panel))  # type: ignore[attr-defined]
+        super().paint(painter, plain, index)
+        if chosen:
+            painter.save()
+            painter.setPen(QPen(QColor(self.theme.text), 2))
+            painter.drawRect(option.rect.adjusted(1, 1, -1, -1))  # type: ignore[attr-defined]
+            painter.restore()
 
 
 class DhTable(QTableWidget):
@@ -52,6 +78,8 @@ class DhTable(QTableWidget):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setTabKeyNavigation(False)
         self._theme = DARK
+        self._cell = _Cell(self)
+        self.setItemDelegate(self._cell)
         self._faults: dict[tuple[int, int], str] = {}
         self._lit: tuple[int, int] | None = None
         self.cellChanged.connect(lambda row, column: self.typed.emit(row, column, self._text(row, column)))
@@ -93,7 +121,7 @@ class DhTable(QTableWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Colours from now on."""
-        self._theme = theme
+        self._theme = self._cell.theme = theme
         quietly(self, self._colour)
 
     def _colour(self) -> None:

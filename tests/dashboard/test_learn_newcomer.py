@@ -1,0 +1,70 @@
+"""Lessons as somebody meets them who has never seen them: clicked, scrolled, saved and sent for the first time."""
+
+from __future__ import annotations
+
+from qt_ready import require_qt
+
+require_qt()
+
+import re  # noqa: E402
+import shlex  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from typing import Any  # noqa: E402
+
+import pytest  # noqa: E402
+from PySide6.QtCore import QPoint  # noqa: E402
+from PySide6.QtGui import QColor  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
+
+from hil.cli.app import app  # noqa: E402
+from hil.dashboard.theme import THEMES  # noqa: E402
+from hil.lessons.dh_table import COLUMNS  # noqa: E402
+from hil.model.reader import load_robot  # noqa: E402
+
+Make = Callable[..., Any]
+A, END = COLUMNS.index("a"), COLUMNS.index("end")
+
+
+def ground(table: Any, row: int, column: int) -> str:
+    """The colour of a cell beside its text, as it is seen."""
+    cell = table.visualItemRect(table.item(row, column))
+    at = table.viewport().mapTo(table, cell.bottomRight() - QPoint(6, 5))
+    return str(table.grab().toImage().pixelColor(at).name())
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_a_chosen_cell_has_the_ground_of_what_is_wrong_or_moves(theme: Any, make_lessons: Make) -> None:
+    """The cell that was just typed into is the chosen one."""
+    window = make_lessons("lynx6")
+    window.set_theme(theme)
+    table = window.shell.view.sheet.table
+    table.setCurrentCell(1, A)
+    assert ground(table, 1, A) == QColor(theme.panel).name(), "what is only chosen is not lit"
+    table.light((1, A))
+    assert ground(table, 1, A) == QColor(theme.accent).name()
+    table.light(None)
+    table.item(1, A).setText("15o")
+    assert ground(table, 1, A) == QColor(theme.bad).name()
+
+
+def test_what_is_told_to_be_tried_after_saving_runs(make_lessons: Make) -> None:
+    window = make_lessons("lynx6")
+    view = window.shell.view
+    view.sheet.table.item(1, A).setText("150")
+    view.sheet.table.item(1, END).setText("75")
+    view.sheet.save_name.edit.setText("paper-arm")
+    view.sheet.save.click()
+    found = re.search(r"try: (hil fk .*?), or: hil learn paper-arm", view.sheet.saved.text())
+    assert found is not None
+    outcome = CliRunner().invoke(app, shlex.split(found[1])[1:])
+    assert outcome.exit_code == 0 and "Z 530.600 mm" in outcome.output
+    assert view.sheet.table.item(1, END).text() == "75", "the motion that was typed stays"
+
+
+def test_an_edited_robot_has_no_remarks_on_the_other_ones_numbers(make_lessons: Make) -> None:
+    window = make_lessons("lynx6")
+    view = window.shell.view
+    for length in ("150", "160"):
+        view.sheet.table.item(1, A).setText(length)
+    assert window.shell.title.text() == "Lynx6 (edited)"
+    assert load_robot("lynx6").notes and not view.good.model.notes
