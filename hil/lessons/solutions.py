@@ -50,11 +50,13 @@ def verdict(robot: Robot, result: IkResult) -> str:
         return f"{robot.name}: {result.reason}"
     inside = sum(solution.within_limits for solution in result.solutions)
     words = [f"{inside} of {len(result.solutions)} solutions within the limits"]
-    words += [] if result.ok else [result.reason]
+    if not result.ok:
+        words[0] += f": {result.reason}"
     singular = [str(k) for k, each in enumerate(result.solutions, start=1) if is_singular(robot, each.q)]
     if singular:
         words.append(f"Singular: {', '.join(singular)}; there the tool cannot move in every way that it elsewhere can")
-    return ". ".join([*words, *sorted({each.note for each in result.solutions if each.note})])
+    notes = sorted({each.note for each in result.solutions if each.note})
+    return ". ".join([*words, *(f"{note[0].upper()}{note[1:]}" for note in notes)])
 
 
 def is_singular(robot: Robot, q: Sequence[float]) -> bool:

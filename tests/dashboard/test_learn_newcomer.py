@@ -12,8 +12,9 @@ from collections.abc import Callable  # noqa: E402
 from typing import Any  # noqa: E402
 
 import pytest  # noqa: E402
-from PySide6.QtCore import QPoint  # noqa: E402
+from PySide6.QtCore import QPoint, Qt  # noqa: E402
 from PySide6.QtGui import QColor  # noqa: E402
+from PySide6.QtTest import QTest  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
@@ -68,3 +69,26 @@ def test_an_edited_robot_has_no_remarks_on_the_other_ones_numbers(make_lessons: 
         view.sheet.table.item(1, A).setText(length)
     assert window.shell.title.text() == "Lynx6 (edited)"
     assert load_robot("lynx6").notes and not view.good.model.notes
+
+
+def test_a_row_is_chosen_by_its_number_which_has_the_colour_of_its_arm(make_lessons: Make) -> None:
+    window = make_lessons("lynx6", "solutions")
+    view = window.shell.view
+    table, heads = view.sheet.table, view.sheet.table.verticalHeader()
+    view.picked((0.2, 0.0, 0.15))
+    assert len(view.result.solutions) > 1
+    for row in (0, 1):
+        at = QPoint(heads.width() // 2, heads.sectionViewportPosition(row) + 5)
+        QTest.mouseClick(heads.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
+        seen = table.verticalHeaderItem(row).icon().pixmap(10).toImage().pixelColor(5, 5)
+        assert seen.name() == QColor(window.shell._theme.curves[row]).name()
+    assert table.chosen == [0, 1] and view.motion is not None
+
+
+def test_limits_are_told_in_one_sentence(make_lessons: Make) -> None:
+    window = make_lessons("lynx6", "solutions")
+    view = window.shell.view
+    for field, text in zip(view.sheet.fields["point"], ("200", "0", "150", "30"), strict=False):
+        field.edit.setText(text)
+    view.sheet.typed.emit()
+    assert "solutions within the limits: within reach, but only outside joint limits" in view.sheet.verdict.text()

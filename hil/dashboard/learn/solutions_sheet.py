@@ -57,6 +57,7 @@ class SolutionTable(QTableWidget):
         self._theme = DARK
         self.cellClicked.connect(lambda row, _: self.choose(row))
         self.itemActivated.connect(lambda item: self.choose(item.row()))
+        self.verticalHeader().sectionClicked.connect(self.choose)
 
     def show_solutions(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """These, none chosen."""
