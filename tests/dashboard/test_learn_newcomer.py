@@ -15,6 +15,7 @@ import pytest  # noqa: E402
 from PySide6.QtCore import QPoint, Qt  # noqa: E402
 from PySide6.QtGui import QColor  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
+from PySide6.QtWidgets import QApplication  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
@@ -92,3 +93,31 @@ def test_limits_are_told_in_one_sentence(make_lessons: Make) -> None:
         field.edit.setText(text)
     view.sheet.typed.emit()
     assert "solutions within the limits: within reach, but only outside joint limits" in view.sheet.verdict.text()
+
+
+def whole(scene: Any) -> Any:
+    """From where all of the picture is seen."""
+    return scene._stage.first_camera(scene.width() / scene.height())
+
+
+def test_an_arm_of_quite_another_size_is_seen_whole(make_lessons: Make) -> None:
+    """The arm of the programs is twice as large; clouds have room all around."""
+    window = make_lessons("lynx6")
+    shell, scene = window.shell, window.shell.scene
+    before = scene.camera
+    shell.view.sheet.table.item(1, A).setText("130")
+    assert scene.camera is before, "of a longer link one sees that it is longer"
+    for name in ("programs", "workspace", "dh"):
+        shell.show_view(name)
+        assert scene.camera == whole(scene), name
+    scene.look(mine := scene.camera.zoomed(0.5))
+    shell.show_view("programs")
+    assert scene.camera is mine, "somebody looks from elsewhere"
+
+
+def test_another_size_of_the_window_shows_all_of_a_still_picture(make_lessons: Make) -> None:
+    window = make_lessons("lynx6", "specification")
+    window.resize(1024, 600)
+    QApplication.processEvents()
+    scene = window.shell.scene
+    assert scene.camera == whole(scene)

@@ -129,9 +129,10 @@ class GlLesson(PointingHand, GlCanvas):
         super().update(*region)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Another size has nothing to be added to."""
+        """Another size has nothing to be added to, and all of it is to be seen in it."""
         self._adds = False
         super().resizeEvent(event)
+        self.fit_again()
 
     def exposeEvent(self, event: QExposeEvent) -> None:  # noqa: N802
         """Nor has one that was hidden."""

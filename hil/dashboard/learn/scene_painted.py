@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from hil.dashboard.camera import Camera
@@ -67,6 +67,11 @@ class PaintedLesson(PointingHand, QWidget):
     def grabbed(self) -> QImage:
         """The picture as it is seen."""
         return self.grab().toImage()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """All of it is to be seen in another size too."""
+        super().resizeEvent(event)
+        self.fit_again()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Everything, back to front."""

@@ -20,6 +20,9 @@ from hil.kernels.scalar import FloatArray
 from hil.lessons.picture import Picture
 from hil.model.robot import RobotModel
 
+MUCH = 1.2
+"""As many times as large, or as small, as what was fitted: that is looked at from elsewhere."""
+
 MOST_BODIES = 32
 MOST_DRAWN = 200_000
 """Points of a cloud that are painted without OpenGL; of more, every so-manieth."""
@@ -135,6 +138,8 @@ class PointingHand(Hands):
     """Hands that point at a place with Ctrl, on a scene whose signal `pointed` tells of it."""
 
     _points = False
+    _fitted_size_m = 0.0
+    _stage: LessonStage
 
     if TYPE_CHECKING:
 
@@ -142,6 +147,22 @@ class PointingHand(Hands):
         def pointed(self) -> SignalInstance:
             """As `LessonScene.pointed`."""
             ...
+
+    def fit(self) -> None:
+        """From where all of it is seen."""
+        self._fitted_size_m = self._stage.picture.size_m
+        super().fit()
+
+    def fit_again(self) -> None:
+        """Also where the picture is of quite another size: the arm of another lesson, clouds all around it.
+
+        A little is left alone: of a link that is made longer one is to see that it is longer.
+        """
+        size_m = self._stage.picture.size_m
+        if self.camera is self._fitted and not self._fitted_size_m / MUCH < size_m < self._fitted_size_m * MUCH:
+            self.fit()
+        else:
+            super().fit_again()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Take hold; with Ctrl point at a place."""
