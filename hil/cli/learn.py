@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +44,29 @@ def learn(
         raise typer.Exit(code)
 
 
-def _preview(path: Path, robot: str) -> None:
-    """A dashboard of its own, on the simulated arm, which has the task previewed; it ends by itself."""
-    subprocess.Popen([*HIL, "dashboard", robot, "--open", str(path)], stdin=subprocess.DEVNULL, start_new_session=True)
+def _preview(path: Path, robot: str) -> Callable[[], str | None]:
+    """A dashboard of its own, on the simulated arm, which has the task previewed; it ends by itself.
+
+    Returns:
+        What says why it ended too soon; nothing while it is open, an empty text once it was closed.
+    """
+    # A file, not a pipe: the dashboard outlives the lessons, and may complain until its end.
+    complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+    child = subprocess.Popen(
+        [*HIL, "dashboard", robot, "--open", str(path)],
+        stdin=subprocess.DEVNULL,
+        stderr=complaints,
+        start_new_session=True,
+    )
+
+    def why_it_ended() -> str | None:
+        code = child.poll()
+        if code is None:
+            return None
+        with complaints:
+            complaints.seek(0)
+            lines = complaints.read().decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), f"exit code {code}")
+        return last if code else ""
+
+    return why_it_ended

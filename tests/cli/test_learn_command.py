@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,12 +35,40 @@ def test_a_task_is_previewed_by_a_dashboard_of_its_own(monkeypatch: pytest.Monke
     shown: dict[str, Any] = {}
     started: list[list[str]] = []
     monkeypatch.setattr(app, "run", lambda model, **options: shown.update(model=model, **options) or 0)
-    starts = SimpleNamespace(Popen=lambda command, **options: started.append(command), DEVNULL=subprocess.DEVNULL)
+    closed = SimpleNamespace(poll=lambda: 0)
+    starts = SimpleNamespace(
+        Popen=lambda command, **options: started.append(command) or closed, DEVNULL=subprocess.DEVNULL
+    )
     monkeypatch.setattr(learn, "subprocess", starts)
     learn.learn("stanford", "solutions")
     assert shown["model"].id == "stanford" and shown["view"] == "solutions"
-    shown["send"](Path("some.toml"), "puma560")  # the robot that is chosen in the window
+    ended = shown["send"](Path("some.toml"), "puma560")  # the robot that is chosen in the window
+    assert ended() == "", "it was closed by hand"
     (command,) = started
     assert command[len(HIL) :] == ["dashboard", "puma560", "--open", "some.toml"] and "--hardware" not in command
     asked = [*HIL, command[len(HIL)], "--help"]
     assert "--open" in subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("import sys; print('in between', file=sys.stderr); sys.exit('no port is free')", "no port is free"),
+        ("import sys; sys.exit(3)", "exit code 3"),
+        ("import sys; print('a remark', file=sys.stderr)", ""),
+    ],
+)
+def test_a_preview_that_ends_says_why(program: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the window of the lessons: a terminal may be nowhere in sight."""
+    begun: list[Any] = []
+    start = subprocess.Popen
+
+    def instead(command: list[str], **options: Any) -> Any:
+        begun.append(start([sys.executable, "-c", program], **options))
+        return begun[-1]
+
+    monkeypatch.setattr(learn.subprocess, "Popen", instead)
+    ended = learn._preview(Path("some.toml"), "puma560")
+    begun[0].wait(60)
+    assert ended() == told

@@ -12,19 +12,25 @@ from collections.abc import Callable  # noqa: E402
 from typing import Any  # noqa: E402
 
 import pytest  # noqa: E402
-from PySide6.QtCore import QPoint, Qt  # noqa: E402
+from PySide6.QtCore import QPoint, QPointF, Qt  # noqa: E402
 from PySide6.QtGui import QColor  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
-from PySide6.QtWidgets import QApplication  # noqa: E402
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
+from hil.dashboard.learn.work import Work  # noqa: E402
 from hil.dashboard.theme import THEMES  # noqa: E402
 from hil.lessons.dh_table import COLUMNS  # noqa: E402
 from hil.model.reader import load_robot  # noqa: E402
 
 Make = Callable[..., Any]
 A, END = COLUMNS.index("a"), COLUMNS.index("end")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Work, "start", lambda work, *job: None)
 
 
 def ground(table: Any, row: int, column: int) -> str:
@@ -95,6 +101,40 @@ def test_limits_are_told_in_one_sentence(make_lessons: Make) -> None:
     assert "solutions within the limits: within reach, but only outside joint limits" in view.sheet.verdict.text()
 
 
+def seen(part: QWidget, area: QScrollArea) -> bool:
+    """All of it is within what is scrolled."""
+    port = area.viewport()
+    return bool(port.rect().contains(part.rect().translated(part.mapTo(port, QPoint()))))
+
+
+def test_why_a_place_is_out_of_reach_comes_into_sight(make_lessons: Make) -> None:
+    """Ctrl and a click in the scene, while the worksheet shows something else."""
+    window = make_lessons("lynx6", "workspace")
+    window.resize(1024, 600)
+    area, sheet = window.shell.sheets.currentWidget(), window.shell.view.sheet
+    sheet.show_segments([["base", "19", "18", "19", "0.00"]] * 5, [True] * 5)
+    sheet.figures.show()
+    QApplication.processEvents()
+    assert not seen(sheet.place, area)
+    window.shell.view.picked((2.0, 0.0, 0.0))
+    assert seen(sheet.ways, area)
+    assert sheet.ways.horizontalScrollBar().maximum() == 0, "the sentence is read to its end"
+
+
+def test_what_was_sent_is_no_fault_and_a_preview_that_fails_says_why(make_lessons: Make, qtbot: Any) -> None:
+    window = make_lessons("lynx6")
+    shell = window.shell
+    ends: list[str | None] = [None, None, "the local service did not start"]
+    shell._send = lambda path, robot: lambda: ends.pop(0)
+    shell.view.sheet.play.setCurrentIndex(2)
+    shell.send.click()
+    assert "in a window of its own" in shell.said.text()
+    assert shell._theme.bad not in shell.said.styleSheet()
+    qtbot.waitUntil(lambda: "did not start" in shell.said.text(), timeout=60_000)
+    assert shell._theme.bad in shell.said.styleSheet()
+    assert not shell._looks.isActive()
+
+
 def whole(scene: Any) -> Any:
     """From where all of the picture is seen."""
     return scene._stage.first_camera(scene.width() / scene.height())
@@ -121,3 +161,27 @@ def test_another_size_of_the_window_shows_all_of_a_still_picture(make_lessons: M
     QApplication.processEvents()
     scene = window.shell.scene
     assert scene.camera == whole(scene)
+
+
+def turn_wheel(part: QWidget, keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    """One notch down over its middle, as the window system tells it: what is passed on goes to what is around."""
+    whole = part.window()
+    at = QPointF(part.mapTo(whole, part.rect().center()))
+    QTest.wheelEvent(whole.windowHandle(), at, QPoint(0, -120), QPoint(), keys)
+    QApplication.processEvents()
+
+
+@pytest.mark.parametrize("name", ["choice", "plot", "number"])
+def test_the_wheel_scrolls_the_worksheet_over_lists_and_plots(name: str, make_lessons: Make) -> None:
+    window = make_lessons("lynx6", "curves")
+    window.resize(1024, 600)
+    QApplication.processEvents()
+    view, area = window.shell.view, window.shell.sheets.currentWidget()
+    part = {"choice": view.choice, "plot": view.speeds.viewport(), "number": view.number}[name]
+    before = (view.choice.currentText(), view.number.value(), view.speeds.viewRange()[0])
+    turn_wheel(part)
+    assert area.verticalScrollBar().value() > 0
+    assert (view.choice.currentText(), view.number.value(), view.speeds.viewRange()[0]) == before
+    if name == "plot":
+        turn_wheel(part, Qt.KeyboardModifier.ControlModifier)
+        assert view.speeds.viewRange()[0] != before[2], "with Ctrl it zooms"

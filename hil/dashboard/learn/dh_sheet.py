@@ -46,16 +46,16 @@ class _Cell(QStyledItemDelegate):
     ) -> None:
         """The cell, and the frame."""
         plain = QStyleOptionViewItem(option)
-        state = option.state  # type: ignore[attr-defined]  # its stubs have no attributes
-        plain.state = state & ~QStyle.StateFlag.State_Selected  # type: ignore[attr-defined]
+        state = option.state
+        plain.state = state & ~QStyle.StateFlag.State_Selected
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         if chosen:  # the table has painted the ground of what is chosen already
-            painter.fillRect(option.rect, QColor(self.theme.panel))  # type: ignore[attr-defined]
+            painter.fillRect(option.rect, QColor(self.theme.panel))
         super().paint(painter, plain, index)
         if chosen:
             painter.save()
             painter.setPen(QPen(QColor(self.theme.text), 2))
-            painter.drawRect(option.rect.adjusted(1, 1, -1, -1))  # type: ignore[attr-defined]
+            painter.drawRect(option.rect.adjusted(1, 1, -1, -1))
             painter.restore()
 
 

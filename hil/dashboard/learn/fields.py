@@ -88,14 +88,15 @@ def checked(field: Field, lower: float, upper: float) -> float | None:
 
 
 class Text(QPlainTextEdit):
-    """Something to read and to copy, in letters of one width, as high as it is."""
+    """Something to read and to copy, in letters of one width, as high as it is; sentences are wrapped, figures not."""
 
-    def __init__(self, name: str, lines: int = 5) -> None:
+    def __init__(self, name: str, lines: int = 5, *, sentences: bool = False) -> None:
         super().__init__()
         self.setReadOnly(True)
         self.setAccessibleName(name)
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        wraps = QPlainTextEdit.LineWrapMode.WidgetWidth if sentences else QPlainTextEdit.LineWrapMode.NoWrap
+        self.setLineWrapMode(wraps)
         self.setTabChangesFocus(True)
         self.set_lines(lines)
 

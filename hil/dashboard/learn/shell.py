@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QFileDialog,
     QHBoxLayout,
@@ -29,6 +30,7 @@ from hil.dashboard.learn.stage import LessonScene
 from hil.dashboard.learn.time_bar import TimeBar
 from hil.dashboard.learn.view import ArmJoints, LessonView
 from hil.dashboard.learn.views import VIEWS, ViewKind
+from hil.dashboard.learn.wheel import WheelScrolls
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.dashboard.widgets import dress, push, tab_style
@@ -45,8 +47,17 @@ NARROW = 900
 FRAME = 2
 """Width of the frame around the scene with the focus."""
 
-Send = Callable[[Path, str], None]
-"""Opens a task's file in a preview of the robot of a name or file; may raise HilError."""
+AROUND = 6
+"""Seen above and below a part that is brought into sight, pixels."""
+
+LOOK_MS = 500
+"""Between two looks at a preview that was opened."""
+
+Ended = Callable[[], str | None]
+"""Says why a preview ended: nothing while it is open, an empty text once it was closed by hand."""
+
+Send = Callable[[Path, str], Ended | None]
+"""Opens a task's file in a preview of the robot of a name or file, perhaps elsewhere; may raise HilError."""
 
 
 class LearnShell(QWidget):
@@ -83,6 +94,11 @@ class LearnShell(QWidget):
         self._arm_joints, self._opengl = arm_joints, opengl
         self.shown: dict[str, LessonView] = {}
         self.view: LessonView | None = None
+        self._good = False
+        self._wheel = WheelScrolls(self)
+        self._previews: list[Ended] = []
+        self._looks = QTimer(self)
+        self._looks.timeout.connect(self._look_at_previews)
         self.scene = _make_scene(opengl)
         self.time_bar = TimeBar()
         self.time_bar.moved.connect(self._draw)
@@ -213,6 +229,8 @@ class LearnShell(QWidget):
         sheet.setWidget(view.worksheet)
         sheet.setFrameShape(QScrollArea.Shape.NoFrame)
         sheet.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._wheel.watch(view.worksheet)
+        view.sought.connect(lambda part: _bring_into_sight(sheet, part))
         self.sheets.addWidget(sheet)
         self.shown[kind.name] = view
         view.set_theme(self._theme)
@@ -266,8 +284,10 @@ class LearnShell(QWidget):
         assert self.view is not None
         return self.view.picture(self.time_bar.time_s)
 
-    def say(self, text: str) -> None:
-        """A sentence below the scene."""
+    def say(self, text: str, *, good: bool = False) -> None:
+        """A sentence below the scene: of what is wrong, or of what went well."""
+        self._good = good
+        dress(self.said, f"color: {self._theme.text if good else self._theme.bad};")
         self.said.setText(text)
         self.said.setVisible(bool(text))
 
@@ -279,7 +299,7 @@ class LearnShell(QWidget):
         self._framed.update()
         dress(self.tabs, tab_style(theme))
         self.time_bar.set_theme(theme)
-        dress(self.said, f"color: {theme.bad};")
+        dress(self.said, f"color: {theme.text if self._good else theme.bad};")
         for view in self.shown.values():
             view.set_theme(theme)
 
@@ -332,10 +352,25 @@ class LearnShell(QWidget):
                 path.write_text(view.task_text(), encoding="utf-8")
             if path is None:
                 return
-            self._send(path, view.task_robot() or robot_word(self.model))
-            self.say(tr("sent to the preview: {path}", path=path))
+            ended = self._send(path, view.task_robot() or robot_word(self.model))
+            if ended is None:
+                self.say(tr("sent to the preview: {path}", path=path), good=True)
+                return
+            self.say(tr("sent to the preview, which opens in a window of its own: {path}", path=path), good=True)
+            self._previews.append(ended)
+            self._looks.start(LOOK_MS)
 
         self._told(send)
+
+    def _look_at_previews(self) -> None:
+        """One that could not begin says why in a terminal that nobody may see."""
+        ends = [(each, each()) for each in self._previews]
+        self._previews = [each for each, why in ends if why is None]
+        if not self._previews:
+            self._looks.stop()
+        for _, why in ends:
+            if why:
+                self.say(tr("the preview has ended: {why}", why=why))
 
     def _told(self, act: Callable[[LessonView], object]) -> None:
         """Do something with the view; what goes wrong is said below the scene."""
@@ -394,6 +429,16 @@ class _Framed(QWidget):
         if self._scene.hasFocus():
             around = self._scene.geometry().adjusted(-FRAME, -FRAME, FRAME, FRAME)
             QPainter(self).fillRect(around, QColor(self.theme.accent))
+
+
+def _bring_into_sight(sheet: QScrollArea, part: QWidget) -> None:
+    """A part that was just filled has its place only when all is laid out anew."""
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+    QApplication.sendEvent(sheet.widget(), QEvent(QEvent.Type.LayoutRequest))
+    place = part.rect().translated(part.mapTo(sheet.widget(), QPoint()))
+    # Of a text Qt's own way shows no more than the line of its cursor.
+    for y in (place.bottom(), place.top()):
+        sheet.ensureVisible(place.left(), y, 0, AROUND)
 
 
 def _make_scene(opengl: bool) -> LessonScene:

@@ -37,6 +37,7 @@ class LessonView(QObject):
         looked: at a moment, seconds.
         robot_kept: one was written under this name: it is shown from now on, and listed.
         robot_gone: the one that was written under this name was taken back.
+        sought: a part of the worksheet has the answer to what was done in the scene: it is brought into sight.
         robot_changed: the robot itself is another one (an edited table): the other views are told.
 
     Attributes:
@@ -50,6 +51,7 @@ class LessonView(QObject):
     stepped = Signal(int)
     played = Signal()
     looked = Signal(float)
+    sought = Signal(QWidget)
     robot_changed = Signal(object)
     robot_kept = Signal(str)
     robot_gone = Signal(str)

@@ -253,6 +253,8 @@ class WorkspaceView(LessonView):
     def picked(self, point_m: tuple[float, float, float]) -> None:
         """A place in the scene: every way to it."""
         self.sheet.place.take({"place": ", ".join(f"{value / MM:.1f}" for value in point_m)})
+        for part in (self.sheet.place, self.sheet.ways):
+            self.sought.emit(part)
 
     def _look_at_place(self) -> None:
         values = self.sheet.place.good

@@ -123,7 +123,7 @@ class WorkspaceSheet(QWidget):
         self.slice = QLabel()
         self.slice.setAccessibleName(tr("The plane: within reach, and voids"))
         self.place = Form(PLACE, {}, checks["place"])
-        self.ways = Text(tr("Ways to the place"), 6)
+        self.ways = Text(tr("Ways to the place"), 6, sentences=True)
         self.box = Form(BOX, {}, checks["box"])
         self.box_bar = WorkBar(tr("Try the box"), try_box, owner)
         self.needs = Table(tr("What the box asks of the joints"), ("joint", "lamp", "limits", "needed"))
