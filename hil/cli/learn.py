@@ -22,7 +22,8 @@ def add_to(app: typer.Typer) -> None:
 
 def learn(
     robot: Annotated[
-        str, typer.Argument(autocompletion=names("robots"), help="Robot's name or file; a URDF is imported first.")
+        str,
+        typer.Argument(autocompletion=names("robots"), help="Robot's name or file; `hil import` makes one of a URDF."),
     ] = "lynx6",
     view: Annotated[str, typer.Option(help="The lesson that is shown first, by its name.")] = "",
 ) -> None:

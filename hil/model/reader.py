@@ -31,6 +31,9 @@ def load_robot(name_or_path: str | Path, *, file: str = "", key: str = "") -> Ro
         ConfigError: not found, or anything in the file is wrong; names file, key, value, allowed.
     """
     path = find("robots", name_or_path, file=file, key=key)
+    if path.suffix.lower() in (".urdf", ".xacro"):
+        made = f"hil import {path} -o {path.stem}.toml"
+        raise ConfigError(str(path), "file", path.suffix, "a robot's TOML file", f"This makes one of it: {made}")
     return robot_from_table(read_toml(path), path.stem, str(path))
 
 

@@ -13,7 +13,7 @@ from typing import Any  # noqa: E402
 
 import pytest  # noqa: E402
 from PySide6.QtCore import QPoint, QPointF, Qt  # noqa: E402
-from PySide6.QtGui import QColor  # noqa: E402
+from PySide6.QtGui import QColor, QGuiApplication  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
@@ -23,6 +23,7 @@ from hil.dashboard.learn.work import Work  # noqa: E402
 from hil.dashboard.theme import THEMES  # noqa: E402
 from hil.lessons.dh_table import COLUMNS  # noqa: E402
 from hil.model.reader import load_robot  # noqa: E402
+from hil.model.robot_text import robot_text  # noqa: E402
 
 Make = Callable[..., Any]
 A, END = COLUMNS.index("a"), COLUMNS.index("end")
@@ -185,3 +186,24 @@ def test_the_wheel_scrolls_the_worksheet_over_lists_and_plots(name: str, make_le
     if name == "plot":
         turn_wheel(part, Qt.KeyboardModifier.ControlModifier)
         assert view.speeds.viewRange()[0] != before[2], "with Ctrl it zooms"
+
+
+def test_a_robot_of_a_file_can_be_chosen_again_and_is_itself_in_a_command(make_lessons: Make, tmp_path: Any) -> None:
+    """Also one whose file somewhere is called as a robot that is known: the class's file beside what was saved."""
+    files = [tmp_path / f"{name}.toml" for name in ("scara-of-mine", "planar-2r")]
+    for file in files:
+        file.write_text(robot_text(load_robot("planar-2r"), ()), encoding="utf-8")
+        window = make_lessons(str(file))
+        shell = window.shell
+        shell.copy.click()
+        assert shlex.split(QGuiApplication.clipboard().text())[2] == str(file)
+    window = make_lessons(str(files[0]))
+    for name in ("lynx6", "scara-of-mine"):
+        window.shell.robots.setCurrentText(name)
+        window.shell.robots.activated.emit(window.shell.robots.currentIndex())
+        assert window.shell.model.id == name and not window.shell.said.text()
+    sheet = window.shell.view.sheet
+    sheet.table.item(0, A).setText("77")
+    sheet.save_name.edit.setText("scara-of-mine")
+    sheet.save.click()
+    assert window.shell.model.joints[0].a_m == pytest.approx(0.077), "what was saved last has the name"

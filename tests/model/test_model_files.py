@@ -9,6 +9,7 @@ import pytest
 
 from hil.errors import ConfigError
 from hil.model.files import bundled_dir, find, list_names, merged, read_toml, state_dir, user_dir
+from hil.model.reader import load_robot
 
 
 @pytest.fixture
@@ -130,3 +131,10 @@ def test_folders_follow_the_desktop_standard(places: Path, monkeypatch: pytest.M
     assert state_dir() == places / "XDG_STATE_HOME" / "hil"
     monkeypatch.setenv("XDG_STATE_HOME", "relative/is/ignored")
     assert state_dir() == Path.home() / ".local/state/hil"
+
+
+@pytest.mark.parametrize("name", ["arm.urdf", "arm.URDF", "arm.xacro"])
+def test_a_urdf_in_the_place_of_a_robot_is_told_how_it_becomes_one(name: str, tmp_path: Path) -> None:
+    path = put(tmp_path, name)
+    with pytest.raises(ConfigError, match=f"hil import .*{name} -o arm.toml"):
+        load_robot(path)

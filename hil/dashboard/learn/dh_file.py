@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from hil.dashboard.texts import tr
 from hil.errors import CommandError
-from hil.model.files import list_names, state_dir, user_dir
+from hil.model.files import find, list_names, state_dir, user_dir
 from hil.model.robot import RobotModel
 from hil.model.robot_text import robot_text
 
@@ -74,7 +75,7 @@ def robot_word(model: RobotModel) -> str:
         CommandError: the file cannot be written.
     """
     if model.file:
-        return model.id if model.id in list_names("robots") else model.file
+        return model.id if _is_found_by_name(model) else model.file
     path, text = state_dir() / "lessons" / f"{model.id}.toml", _text(model)
     try:
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -83,6 +84,12 @@ def robot_word(model: RobotModel) -> str:
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror or error}") from None
     return str(path)
+
+
+def _is_found_by_name(model: RobotModel) -> bool:
+    """Whether its name leads to its own file: one somewhere else may be called like a robot that is known."""
+    known = model.id in list_names("robots")
+    return known and find("robots", model.id).resolve() == Path(model.file).resolve()
 
 
 def _text(model: RobotModel) -> str:

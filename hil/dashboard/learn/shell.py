@@ -94,6 +94,9 @@ class LearnShell(QWidget):
         self._arm_joints, self._opengl = arm_joints, opengl
         self.shown: dict[str, LessonView] = {}
         self.view: LessonView | None = None
+        self._files: dict[str, str] = {}
+        """Of robots that no name leads to, by what they are called here."""
+
         self._good = False
         self._wheel = WheelScrolls(self)
         self._previews: list[Ended] = []
@@ -150,9 +153,8 @@ class LearnShell(QWidget):
     def _robots(self) -> QHBoxLayout:
         self.robots = QComboBox()
         self.robots.setAccessibleName(tr("Robot"))
-        names = list_names("robots")
-        self.robots.addItems(names if self.model.id in names else [self.model.id, *names])
-        self.robots.setCurrentText(self.model.id)
+        self.robots.addItems(list_names("robots"))
+        self._list(self.model)
         self.robots.activated.connect(lambda _: self._load(self.robots.currentText()))
         self.title = QLabel()
         self.title.setWordWrap(True)
@@ -221,7 +223,7 @@ class LearnShell(QWidget):
         view.stepped.connect(lambda by: self.time_bar.step(by) if view is self.view else None)
         view.played.connect(lambda: self.time_bar.begin() if view is self.view else None)
         view.looked.connect(lambda time_s: self.time_bar.look(time_s) if view is self.view else None)
-        view.robot_kept.connect(self._load)
+        view.robot_kept.connect(self._kept)
         view.robot_gone.connect(self._unlist)
         view.robot_changed.connect(lambda model: self._take(model, view))
         sheet = QScrollArea()
@@ -238,12 +240,17 @@ class LearnShell(QWidget):
 
     def set_robot(self, model: RobotModel) -> None:
         """Another arm in all views."""
-        if self.robots.findText(model.id) < 0:
-            self.robots.addItem(model.id)
-        self.robots.setCurrentText(model.id)
+        self._list(model)
         self.say("")
         self._take(model, None)
         self.scene.fit()
+
+    def _list(self, model: RobotModel) -> None:
+        """It is chosen in the list, and can be chosen again."""
+        if self.robots.findText(model.id) < 0:
+            self.robots.insertItem(0, model.id)
+            self._files[model.id] = model.file
+        self.robots.setCurrentText(model.id)
 
     def _take(self, model: RobotModel, source: LessonView | None) -> None:
         self.model = model
@@ -256,10 +263,15 @@ class LearnShell(QWidget):
 
     def _load(self, name: str) -> None:
         try:
-            self.set_robot(load_robot(name))
+            self.set_robot(load_robot(self._files.get(name) or name))
         except HilError as error:
             self.robots.setCurrentText(self.model.id)
             self.say(str(error))
+
+    def _kept(self, name: str) -> None:
+        """A robot was written: from now on its name leads to that."""
+        self._files.pop(name, None)
+        self._load(name)
 
     def _unlist(self, name: str) -> None:
         """A robot that was taken back; an older one of the name stays."""
