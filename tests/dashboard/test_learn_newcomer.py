@@ -207,3 +207,14 @@ def test_a_robot_of_a_file_can_be_chosen_again_and_is_itself_in_a_command(make_l
     sheet.save_name.edit.setText("scara-of-mine")
     sheet.save.click()
     assert window.shell.model.joints[0].a_m == pytest.approx(0.077), "what was saved last has the name"
+
+
+def test_rows_are_added_by_clicks_at_one_place(make_lessons: Make) -> None:
+    """The button stays under the pointer while the table becomes longer."""
+    window = make_lessons("planar-3r")
+    sheet = window.shell.view.sheet
+    QApplication.processEvents()
+    before = sheet.add.mapTo(window, QPoint())
+    sheet.add.click()
+    QApplication.processEvents()
+    assert sheet.table.rowCount() == 4 and sheet.add.mapTo(window, QPoint()) == before

@@ -171,8 +171,9 @@ class DhSheet(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(6, 4, 6, 4)
         column.setSpacing(5)
-        column.addWidget(self.table)
+        # Above the table: there they stay where they are while it becomes longer.
         column.addLayout(_row(self.add, self.away, self.back, self.forth))
+        column.addWidget(self.table)
         column.addWidget(self.trouble)
         column.addLayout(_row(QLabel(tr("play")), self.play))
         self.only: Mapping[str, QWidget] = {

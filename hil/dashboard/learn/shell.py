@@ -232,7 +232,7 @@ class LearnShell(QWidget):
         sheet.setFrameShape(QScrollArea.Shape.NoFrame)
         sheet.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._wheel.watch(view.worksheet)
-        view.sought.connect(lambda part: _bring_into_sight(sheet, part))
+        view.sought.connect(lambda part: _bring_into_sight(sheet, view.worksheet, part))
         self.sheets.addWidget(sheet)
         self.shown[kind.name] = view
         view.set_theme(self._theme)
@@ -443,14 +443,14 @@ class _Framed(QWidget):
             QPainter(self).fillRect(around, QColor(self.theme.accent))
 
 
-def _bring_into_sight(sheet: QScrollArea, part: QWidget) -> None:
+def _bring_into_sight(area: QScrollArea, sheet: QWidget, part: QWidget) -> None:
     """A part that was just filled has its place only when all is laid out anew."""
     QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
-    QApplication.sendEvent(sheet.widget(), QEvent(QEvent.Type.LayoutRequest))
-    place = part.rect().translated(part.mapTo(sheet.widget(), QPoint()))
+    QApplication.sendEvent(sheet, QEvent(QEvent.Type.LayoutRequest))
+    place = part.rect().translated(part.mapTo(sheet, QPoint()))
     # Of a text Qt's own way shows no more than the line of its cursor.
     for y in (place.bottom(), place.top()):
-        sheet.ensureVisible(place.left(), y, 0, AROUND)
+        area.ensureVisible(place.left(), y, 0, AROUND)
 
 
 def _make_scene(opengl: bool) -> LessonScene:
