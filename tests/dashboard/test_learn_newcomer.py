@@ -15,7 +15,7 @@ import pytest  # noqa: E402
 from PySide6.QtCore import QPoint, QPointF, Qt  # noqa: E402
 from PySide6.QtGui import QColor, QGuiApplication  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
-from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402
+from PySide6.QtWidgets import QApplication, QFileDialog, QScrollArea, QWidget  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
@@ -218,3 +218,41 @@ def test_rows_are_added_by_clicks_at_one_place(make_lessons: Make) -> None:
     sheet.add.click()
     QApplication.processEvents()
     assert sheet.table.rowCount() == 4 and sheet.add.mapTo(window, QPoint()) == before
+
+
+@pytest.mark.parametrize(
+    ("lesson", "key", "begin"),
+    [
+        ("workspace", "step_deg", lambda view: view.sheet.bar.begin),
+        ("dynamics", "duration", lambda view: view.bar.begin),
+        ("tuning", "vary", lambda view: view.bar.begin),
+    ],
+)
+def test_nothing_is_begun_for_another_text_than_the_one_that_is_typed(
+    lesson: str, key: str, begin: Any, make_lessons: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Any] = []
+    monkeypatch.setattr(Work, "start", lambda work, *job: begun.append(job))
+    window = make_lessons("lynx6", lesson)
+    view = window.shell.view
+    form = view.sheet.form if lesson == "workspace" else view.form
+    good = form.fields[key].text
+    form.fields[key].edit.setText("1o")
+    form.fields[key].edit.editingFinished.emit()
+    begin(view).click()
+    assert not begun and "mend it first" in window.shell.said.text()
+    form.fields[key].edit.setText(good)
+    form.fields[key].edit.editingFinished.emit()
+    begin(view).click()
+    assert begun and not window.shell.said.text()
+
+
+def test_what_was_copied_or_written_is_told(make_lessons: Make, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    window = make_lessons("lynx6")
+    shell = window.shell
+    shell.copy.click()
+    assert shell.said.text() == f"copied: {QGuiApplication.clipboard().text()}"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "mine"), ""))
+    shell.export.menu().actions()[1].trigger()
+    assert shell.said.text() == f"written: {tmp_path / 'mine.csv'}" and (tmp_path / "mine.csv").exists()
+    assert shell._theme.bad not in shell.said.styleSheet()

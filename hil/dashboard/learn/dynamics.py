@@ -124,6 +124,9 @@ class DynamicsView(LessonView):
 
     def begin(self) -> None:
         """Work out what is chosen."""
+        if self.form.trouble:
+            self.said.emit(self.form.trouble)
+            return
         self._shown = list(What)[self.what.currentIndex()]
         try:
             experiment, arm = self.form.experiment(), self.form.heavy()

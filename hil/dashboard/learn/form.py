@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from hil.dashboard.learn.fields import Field
+from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
 from hil.errors import HilError
 from hil.lessons.faults import FieldErrors
@@ -72,6 +73,12 @@ class Form(QWidget):
     def typed(self) -> Values:
         """As the fields are, right or wrong."""
         return {key: field.text for key, field in self.fields.items()}
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing long is begun now: it would be for the last good text, not for what is typed."""
+        wrong = [self.fields[key].label.text() for key in self._faults(self.typed)]
+        return tr("{fields}: wrong; mend it first", fields=", ".join(wrong)) if wrong else ""
 
     def take(self, values: Mapping[str, str]) -> None:
         """Other texts, as if they were typed all at once."""

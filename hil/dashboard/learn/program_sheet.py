@@ -294,7 +294,7 @@ class ProgramSheet(QWidget):
         self.inputs = Field(tr("inputs"), "", tr("Such as 8=1@2.5: input 8 is on from 2.5 s; blanks between"))
         self.state = QLabel()
         self.state.setWordWrap(True)
-        self.said = Text(tr("What the proof said"), 5)
+        self.said = Text(tr("What the proof said"), 5, sentences=True)
         self.places = QTableWidget(0, 1 + len(AXES))
         self.places.setAccessibleName(tr("Positions"))
         self.places.setHorizontalHeaderLabels([tr("position"), *AXES])

@@ -322,7 +322,12 @@ class LearnShell(QWidget):
 
     def _copy_command(self) -> None:
         if self.view is not None:
-            self._told(lambda view: QGuiApplication.clipboard().setText(view.command_text()))
+            self._told(self._copy)
+
+    def _copy(self, view: LessonView) -> None:
+        text = view.command_text()
+        QGuiApplication.clipboard().setText(text)
+        self.say(tr("copied: {command}", command=text), good=True)
 
     def _fill_copies(self, menu: QMenu) -> None:
         menu.clear()
@@ -336,7 +341,11 @@ class LearnShell(QWidget):
         chosen, _ = QFileDialog.getSaveFileName(self, tr("Export"), name, f"{kind.upper()} (*.{kind})")
         if chosen:
             path = Path(chosen)
-            self._told(lambda view: self.write(path if path.suffix else path.with_suffix(f".{kind}")))
+            self._told(lambda view: self._written(path if path.suffix else path.with_suffix(f".{kind}")))
+
+    def _written(self, path: Path) -> None:
+        self.write(path)
+        self.say(tr("written: {path}", path=path), good=True)
 
     def write(self, path: Path) -> None:
         """The figures for a name that ends in .csv, else the picture.

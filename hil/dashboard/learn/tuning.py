@@ -141,6 +141,9 @@ class TuningView(LessonView):
 
     def search(self) -> None:
         """Begin, or go on where the same search was stopped; another one forgets it."""
+        if self.form.trouble:
+            self.said.emit(self.form.trouble)
+            return
         try:
             experiment, arm = self.form.experiment(), self.form.heavy()
         except HilError as error:

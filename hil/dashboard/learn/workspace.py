@@ -120,6 +120,10 @@ class WorkspaceView(LessonView):
         """Do again what was taken back."""
         self._form().redo()
 
+    def _is_wrong(self, form: Form) -> bool:
+        self.said.emit(form.trouble)
+        return bool(form.trouble)
+
     def _form(self) -> Form:
         focus = self.worksheet.focusWidget()
         return next(
@@ -192,7 +196,7 @@ class WorkspaceView(LessonView):
 
     def sweep(self) -> None:
         """Begin; a great many points are asked for twice."""
-        if self.size is None:
+        if self.size is None or self._is_wrong(self.sheet.form):
             return
         if self.size.warning and not self._meant:
             self._meant = True
@@ -275,6 +279,8 @@ class WorkspaceView(LessonView):
 
     def try_box(self) -> None:
         """Begin."""
+        if self._is_wrong(self.sheet.box):
+            return
         self.box_ask = self._box_of(self.sheet.box.good)
         self.sheet.box_bar.work.start(box_job, self.model, self.box_ask)
         self.sheet.box_bar.started()
