@@ -23,7 +23,12 @@ if not obstacle():
     from hil.model.reader import load_robot
     from hil.runtime.wiring import load_rig
 
-    HARMLESS = ("propagateSizeHints", "This plugin does not support raise", "does not support grabbing the keyboard")
+    HARMLESS = (
+        "propagateSizeHints",
+        "This plugin does not support raise",
+        "does not support grabbing the keyboard",
+        "OpenType support missing",
+    )
 
     @pytest.fixture(autouse=True, scope="session")
     def what_is_there_already_is_no_garbage() -> Iterator[None]:

@@ -65,7 +65,9 @@ def told(view: Any) -> str:
 def stands_alone(view: Any, field: Field) -> bool:
     """Whether neither a form nor the view keeps its history."""
     targets = getattr(view.sheet, "fields", {}) if hasattr(view, "sheet") else {}
-    return not (isinstance(field.parent(), Form) or any(field in fields for fields in targets.values()))
+    # A field of a form may stand elsewhere in the worksheet.
+    forms = view.worksheet.findChildren(Form)
+    return not any(field in fields for fields in (*(form.fields.values() for form in forms), *targets.values()))
 
 
 def take_back(view: Any, field: Field, before: str) -> None:

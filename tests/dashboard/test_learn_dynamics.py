@@ -11,6 +11,7 @@ from collections.abc import Callable  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
+import msgspec  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from lesson_views import fault_of, here, printed, run, type_into, waited  # noqa: E402
@@ -18,6 +19,7 @@ from PySide6.QtCore import Qt  # noqa: E402
 from PySide6.QtGui import QColor  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 
+from hil.control.summary import JointSummary  # noqa: E402
 from hil.dashboard.learn.work import Work  # noqa: E402
 from hil.lessons.dynamics import PARTS  # noqa: E402
 
@@ -82,7 +84,7 @@ def test_wanted_and_actual_are_those_of_the_command(make_lessons: Make, at_once:
     view.what.setCurrentIndex(RUN)
     told = printed(view.command_text())
     assert [row[3] for row in view.table.texts()] == [
-        f"{joint['largest_error']:z.3g} {joint['unit']}" for joint in told["joints"]
+        msgspec.convert(joint, JointSummary).error_text(joint["largest_error"]) for joint in told["joints"]
     ]
     assert view.run.summary.cost == pytest.approx(told["cost"])
     wanted, actual = view.places.lines[1], view.places.lines[0]
@@ -204,7 +206,9 @@ def test_unstable_cells_are_hatched_and_missing_ones_are_empty() -> None:
     assert [min(len(colours(column)), 2) for column in range(3)] == [1, 2, 1]
     assert colours(0) != colours(2)
     ends = [image.pixelColor(int(x), int(SCALE.center().y())).name() for x in (SCALE.left(), SCALE.right() - 1)]
-    assert ends[0] == RAMP[0] and QColor(ends[1]).lightness() == pytest.approx(QColor(RAMP[-1]).lightness(), abs=4)
+    assert [QColor(end).lightness() for end in ends] == pytest.approx(
+        [QColor(RAMP[k]).lightness() for k in (0, -1)], abs=4
+    )
     assert widget.words(0, 1).endswith("unstable") and widget.words(0, 2).endswith("not run yet")
     widget.deleteLater()
 
