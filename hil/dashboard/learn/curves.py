@@ -116,7 +116,6 @@ class CurvesView(LessonView):
         self.bar.work.done.connect(self._answered)
         self.bar.work.failed.connect(self.said)
         self.figures = Text(tr("The curve in numbers"), 7, sentences=True)
-        self.figures.setLineWrapMode(Text.LineWrapMode.WidgetWidth)
         self.speeds = LinePlot(tr("Speed of the tool along the curve"), tr("time, s"), tr("mm/s"))
         parts: list[QWidget] = [
             heading(tr("A curve")), self.choice, self.family, self.number, self.figures, self.bar, self.even,
