@@ -79,6 +79,8 @@ def _show(number: int, without: Tally, with_it: Tally) -> None:
 
 
 def _judge(pairs: list[tuple[Tally, Tally]]) -> list[str]:
+    if not all(tally.p99_ms for pair in pairs for tally in pair):
+        return ["a loop ended early: there is nothing to compare"]
     wrong = []
     over = statistics.median(with_it.overruns - without.overruns for without, with_it in pairs)
     if over > MORE_OVERRUNS:

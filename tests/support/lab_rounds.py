@@ -41,7 +41,7 @@ from hil.service.arms import BEAT_S
 from hil.service.connection import list_arms
 from hil.service.grants import Grant
 from hil.service.keys import PublicKey, SigningKey
-from hil.service.lab_request import Access
+from hil.service.lab_request import Access, RefusedByLabError
 from hil.service.remote import RemoteArm
 from hil.service.rights import Role
 from hil.service.setup import make_lab
@@ -339,8 +339,9 @@ def _until_it_ends_in_idle(
 ) -> None:
     """Whoever was not heard for a moment, because the machine was busy, presses again; this is not what is judged."""
     for _ in range(TRIES):
-        if is_so() or act() is Mode.IDLE:
-            return
+        with contextlib.suppress(RefusedByLabError):
+            if is_so() or act() is Mode.IDLE:
+                return
     raise AssertionError(f"not ready: {teacher.mode.value}: {teacher.channel.since(0)[-5:]}")
 
 
