@@ -22,6 +22,9 @@ SHELLS = ("", "console", "sh", "bash")
 NAMED_FILE = re.compile(r"^```toml\n# (?P<name>[\w-]+\.toml)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 """A file that a page shows, with its name in the first line."""
 COMMAND = re.compile(r"^(?:\$ )?(?P<command>(?:(?:printf|echo|cat) [^|]+ \| )?hil .*)$")
+MOST_LINES = 60
+"""Of what a command printed that ended as it should not."""
+
 REFUSED = "# refused: exit code 1"
 LONGEST_S, BEGIN_S, END_S = 300.0, 60.0, 30.0
 LASTING = (
@@ -227,7 +230,8 @@ def _wrong(line: Line, command: str, code: int, printed: str, *, lasting: bool) 
     allowed = (1,) if line.refused else (0,) if rule is None else rule.codes
     if lasting:
         allowed = (*allowed, 0, 1, 130)
-    said = printed.strip().splitlines()[-1] if printed.strip() else "nothing"
+    # Why it stopped may stand far above its last line, which only says where the journal is.
+    said = "\n".join(printed.strip().splitlines()[-MOST_LINES:]) or "nothing"
     if "Traceback" in printed:
         return f"a traceback: {said}"
     return "" if code in allowed else f"ended with {code}, not {' or '.join(map(str, allowed))}: {said}"
