@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from _bench_common import Effort, Numbers, long_motion, percentiles, show, verdict
 
+from hil.errors import LinkError
 from hil.model.rig import Rig
 from hil.motion.motion import Motion
 from hil.runtime import wiring
@@ -67,9 +68,12 @@ def stream(prepared: Prepared) -> Streamed:
 
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder) / "benchmark.mcap"
-        with Host(prepared.rig, url=None, journal=journal, command="scripts/bench", on_record=note) as host:
-            host.connect(lambda reported: "the bench, whose fake stands in the park pose")
-            mode = host.run(prepared.motion, prepared.certificate)
+        try:
+            with Host(prepared.rig, url=None, journal=journal, command="scripts/bench", on_record=note) as host:
+                host.connect(lambda reported: "the bench, whose fake stands in the park pose")
+                mode = host.run(prepared.motion, prepared.certificate)
+        except LinkError as error:
+            raise SystemExit(f"bench: the arm did not come to move: {error}") from None
     stops = [event for event in host.events if "stop: " in event or "fault: " in event]
     stopped = "" if mode is Mode.IDLE else (stops or [mode.value])[0]
     late, work, missed = (np.array(column) for column in zip(*ticks, strict=True))
