@@ -80,7 +80,8 @@ class HobbyFollower:
     """A hobby servo at work; see the head of this module and `Follower`."""
 
     __slots__ = (
-        "_band", "_decay", "_fixed", "_free", "_lag_s", "_play", "_sag", "_square", "_step_s", "_top",
+        "_band", "_decay", "_edge_free", "_edge_step_s", "_fixed", "_free", "_lag_s", "_play", "_sag", "_square",
+        "_step_s", "_top",
         "motor", "position", "speed",
     )  # fmt: skip
 
@@ -96,6 +97,7 @@ class HobbyFollower:
         self._band, self._play = model.dead_band / 2.0, model.backlash / 2.0
         self._square, self._decay = model.frequency_rad_s**2, 2.0 * model.damping * model.frequency_rad_s
         self._step_s, self._free = 0.0, _AT_ONCE
+        self._edge_step_s, self._edge_free = 0.0, _AT_ONCE
         # What a tick needs, in one look-up.
         self._fixed = self._band, self._play, self._lag_s, self._square, self._top
         self.put(position)
@@ -173,9 +175,7 @@ class HobbyFollower:
         if self._rests(start, end, duration_s) or self._at_top(start, end, duration_s):
             return
         count = max(1, math.ceil(duration_s / EDGE_STEP_S - 1e-9))
-        way, step_s = (end - start) / count, duration_s / count
-        for i in range(count):
-            self._edge(start + way * i, way, step_s)
+        self._edges(start, (end - start) / count, duration_s / count, count)
 
     def _rests(self, start: float, end: float, step_s: float) -> bool:
         """Brake in the dead band, if it is not left."""
@@ -200,25 +200,27 @@ class HobbyFollower:
         self.motor = motor
         return True
 
-    def _edge(self, start: float, way: float, step_s: float) -> None:
-        """A short step, by the equation that holds at its beginning."""
-        error, band = start - self.motor, self._band
-        if -band <= error <= band and band > 0.0:
-            self.motor, self.speed = self._braked(step_s)
-            return
-        if step_s != self._step_s:
-            self._step_s, self._free = step_s, _free_motion(self._square, self._decay, step_s)
-        by_place, by_speed, speed_by_place, speed_by_speed = self._free
-        rate = way / step_s
-        behind = (band if error > 0.0 else -band) + self._lag_s * rate
-        off, faster = behind - error, self.speed - rate
-        motor = start + way - behind + by_place * off + by_speed * faster
-        speed = rate + speed_by_place * off + speed_by_speed * faster
-        if abs(speed) > self._top:
-            speed = math.copysign(self._top, speed)
-            motor = self.motor + (self.speed + speed) / 2.0 * step_s
-        far = self._top * step_s
-        self.motor, self.speed = min(max(motor, self.motor - far), self.motor + far), speed
+    def _edges(self, start: float, way: float, step_s: float, count: int) -> None:
+        """Short steps, each by the equation that holds at its beginning, of which each takes the target on by a way."""
+        if step_s != self._edge_step_s:
+            self._edge_step_s, self._edge_free = step_s, _free_motion(self._square, self._decay, step_s)
+        by_place, by_speed, speed_by_place, speed_by_speed = self._edge_free
+        band, top, rate = self._band, self._top, way / step_s
+        led, far = self._lag_s * rate, top * step_s
+        for i in range(count):
+            before, at = self.motor, start + way * i
+            error = at - before
+            if -band <= error <= band and band > 0.0:
+                self.motor, self.speed = self._braked(step_s)
+                continue
+            behind = (band if error > 0.0 else -band) + led
+            off, faster = behind - error, self.speed - rate
+            motor = at + way - behind + by_place * off + by_speed * faster
+            speed = rate + speed_by_place * off + speed_by_speed * faster
+            if speed > top or speed < -top:
+                speed = math.copysign(top, speed)
+                motor = before + (self.speed + speed) / 2.0 * step_s
+            self.motor, self.speed = min(max(motor, before - far), before + far), speed
 
     def _braked(self, step_s: float) -> tuple[float, float]:
         speed = self.speed
