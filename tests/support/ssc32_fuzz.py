@@ -182,6 +182,7 @@ class Fuzzer:
 
     def _ask(self, question: bytes, answer: bytes) -> None:
         self._say(question + b"\r")
-        heard = self._wait(2.0)
+        # A line whose speed was set to 60 baud takes longer than a pause for the answer alone.
+        heard = self._wait(2.0 + 2.0 * len(answer) * self.board.byte_s)
         if heard != answer:
             raise BrokenError(f"{question!r} was answered by {heard!r}, not by {answer!r}")
