@@ -323,9 +323,11 @@ def test_each_plot_is_exported_by_itself(make_bench: Make, tmp_path: Path) -> No
     bench.run(10.0)
     bench.draw()
     plots = bench.window.views["plots"]
-    plots.export(tmp_path / "all.png")
+    kinds = ("png", "svg", "pdf", "csv")
+    for kind in kinds:
+        plots.export(tmp_path / f"all.{kind}")
     for name in ("position", "error", "speed"):
-        for kind in ("png", "svg", "pdf", "csv"):
+        for kind in kinds:
             plots.export(tmp_path / f"{name}.{kind}", (name,))
         assert QImage(str(tmp_path / f"{name}.png")) != QImage(str(tmp_path / "all.png"))
         assert (tmp_path / f"{name}.svg").read_text("utf-8").count("<path") > 0

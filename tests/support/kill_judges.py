@@ -244,7 +244,7 @@ def judge_notice(outcome: Round, stage: Scene, since_s: float, bound_s: float) -
 def judge_fault(outcome: Round, stage: Scene, since_s: float, bound_s: float) -> None:
     """The loop has gone to FAULT by then, by its own record, whatever it had stopped for before."""
     went_s = next(
-        (r.t_s for r in ticks(stage.journal) if r.t_s >= since_s and any("-> fault" in str(e) for e in r.events)),
+        (r.t_s for r in ticks(stage.journal) if r.t_s >= since_s and any("-> fault" in words for words in r.events)),
         math.inf,
     )
     outcome.within("fault, s", went_s - since_s, bound_s + stage.facts.period_s + stage.slack_s(since_s))

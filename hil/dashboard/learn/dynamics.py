@@ -124,8 +124,7 @@ class DynamicsView(LessonView):
 
     def begin(self) -> None:
         """Work out what is chosen."""
-        if self.form.trouble:
-            self.said.emit(self.form.trouble)
+        if self.is_wrong(self.form):
             return
         self._shown = list(What)[self.what.currentIndex()]
         try:
@@ -133,7 +132,6 @@ class DynamicsView(LessonView):
         except HilError as error:
             self.said.emit(str(error))
             return
-        self.said.emit("")
         self._command = shlex.join(["hil", "simulate", *self.form.options(), self._shown.value[1]])
         if self._shown is What.NEEDED:
             self.bar.work.start(needed_job, arm.model, experiment)

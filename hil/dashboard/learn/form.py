@@ -77,7 +77,7 @@ class Form(QWidget):
     @property
     def trouble(self) -> str:
         """Why nothing long is begun now: it would be for the last good text, not for what is typed."""
-        wrong = [self.fields[key].label.text() for key in self._faults(self.typed)]
+        wrong = [self.fields[key].name for key in self._faults(self.typed)]
         return tr("{fields}: wrong; mend it first", fields=", ".join(wrong)) if wrong else ""
 
     def take(self, values: Mapping[str, str]) -> None:

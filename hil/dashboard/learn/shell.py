@@ -311,7 +311,7 @@ class LearnShell(QWidget):
         self._framed.update()
         dress(self.tabs, tab_style(theme))
         self.time_bar.set_theme(theme)
-        dress(self.said, f"color: {theme.text if self._good else theme.bad};")
+        self.say(self.said.text(), good=self._good)
         for view in self.shown.values():
             view.set_theme(theme)
 

@@ -141,15 +141,13 @@ class TuningView(LessonView):
 
     def search(self) -> None:
         """Begin, or go on where the same search was stopped; another one forgets it."""
-        if self.form.trouble:
-            self.said.emit(self.form.trouble)
+        if self.is_wrong(self.form):
             return
         try:
             experiment, arm = self.form.experiment(), self.form.heavy()
         except HilError as error:
             self.said.emit(str(error))
             return
-        self.said.emit("")
         vary = tuple(self.form.good["vary"].split())
         asked = (arm.model, experiment, vary)
         again = asked != self._searching

@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from hil.dashboard.learn.form import Form
 from hil.dashboard.theme import Theme
 from hil.lessons.history import History
 from hil.lessons.picture import Picture
@@ -115,6 +116,12 @@ class LessonView(QObject):
     def entries(self) -> tuple[tuple[str, Any], ...]:
         """More that can be copied, each with its words and a function that gives the text."""
         return ()
+
+    def is_wrong(self, form: Form) -> bool:
+        """Whether nothing long is begun now, as a field is wrong; it is said which."""
+        trouble = form.trouble
+        self.said.emit(trouble)
+        return bool(trouble)
 
     def undo(self) -> None:
         """Take back what was typed last."""

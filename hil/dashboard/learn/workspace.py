@@ -120,10 +120,6 @@ class WorkspaceView(LessonView):
         """Do again what was taken back."""
         self._form().redo()
 
-    def _is_wrong(self, form: Form) -> bool:
-        self.said.emit(form.trouble)
-        return bool(form.trouble)
-
     def _form(self) -> Form:
         focus = self.worksheet.focusWidget()
         return next(
@@ -196,7 +192,7 @@ class WorkspaceView(LessonView):
 
     def sweep(self) -> None:
         """Begin; a great many points are asked for twice."""
-        if self.size is None or self._is_wrong(self.sheet.form):
+        if self.size is None or self.is_wrong(self.sheet.form):
             return
         if self.size.warning and not self._meant:
             self._meant = True
@@ -279,7 +275,7 @@ class WorkspaceView(LessonView):
 
     def try_box(self) -> None:
         """Begin."""
-        if self._is_wrong(self.sheet.box):
+        if self.is_wrong(self.sheet.box):
             return
         self.box_ask = self._box_of(self.sheet.box.good)
         self.sheet.box_bar.work.start(box_job, self.model, self.box_ask)
