@@ -30,7 +30,7 @@ RATE_HZ, REST_HZ = 50.0, 10.0
 MOST_WAITING = 1024
 """Frames that wait while the window is busy: twenty seconds of them."""
 
-LOOK_EVERY_S = 0.02
+LOOK_EVERY_S, REST_LOOK_S = 0.02, 0.1
 HELD_FOR_S = 0.1
 PAUSE_S = 1.0
 LATEST_S = 0.5
@@ -196,7 +196,7 @@ class Beside:
             self._watch.look(monotonic_s())
             self._hold()
             await self._watch_closely()
-            await asyncio.sleep(LOOK_EVERY_S if self._holding else 5.0 * LOOK_EVERY_S)
+            await asyncio.sleep(LOOK_EVERY_S if self._holding else REST_LOOK_S)
 
     _holding = False
     _held_press: int | None = None
@@ -248,7 +248,7 @@ class Beside:
             elif not arm.connected and welcome is not None:
                 welcome = None
                 self._say(Parted(arm.since(arm.mark - 1)[-1], final=False))
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(REST_LOOK_S)
         self._say(Parted(arm.over, final=True))
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from hil.dashboard.drive_hand import DriveHand
-from hil.dashboard.texts import LEASES, MODES, tr
+from hil.dashboard.texts import LEASES, MODES, age_text, tr
 from hil.service.rights import Action, may, who_may
 from hil.service.wire import LeaseBrief, LeasePhase, Telemetry, Welcome
 from hil.types import Mode
@@ -129,7 +129,7 @@ def _park(driving: DriveHand, frame: Telemetry) -> Check:
 def _picture(welcome: Welcome, frame: Telemetry) -> Check:
     name, age_s = tr("Picture"), frame.picture_age_s
     if welcome.on_site or not welcome.rules.picture_needed:
-        seen = tr("none needed") if age_s is None else tr("{age:.1f} s old; none needed", age=age_s)
+        seen = tr("none needed") if age_s is None else tr("{age}; none needed", age=age_text(age_s))
         return Check(name, True, seen + (tr(": you stand beside the arm") if welcome.on_site else ""))
     elsewhere = tr(
         "this lab lets nobody drive from afar without looking at its camera: drive from its page in a browser"

@@ -12,7 +12,7 @@ from hil.dashboard.differences import words, worst
 from hil.dashboard.pace import Pace
 from hil.dashboard.session import Session
 from hil.dashboard.texts import LAMPS as WORDS
-from hil.dashboard.texts import LEASES, MODES, OFF, OLD, WAITING, tr
+from hil.dashboard.texts import LEASES, MODES, OFF, OLD, WAITING, age_text, tr
 from hil.dashboard.theme import LAMPS
 from hil.dashboard.widgets import Island, Lines, advise, dress
 from hil.service.lamp import lamp
@@ -149,7 +149,7 @@ class Header(Island):
         holder = tr("you") if session.lease is not None and session.lease.yours else frame.lease.holder
         text = tr(LEASES[frame.lease.phase], holder=holder or tr("somebody"))
         picture = frame.picture_age_s
-        seen = tr("no camera") if picture is None else tr("picture {age:.1f} s old", age=picture)
+        seen = tr("no camera") if picture is None else tr("picture {age}", age=age_text(picture))
         self._lease.setText(f"{text} · {seen}")
 
 

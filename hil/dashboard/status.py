@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
@@ -14,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from hil.dashboard.pace import Pace
 from hil.dashboard.session import Session
-from hil.dashboard.texts import LEASES, SOURCES, tr
+from hil.dashboard.texts import LEASES, SOURCES, age_text, tr
 from hil.dashboard.theme import Theme, ink_on
 from hil.dashboard.widgets import Island, dress
 from hil.service.wire import StopBudget, Telemetry
@@ -165,7 +167,7 @@ class StatusView(Island):
         room = "" if stop.clearance_mm is None else tr("; {room:.0f} mm of room", room=stop.clearance_mm)
         words = tr(
             "Released now, the arm goes on for {time:.0f} ms and at most {way:.0f} mm",
-            time=stop.total_ms,
+            time=10.0 * math.ceil(stop.total_ms / 10.0),
             way=stop.distance_mm,
         )
         close = stop.clearance_mm is not None and stop.distance_mm > 0.7 * stop.clearance_mm
@@ -198,7 +200,7 @@ class StatusView(Island):
             ),
             "wire": tr("{share:.0f} % in use", share=100.0 * frame.wire_share),
             "speed": tr("{share:.0f} % of the rig's", share=100.0 * frame.speed_share),
-            "picture": tr("no camera") if picture is None else tr("{age:.1f} s old", age=picture),
+            "picture": tr("no camera") if picture is None else age_text(picture),
             "link": tr(
                 "{rate:.0f} a second, {dropped} dropped here", rate=self._rate_hz, dropped=self._session.link.dropped
             ),

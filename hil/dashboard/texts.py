@@ -10,11 +10,18 @@ from hil.types import Mode, StateSource, Supply
 CONTEXT = "dashboard"
 """Context of every text in a translation file."""
 
+YOUNG_S = 0.5
+
 
 def tr(text: str, **values: object) -> str:
     """A text in the user's language, with `{names}` filled in."""
     translated = QCoreApplication.translate(CONTEXT, text)
     return translated.format(**values) if values else translated
+
+
+def age_text(age_s: float) -> str:
+    """How old a picture is. A young one has no number: nobody reads what changes with every look."""
+    return tr("under {age:.1f} s old", age=YOUNG_S) if age_s < YOUNG_S else tr("{age:.1f} s old", age=age_s)
 
 
 MODES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("PySide6")
@@ -83,6 +84,38 @@ def test_at_rest_all_views_look_together(make_bench: Make) -> None:
     bench.session.calm.looks.emit()
     assert looked == ["one", "other"]
     assert [pace.every_ms for pace in seen] == [40, 70]
+
+
+def said(window: Any) -> list[str]:
+    """Every word of the window but those of the loop's own times, which are numbers of a measurement."""
+    texts = [label.text() for label in window.findChildren(QLabel)]
+    return [text for text in texts if "ms of work" not in text and "a second" not in text]
+
+
+def test_a_picture_that_ages_between_two_looks_changes_no_word(make_bench: Make) -> None:
+    bench = at_rest(make_bench)
+    bench.link.changes["picture_age_s"] = 0.01
+    bench.run(0.1)
+    bench.draw()
+    before = said(bench.window)
+    assert any("under 0.5 s old" in text for text in before)
+    bench.link.changes["picture_age_s"] = 0.49
+    bench.run(0.1)
+    bench.draw()
+    assert said(bench.window) == before
+    bench.link.changes["picture_age_s"] = 0.5
+    bench.run(0.1)
+    bench.draw()
+    assert any("0.5 s old" in text and "under" not in text for text in said(bench.window))
+
+
+def test_the_way_on_after_a_release_is_told_in_steps_that_are_never_less(make_bench: Make) -> None:
+    bench = at_rest(make_bench)
+    for total_ms, told in ((621.0, "630 ms"), (630.0, "630 ms"), (630.1, "640 ms")):
+        bench.link.changes["stop"] = msgspec.structs.replace(bench.session.newest.stop, total_ms=total_ms)
+        bench.run(0.1)
+        bench.draw()
+        assert any(told in text for text in said(bench.window)), told
 
 
 def settle() -> None:
