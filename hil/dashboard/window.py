@@ -93,16 +93,25 @@ VIEWS = (
 
 
 class Banner(QWidget):
-    """A line across the window for what went wrong; goes away by itself, or when it is told to."""
+    """A line across the window for what went wrong; goes away by itself, or when it is told to.
+
+    Attributes:
+        offered: does something about it, where something can be done.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.text = Lines(2)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.offered = push("")
+        self.offered.hide()
+        self._act: Callable[[], object] = self.hide
+        self.offered.clicked.connect(lambda: self._act())
         away = push(tr("Dismiss"), self.hide)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 1, 12, 1)
         row.addWidget(self.text, 1)
+        row.addWidget(self.offered)
         row.addWidget(away)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setStyleSheet("Banner { background: #7a1f10; } Banner QLabel { color: #ffffff; font-weight: 600; }")
@@ -115,10 +124,24 @@ class Banner(QWidget):
         self.hide()
 
     def say(self, text: str) -> None:
-        """Show this."""
+        """Show this for a while; what is offered stays."""
         self.text.say((escape(text, quote=False),))
         self.show()
-        self._timer.start(BANNER_MS)
+        if self.offered.isHidden():
+            self._timer.start(BANNER_MS)
+
+    def offer(self, text: str, label: str, act: Callable[[], object]) -> None:
+        """Show this, and a button that does something about it, until that is pressed or sent away."""
+        self._timer.stop()
+        self.offered.setText(label)
+        self.offered.show()
+
+        def once() -> None:
+            self.offered.hide()
+            act()
+
+        self._act = once
+        self.say(text)
 
 
 class Window(QMainWindow):
