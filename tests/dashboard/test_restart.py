@@ -1,4 +1,4 @@
-"""A window whose own service has ended offers to start it again, says why it did not, and makes room for another one."""
+"""A window whose own service has ended offers to start it again, says why it did not, makes room for another one."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from hil.service.settings import PictureSettings, Settings
 from hil.types import Confirm, Mode
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
 
@@ -115,6 +115,21 @@ def test_files_that_are_dropped_are_previewed_as_what_they_are(page: Page, lab: 
     page.evaluate(DROP, ["long.toml", "x" * ((1 << 20) + 1)])
     expect(page.locator("#answer")).to_contain_text("one mebibyte", timeout=PATIENCE_MS)
     expect(page.locator("#text")).to_have_value(PROGRAM)
+
+
+def test_while_the_lab_plans_the_page_says_for_how_long(page: Page, lab: LabThread) -> None:
+    Student(page, lab).reads("Nobody drives")
+    page.locator("#tasks > summary").click()
+    page.locator("#text").fill(TASK)
+    held: list[Route] = []
+    page.route("**/previews", lambda route: held.append(route))
+    page.locator("#preview").click()
+    expect(page.locator("#verdict")).to_have_text("the lab plans and previews")
+    expect(page.locator("#since")).to_have_text("2 s", timeout=PATIENCE_MS)
+    assert not page.locator("#preview").is_enabled()
+    held[0].continue_()
+    expect(page.locator("#verdict")).to_contain_text("PASSED", timeout=PATIENCE_MS)
+    expect(page.locator("#since")).to_have_text("")
 
 
 def test_a_self_test_runs_while_it_is_held_and_ends_with_the_hand(page: Page, lab: LabThread) -> None:

@@ -84,6 +84,7 @@ export class Plans {
     const language = at("kindof").value, text = at("text").value, points = language === "melfa" ? at("points").value : "";
     write(at("verdict"), this.tell("previewing"));
     enable(at("preview"), false);
+    const begun = performance.now(), ticking = setInterval(() => write(at("since"), `${((performance.now() - begun) / 1000).toFixed(0)} s`), 1000);
     try {
       const body = { v: 1, arm: this.arm(), language, name: "browser", text, points };
       const verdict = await (await this.ask("previews", { method: "POST", body })).json();
@@ -93,6 +94,8 @@ export class Plans {
       write(at("verdict"), "");
       this.say(refusal);
     } finally {
+      clearInterval(ticking);
+      write(at("since"), "");
       enable(at("preview"), true);
     }
   }
