@@ -73,7 +73,7 @@ FORMS = (
     Form("line-noise", "--rounds 1 --every 40", real_time=True),
     Form("busy-start", "--busy 1 --rounds 1 --only run", linux=True, real_time=True),
     # The longest first: what is left for the end is short.
-    Form("page-growth", "--minutes 1", modules=("playwright",), gives_way=True),
+    Form("page-growth", "--minutes 0.5 --warm-up-minutes 0.5", modules=("playwright",), gives_way=True),
     Form("bench", "lessons --once", DISPLAY),
     Form("bench", "dashboard --once", DISPLAY),
     Form("page-screens", "--small --into {folder}", modules=("playwright",), gives_way=True),

@@ -63,7 +63,7 @@ class Kept(NamedTuple):
     heap_bytes: int
 
 
-def looked_at(browser: Browser, lab: LabThread, minutes: int, warm_up_minutes: int = 2) -> tuple[Kept, Kept]:
+def looked_at(browser: Browser, lab: LabThread, minutes: float, warm_up_minutes: float) -> tuple[Kept, Kept]:
     """What a page keeps after the first minutes, and so many minutes later."""
     context = browser.new_context(viewport=DESKTOP)  # type: ignore[arg-type]
     try:
@@ -82,8 +82,8 @@ def looked_at(browser: Browser, lab: LabThread, minutes: int, warm_up_minutes: i
         context.close()
 
 
-def _run(page: Page, minutes: int) -> None:
-    for _ in range(minutes * 60_000 // STEP_MS):
+def _run(page: Page, minutes: float) -> None:
+    for _ in range(round(minutes * 60_000 / STEP_MS)):
         page.clock.run_for(STEP_MS)
 
 
