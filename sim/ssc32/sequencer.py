@@ -101,8 +101,7 @@ class Sequencer:
     @property
     def due_s(self) -> float:
         """When the present state ends; infinity while it stands."""
-        left_s = self._left_s
-        return self._since_s + left_s if self._running and left_s < math.inf else math.inf
+        return self._since_s + self._left_s if self._running else math.inf
 
     def advance(self, now_s: float) -> None:
         """States that have ended by now are followed by the next; each begins when the one before ends."""
