@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from hil.model.files import state_dir, user_dir
 
+NAME = "hil"
 LOOK_FOR_SIGNALS_MS = 200
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK")
 """What closes the window, as its own button does."""
@@ -28,7 +29,10 @@ def make_application() -> QApplication:
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
     found = QApplication.instance()
     app = found if isinstance(found, QApplication) else QApplication([sys.argv[0] or "hil"])
-    app.setApplicationName("hil")
+    if app.applicationName() == NAME:
+        # A second style or translator would have every widget dressed and named anew.
+        return app
+    app.setApplicationName(NAME)
     app.setStyle("Fusion")
     pg.setConfigOptions(antialias=False)
     translator = QTranslator(app)

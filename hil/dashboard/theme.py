@@ -138,7 +138,9 @@ def ink_on(colour: str) -> str:
 
 
 def apply(theme: Theme, app: QApplication) -> None:
-    """Colour the whole program."""
+    """Colour the whole program; where it has these colours already, no widget is dressed anew."""
+    if app.styleSheet() == (style := _style(theme)):
+        return
     palette = QPalette()
     roles = QPalette.ColorRole
     for role, colour in (
@@ -163,7 +165,7 @@ def apply(theme: Theme, app: QApplication) -> None:
     for role in (roles.Text, roles.WindowText, roles.ButtonText):
         palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.faint))
     app.setPalette(palette)
-    app.setStyleSheet(_style(theme))
+    app.setStyleSheet(style)
 
 
 def _style(theme: Theme) -> str:
