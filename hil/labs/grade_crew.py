@@ -15,11 +15,10 @@ from typing import Protocol
 
 import msgspec
 
-from hil.clock import monotonic_s
 from hil.control.crew import DaskWorkers
 from hil.errors import HilError
 from hil.labs.grade_records import Marked, Setup, Submission, refused
-from hil.labs.grade_server import BEHIND, FORKS, allowed_s, receive, send
+from hil.labs.grade_server import BEHIND, FORKS, READY, allowed_s, receive, send
 from hil.own_program import PYTHON
 
 BATCH = 5
@@ -27,6 +26,9 @@ BATCH = 5
 
 STARTING_S = 120.0
 """For a server to import everything, on a crowded computer."""
+
+MOST_DEATHS = 3
+"""Of servers one after another: then it is no single submission that ends them."""
 
 
 class Crew(Protocol):
@@ -54,12 +56,13 @@ class Server:
         """
         self._setup, self._options = setup, (BEHIND,) if behind else ()
         self._process: subprocess.Popen[bytes] | None = None
+        self._deaths = 0
 
     def mark(self, submission: Submission) -> Marked:
         """Mark one; it never takes longer than it may.
 
         Raises:
-            HilError: the server cannot be started.
+            HilError: the server cannot be started, or one after another has ended by itself.
         """
         if submission.refusal:
             return refused(self._setup.exercise, submission, submission.refusal)
@@ -68,23 +71,27 @@ class Server:
         # Where there is no fork the server itself is ended; elsewhere it ends its child long before.
         patience = Timer(allowed_s(self._setup) + STARTING_S, process.kill)
         patience.start()
-        began_s = monotonic_s()
         try:
             send(process.stdin, submission)
             marked = receive(process.stdout, Marked)
-        except (BrokenPipeError, OSError):
+        except (OSError, ValueError):  # it has gone, or was closed meanwhile
             marked = None
         finally:
             patience.cancel()
         if marked is None or not FORKS:
             self.close()
-        if marked is None and FORKS and monotonic_s() - began_s < allowed_s(self._setup):
-            raise HilError("a marking process ended by itself; what it said stands above. What was marked is kept")
         if marked is not None:
+            self._deaths = 0
             return marked
-        # A server that forks ends its child long before: then it is this computer that was too slow.
-        none = refused(self._setup.exercise, submission, "its marking came to no end")
-        return msgspec.structs.replace(none, fault=FORKS)
+        if not FORKS:
+            return refused(self._setup.exercise, submission, "its marking came to no end")
+        # A server that forks ends its child long before: then it is this computer that was too slow, or has ended it.
+        self._deaths += 1
+        if self._deaths >= MOST_DEATHS:
+            raise HilError(f"{MOST_DEATHS} marking processes have ended by themselves, one after another; what they "
+                           "said stands above. What was marked is kept")  # fmt: skip
+        none = refused(self._setup.exercise, submission, "it could not be marked: what marks it was ended meanwhile")
+        return msgspec.structs.replace(none, fault=True)
 
     def close(self) -> None:
         """End it, and what it is marking."""
@@ -110,12 +117,20 @@ class Server:
             env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(_own_path())},
             start_new_session=True,  # Ctrl-C is for whoever has started it
         )
-        assert process.stdin is not None
+        assert process.stdin is not None and process.stdout is not None
+        self._process = process  # before it is ready: whoever closes this meanwhile ends it
+        patience = Timer(STARTING_S, process.kill)
+        patience.start()
         try:
             send(process.stdin, self._setup)
-        except BrokenPipeError:
-            raise HilError("a marking process could not be started; what it said stands above") from None
-        self._process = process
+            ready = receive(process.stdout, str)
+        except (OSError, ValueError):
+            ready = None
+        finally:
+            patience.cancel()
+        if ready != READY:
+            self.close()
+            raise HilError("a marking process could not be started; what it said stands above")
         return process
 
 

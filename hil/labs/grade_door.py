@@ -24,6 +24,9 @@ JOURNAL = "{} was not looked at: no journal that is handed in counts, everything
 MOST_FILE_BYTES = 1_000_000
 MOST_BYTES = 4_000_000
 MOST_FILES = 40
+MOST_ENTRIES = 1000
+"""Of one folder, with what is not read: each is looked at, and told."""
+
 MOST_STUDENTS = 10_000
 MOST_LETTERS = 120
 """Of a name; more of it is not shown."""
@@ -52,8 +55,10 @@ def read_submissions(folder: Path, exercise: Exercise) -> list[Submission]:
         return [_of_folders(own.name, own.parent, [own.name])]
     entries = sorted(name for name in os.listdir(folder) if not name.startswith("."))
     folders = [name for name in entries if stat.S_ISDIR(os.lstat(folder / name).st_mode)]
-    each = _by_participant(folder, folders) if folders else _flat(folder, entries, wanted)
-    found = _told_apart(list(each))
+    links = [name for name in entries if (folder / name).is_symlink() and (folder / name).is_dir()]
+    # All three: nobody's is left out without a word because something else lies beside it.
+    each = [*_by_participant(folder, folders), *map(_of_link, links), *_flat(folder, entries)]
+    found = _told_apart(each)
     if not found or len(found) > MOST_STUDENTS:
         raise ConfigError(
             "submissions",
@@ -106,12 +111,16 @@ def _told_apart(found: Sequence[Submission]) -> list[Submission]:
     return apart
 
 
-def _flat(folder: Path, entries: Sequence[str], wanted: Sequence[str]) -> Iterator[Submission]:
+def _of_link(name: str) -> Submission:
+    return Submission(student=told(name), refusal="it is a link to another folder; allowed: the folder itself")
+
+
+def _flat(folder: Path, entries: Sequence[str]) -> Iterator[Submission]:
     """Files side by side, as Canvas gives them: the student's name, two numbers, and the file's own name."""
     by_student: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for entry in entries:
         found = _CANVAS.match(entry)
-        if found:
+        if found and not (folder / entry).is_dir():
             own = f"{found['file']}{found['ending']}"
             by_student.setdefault((found["name"], found["number"]), []).append((entry, own))
     names = [name for name, _ in by_student]
@@ -133,6 +142,10 @@ def _of_folders(student: str, folder: Path, folders: Sequence[str]) -> Submissio
             names = sorted(os.listdir(folder / each))
         except OSError as error:
             return Submission(student=told(student), refusal=f"the folder cannot be read: {error.strerror}")
+        if len(names) > MOST_ENTRIES:
+            return Submission(
+                student=told(student), refusal=f"the folder holds {len(names)} files; allowed: at most {MOST_ENTRIES}"
+            )
         names = [name for name in names if name not in own_names]
         entries += [os.path.join(each, name) for name in names]
         own_names += names

@@ -220,14 +220,16 @@ def _summary(marked: Marked) -> str:
 
 def junit_xml(exercise: Exercise, every: Sequence[Marked]) -> bytes:
     """A suite for each student, a case for each predicate or answer."""
-    top = ElementTree.Element("testsuites", name=exercise.title)
+    top = ElementTree.Element("testsuites", name=_printable(exercise.title))
     for marked in every:
         failures = sum(mark.held < mark.cases for mark in marked.marks)
         suite = ElementTree.SubElement(
             top, "testsuite", name=_printable(marked.student), tests=str(len(marked.marks)), failures=str(failures)
         )
         for mark in marked.marks:
-            case = ElementTree.SubElement(suite, "testcase", classname=exercise.id, name=mark.name)
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=_printable(exercise.id), name=_printable(mark.name)
+            )
             if mark.held < mark.cases:
                 words = marked.refusal or mark.words
                 failure = ElementTree.SubElement(case, "failure", message=_printable(words.splitlines()[0]))

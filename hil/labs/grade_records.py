@@ -97,13 +97,19 @@ class Setup(Record, frozen=True):
     pictures: bool = True
 
 
+MOST_WORDS = 4000
+"""Of a refusal, in letters: what is quoted in it may be all that was handed in."""
+
+
 def printable(text: str) -> str:
     """Text without what no terminal, table or file of UTF-8 takes; lines stay lines."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def refused(exercise: Exercise, submission: Submission, refusal: str) -> Marked:
-    """Nothing but the refusal."""
+    """Nothing but the refusal, as much of it as anybody reads."""
+    if len(refusal) > MOST_WORDS:
+        refusal = f"{refusal[:MOST_WORDS]} ... and {len(refusal) - MOST_WORDS} letters more"
     rows = (*exercise.predicates, *exercise.answers)
     none = tuple(
         Mark(name=row.name, marks=0.0, most=row.marks, held=0, cases=exercise.variants.count, words="not marked")

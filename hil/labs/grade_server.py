@@ -39,6 +39,9 @@ FORKS = sys.platform == "linux"
 _LENGTH = struct.Struct("<I")
 MOST_ANSWER_BYTES = 20_000_000
 BEHIND = "--behind-others"
+READY = "ready"
+"""Said once everything has been imported and read: what ends a server from then on is one submission's."""
+
 BESIDE_S = 20.0
 """Of the clock, beside twice the processor time that a submission may take: the computer has other work."""
 
@@ -58,12 +61,21 @@ def send(stream: IO[bytes], record: object) -> None:
 
 def receive(stream: IO[bytes], kind: type[T]) -> T | None:
     """Read one record; None at the end."""
-    head = stream.read(_LENGTH.size)
+    head = _read(stream, _LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(head)
-    data = stream.read(length)
+    data = _read(stream, length)
     return msgspec.msgpack.decode(data, type=kind) if len(data) == length else None
+
+
+def _read(stream: IO[bytes], length: int) -> bytes:
+    """So many bytes, or what there is before the end: a pipe without a buffer gives what it holds, and no more."""
+    parts, missing = [], length
+    while missing and (part := stream.read(missing)):
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
 
 
 def allowed_s(setup: Setup) -> float:
@@ -86,6 +98,7 @@ def serve(*, behind: bool = False) -> None:
         warm_up()
     # What is there now stays: no child looks for garbage in it, nor makes a copy of it by doing so.
     gc.freeze()
+    send(outside, READY)
     while (submission := receive(inside, Submission)) is not None:
         send(outside, _mark_apart(setup, rig, submission, inside) if FORKS else _mark_here(setup, rig, submission))
 
@@ -122,11 +135,19 @@ def _mark_apart(setup: Setup, rig: Rig | None, submission: Submission, inside: I
     """In a process of its own, which ends with all that it has started."""
     if sys.platform != "linux":
         raise OSError("only where the server forks")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="hil-grade-"))
+    except OSError as error:
+        return _not_here(setup, submission, f"{tempfile.gettempdir()}: {error.strerror}")
     hand_in_s = setup.exercise.hand_in.seconds
-    folder = Path(tempfile.mkdtemp(prefix="hil-grade-"))
     try:
         reading, writing = os.pipe()
-        number = os.fork()
+        try:
+            number = os.fork()
+        except OSError as error:
+            os.close(reading)
+            os.close(writing)
+            return _not_here(setup, submission, f"no process can be started: {error.strerror}")
         if number == 0:
             os.close(reading)
             _in_the_child(writing, setup, lambda say: _mark(setup, rig, submission, folder, say))
@@ -225,14 +246,17 @@ def _answer(setup: Setup, submission: Submission, said: bytes, code: int, *, our
     if marked is not None:
         return marked
     if ours:
-        words = "it could not be marked: the computer was too busy, or had no memory left"
-        return msgspec.structs.replace(refused(setup.exercise, submission, words), fault=True)
+        return _not_here(setup, submission, "the computer was too busy, or had no memory left")
     if code == 1:
-        words = "it could not be marked: the marker has a fault, which is not the student's"
-        return msgspec.structs.replace(refused(setup.exercise, submission, words), fault=True)
+        return _not_here(setup, submission, "the marker has a fault, which is not the student's")
     memory = setup.exercise.hand_in.memory_mb
     words = f"its marking came to no end; allowed: {seconds:g} s of processor time and {memory} MB"
     return refused(setup.exercise, submission, words)
+
+
+def _not_here(setup: Setup, submission: Submission, why: str) -> Marked:
+    """What was not marked by no fault of the student's."""
+    return msgspec.structs.replace(refused(setup.exercise, submission, f"it could not be marked: {why}"), fault=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,12 @@ from hil.version import software_version
 DEFINITION = "marking.json"
 STUDENTS = "students"
 
+MOST_NAME_BYTES = 120
+"""Of a student's name in the name of a file."""
+
+_TOLD_APART = re.compile(r"-[a-z2-7]{6}$")
+"""How names end that `file_name` has told apart: nobody's own name takes the place of such a one."""
+
 
 class Definition(Record, frozen=True):
     """What decides on marks beside what was handed in."""
@@ -117,8 +123,10 @@ def write_private(file: Path, data: bytes) -> None:
 
 def file_name(student: str) -> str:
     """A name for files: what a file system takes, and told apart where two names would look alike."""
-    plain = re.sub(r"[^\w.-]+", "-", student).strip("-.")[:60].casefold()
-    if plain == student:
+    # Folding may make a letter longer, and a file system counts bytes.
+    folded = re.sub(r"[^\w.-]+", "-", student).strip("-.").casefold().encode(errors="replace")
+    plain = folded[:MOST_NAME_BYTES].decode(errors="ignore")
+    if plain == student and not _TOLD_APART.search(plain):
         return plain
     told = base64.b32encode(hashlib.sha256(student.encode(errors="replace")).digest())[:6].decode().lower()
     return f"{plain or 'student'}-{told}"

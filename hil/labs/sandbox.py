@@ -185,4 +185,8 @@ def _read(said: bytes, count: int) -> list[Any]:
     results = found.get("results")
     if not isinstance(results, list) or len(results) != count:
         raise SandboxError("what it gives is nothing that can be read")
+    try:
+        json.dumps(results, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):  # half a letter, which no file, table or terminal takes
+        raise SandboxError("what it gives holds text that is no Unicode") from None
     return results

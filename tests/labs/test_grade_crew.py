@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hil.errors import HilError
 from hil.labs.exercise import exercise_from_table
 from hil.labs.grade_crew import Cluster, Cores, Server
 from hil.labs.grade_records import Setup, Submission
+from hil.labs.grade_server import READY
 from hil.labs.sandbox import locks_in
 
 pytestmark = [
@@ -31,6 +33,7 @@ CLASS = [
     given("wrong", "def f():\n    return {'y': 5}\n"),
     given("loop", "def f():\n    while True:\n        pass\n"),
     given("fork", "import os\n\ndef f():\n    os.fork()\n"),
+    given("large", f"LARGE = '{'x' * 900_000}'\n\ndef f():\n    return {{'y': 4}}\n"),
     Submission(student="refused", refusal="no plain file"),
 ]
 
@@ -44,6 +47,7 @@ WANTED = {
     "wrong": (0.0, False),
     "loop": (0.0, True),
     "fork": (0.0, True),
+    "large": (1.0, False),
     "refused": (0.0, True),
 }
 
@@ -67,16 +71,29 @@ def test_workers_of_a_cluster_give_the_same_marks():
         assert totals(crew.run(CLASS)) == WANTED
 
 
-def test_a_server_that_dies_is_no_mark_for_anybody():
+def test_a_server_that_dies_is_no_mark_for_that_one_and_a_new_one_takes_the_next():
     server = Server(SETUP)
     try:
         server.mark(CLASS[0])
         server._process.kill()
-        with pytest.raises(HilError, match="ended by itself"):
-            server.mark(CLASS[0])
+        assert server.mark(CLASS[0]).fault
         assert server.mark(CLASS[0]).total == 1.0
     finally:
         server.close()
+
+
+def test_servers_that_die_one_after_another_are_the_end(monkeypatch):
+    monkeypatch.setattr("hil.labs.grade_crew.receive", lambda stream, kind: READY if kind is str else None)
+    server = Server(SETUP)
+    assert [server.mark(CLASS[0]).fault for _ in range(2)] == [True, True]
+    with pytest.raises(HilError, match="3 marking processes have ended by themselves"):
+        server.mark(CLASS[0])
+
+
+def test_a_server_that_cannot_begin_is_the_end_at_once():
+    nowhere = msgspec.structs.replace(EXERCISE, rig="no-such-rig")
+    with pytest.raises(HilError, match="could not be started"):
+        Server(Setup(exercise=nowhere, pictures=False)).mark(CLASS[0])
 
 
 def test_a_module_that_a_student_hands_in_is_never_taken_for_ours(tmp_path, monkeypatch):

@@ -135,3 +135,23 @@ def test_two_of_one_name_at_canvas_are_two(tmp_path):
     for name in ("doejane_1_2_task.toml", "doejane_3_4_task.toml"):
         (tmp_path / name).write_text("x = 1\n")
     assert [each.student for each in read(tmp_path)] == ["doejane_1", "doejane_3"]
+
+
+def test_a_folder_with_more_than_anybody_hands_in_is_refused_unread(one):
+    for k in range(1001):
+        (one / f"f{k}.xyz").touch()
+    (ana,) = read(one.parent)
+    assert ana.refusal == "the folder holds 1002 files; allowed: at most 1000" and ana.notes == ()
+
+
+def test_a_linked_folder_is_told_and_not_followed(tmp_path, one):
+    (tmp_path / "ben").symlink_to(one)
+    ana, ben = read(tmp_path)
+    assert (ana.refusal, ben.student, ben.files) == ("", "ben", {})
+    assert ben.refusal == "it is a link to another folder; allowed: the folder itself"
+
+
+def test_a_folder_beside_files_of_canvas_costs_nobody_a_submission(tmp_path):
+    (tmp_path / "__MACOSX").mkdir()
+    (tmp_path / "lopezana_4711_815_task.toml").write_text("x = 1\n")
+    assert [each.student for each in read(tmp_path)] == ["__MACOSX", "lopezana"]

@@ -12,7 +12,7 @@ from hil.errors import CommandError, ConfigError
 from hil.labs.exercise import exercise_from_table
 from hil.labs.grade_files import canvas_csv, junit_xml, marks_csv, moodle_csv, report
 from hil.labs.grade_likeness import _runs, alike
-from hil.labs.grade_records import Mark, Marked, Submission
+from hil.labs.grade_records import Mark, Marked, Submission, refused
 from hil.labs.grade_store import Store, file_name, write_private
 
 ROWS = [{"do": "refusals", "name": "none"}, {"do": "time", "name": "soon", "at_most_s": 5, "marks": 3}]
@@ -149,6 +149,20 @@ LONG = "\n".join(f"def step_{k}(a, b):\n    return a * {k} + b\n" for k in range
 
 def python(student, text):
     return Submission(student=student, files={"solution.py": text.encode()})
+
+
+@pytest.mark.parametrize("letter", ["\U00020000", "\N{GREEK SMALL LETTER IOTA WITH DIALYTIKA AND TONOS}"])
+def test_a_long_name_of_letters_of_many_bytes_is_a_name_that_a_file_system_takes(letter):
+    assert len(f"{file_name(letter * 60)}.json.part".encode()) < 255
+
+
+def test_nobody_can_be_named_as_the_file_of_somebody_else():
+    assert file_name(file_name("Ana")) != file_name("Ana")
+
+
+def test_of_a_refusal_that_quotes_all_that_was_handed_in_as_much_is_kept_as_anybody_reads():
+    words = refused(EXERCISE, Submission(student="ana"), "x" * 1_000_000).refusal
+    assert len(words) < 4100 and words.endswith("... and 996000 letters more")
 
 
 def test_other_names_and_remarks_make_no_other_submission():

@@ -1,14 +1,17 @@
 """What a marking server makes of what its child has said, and of how it ended."""
 
+import errno
 import io
 import os
+
+import pytest
 
 from hil.labs import grade_server
 from hil.labs.exercise import exercise_from_table
 from hil.labs.grade_crew import crew_of
 from hil.labs.grade_records import Mark, Marked, Setup, Submission
 from hil.labs.grade_run import mark, prepared
-from hil.labs.grade_server import _answer, _mark, send
+from hil.labs.grade_server import FORKS, _answer, _mark, _mark_apart, receive, send
 from hil.labs.sandbox import NoSandboxError
 
 ROW = {"do": "time", "name": "soon", "at_most_s": 0.01}
@@ -39,6 +42,17 @@ def test_the_last_whole_record_counts():
     assert _answer(SETUP, ANA, stream.getvalue() + b"\x10\x00\x00\x00half", -9, ours=True) == marked
 
 
+def test_a_record_that_a_pipe_gives_in_parts_is_one_record():
+    class Parts(io.BytesIO):
+        def read(self, size=-1):
+            return super().read(min(size, 3))
+
+    stream = Parts()
+    send(stream, ANA)
+    stream.seek(0)
+    assert receive(stream, Submission) == ANA and receive(stream, Submission) is None
+
+
 def test_what_the_machine_ended_is_a_fault_and_what_was_slow_is_a_refusal():
     assert _answer(SETUP, ANA, b"", -9, ours=True).fault
     slow = _answer(SETUP, ANA, b"", -9, ours=False)
@@ -60,6 +74,16 @@ def test_no_lock_is_no_refusal_of_the_student(tmp_path, monkeypatch):
         "f.toml",
     )
     assert mark(of, None, None, Submission(student="a", files={"solution.py": b""}), tmp_path).fault
+
+
+@pytest.mark.skipif(not FORKS, reason="elsewhere no process is forked")
+def test_where_no_process_can_be_started_nobody_loses_marks(monkeypatch):
+    def fork():
+        raise OSError(errno.EAGAIN, "no more of them")
+
+    monkeypatch.setattr(os, "fork", fork)
+    marked = _mark_apart(SETUP, None, ANA, io.BytesIO())
+    assert marked.fault and "no process can be started" in marked.refusal
 
 
 def test_there_are_never_more_markers_than_cores():

@@ -81,6 +81,7 @@ def test_other_modules_are_not_there_and_those_that_are_stand_in_the_refusal(mod
         ("def f(x):\n    return bytearray(10 ** 10)\n", "more memory than it may have"),
         ("def f(x):\n    return 'x' * 10 ** 7\n", "more than 1000000 bytes"),
         ("def f(x):\n    return float('nan')\n", "cannot be written"),
+        ("def f(x):\n    return {'\\ud800': 1}\n", "text that is no Unicode"),
         ("def f(x):\n    return f(x)\n", "RecursionError"),
         ("def f(x):\n    return f\n", "it gives a function"),
         ("def f(x):\n    return [1 / 0]\n", "line 2: ZeroDivisionError"),
