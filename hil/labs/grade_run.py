@@ -141,13 +141,19 @@ def mark_with_runs(
         return msgspec.structs.replace(refused(exercise, submission, str(error)), fault=True), (None, 0)
     except (HilError, ProgramError, RecursionError) as error:
         words = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        return refused(exercise, submission, words.replace(f"{folder}/", "").replace(str(folder), "")), (None, 0)
+        return refused(exercise, submission, _without(folder, words)), (None, 0)
     rows = (*exercise.predicates, *exercise.answers)
     marks = tuple(_mark_of(row.name, row.marks, [each.judged[k] for each in tried]) for k, row in enumerate(rows))
     failing = [number for number, each in enumerate(tried) if not all(one.held for one in each.judged)]
     shown = failing[0] if failing else 0
+    marks = tuple(msgspec.structs.replace(each, words=_without(folder, each.words)) for each in marks)
     marked = Marked(student=submission.student, digest=submission.digest, marks=marks, notes=submission.notes)
     return marked, (tried[shown].run, shown)
+
+
+def _without(folder: Path, words: str) -> str:
+    """Words as they are the same every time, wherever it is marked."""
+    return words.replace(f"{folder}/", "").replace(str(folder), "")
 
 
 def mark_run(

@@ -114,6 +114,9 @@ def _judge(run: Run, predicate: Predicate, reached: Reached) -> Judged:
         return Judged(held=count <= predicate.at_most, words=said, sample=_first_refused(run))
     if run.refusals or not len(run.time_s):
         return _not_run(run)
+    once: str | None = getattr(predicate, "once", None)
+    if once is not None and once not in reached:
+        return Judged(held=False, words=f"{once!r} was not reached")
     match predicate:
         case Order():
             return _order(predicate, reached)

@@ -1,4 +1,8 @@
-"""What has to hold of a run: each kind of predicate a record, as a table of an exercise has it."""
+"""What has to hold of a run: each kind of predicate a record, as a table of an exercise has it.
+
+Where a predicate has `once`, it holds only if that place was reached: who does nothing is quick, smooth, and hits
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -71,6 +75,7 @@ class Away(Record, frozen=True, tag_field="do", tag="away"):
     name: Named
     at_least_mm: Positive
     marks: Marks = 1.0
+    once: Named | None = None
     point_mm: Xyz | None = None
     lower_mm: Xyz | None = None
     upper_mm: Xyz | None = None
@@ -85,6 +90,7 @@ class End(Record, frozen=True, tag_field="do", tag="end"):
     at: Literal["home", "park"]
     within_deg: Positive = 2.0
     marks: Marks = 1.0
+    once: Named | None = None
 
 
 class Time(Record, frozen=True, tag_field="do", tag="time"):
@@ -93,6 +99,7 @@ class Time(Record, frozen=True, tag_field="do", tag="time"):
     name: Named
     at_most_s: Positive
     marks: Marks = 1.0
+    once: Named | None = None
 
 
 class Smooth(Record, frozen=True, tag_field="do", tag="smooth"):
@@ -101,6 +108,7 @@ class Smooth(Record, frozen=True, tag_field="do", tag="smooth"):
     name: Named
     at_most_share: Positive = 1.0
     marks: Marks = 1.0
+    once: Named | None = None
 
 
 class Refusals(Record, frozen=True, tag_field="do", tag="refusals"):
@@ -117,6 +125,7 @@ class Energy(Record, frozen=True, tag_field="do", tag="energy"):
     name: Named
     at_most_j: Positive
     marks: Marks = 1.0
+    once: Named | None = None
 
 
 class Bytes(Record, frozen=True, tag_field="do", tag="bytes"):
@@ -125,6 +134,7 @@ class Bytes(Record, frozen=True, tag_field="do", tag="bytes"):
     name: Named
     at_most: Annotated[int, Meta(gt=0)]
     marks: Marks = 1.0
+    once: Named | None = None
 
 
 class SameRobot(Record, frozen=True, tag_field="do", tag="same_robot"):
@@ -161,7 +171,7 @@ def named_before(predicate: Predicate) -> list[tuple[str, str]]:
     """Key and name of every other predicate that this one speaks of; they are of kind ``reach``."""
     if isinstance(predicate, Order):
         return [(f"of.{index}", name) for index, name in enumerate(predicate.of)]
-    keys = ("after", "since", "until")
+    keys = ("after", "since", "until", "once")
     return [(key, name) for key in keys if (name := getattr(predicate, key, None)) is not None]
 
 

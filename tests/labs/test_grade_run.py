@@ -56,6 +56,13 @@ def test_the_bundled_task_has_full_marks_and_the_same_every_time(tmp_path):
     assert case == 0 and run.time_s[-1] == pytest.approx(21.78, abs=0.05) and run.wire_bytes > 50_000
 
 
+def test_a_task_that_does_nothing_has_the_marks_for_not_being_refused(tmp_path):
+    found = marked(
+        load_exercise("pick-and-place"), {"task.toml": b'title = "w"\n[[step]]\ndo = "wait"\nseconds = 1\n'}, tmp_path
+    )
+    assert {each.name: each.marks for each in found.marks if each.marks} == {"nothing is refused": 2.0}
+
+
 def test_the_bundled_program_for_one_part_has_full_marks(tmp_path):
     of = load_exercise("melfa-pick-and-place")
     program = PROGRAM["program.mb4"].replace(b"TO 3", b"TO 1")
@@ -68,6 +75,7 @@ def test_a_program_that_never_ends_is_refused_in_words(tmp_path):
     of = exercise("program", "rv2aj")
     found = marked(of, {"program.mb4": b"10 DLY 0.1\n20 GOTO 10\n"}, tmp_path)
     assert found.total == 0.0
+    assert str(tmp_path) not in found.marks[0].words
     assert "P-01" in found.marks[0].words
 
 

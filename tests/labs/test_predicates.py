@@ -119,6 +119,24 @@ def test_never_nearer_than_a_box():
     assert far.held and not near.held and near.sample == 38
 
 
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        p.Away(name="clear", point_mm=(500.0, 0.0, 0.0), at_least_mm=1.0, once="there"),
+        p.End(name="parked", at="park", once="there"),
+        p.Time(name="soon", at_most_s=10.0, once="there"),
+        p.Smooth(name="smooth", once="there"),
+        p.Energy(name="work", at_most_j=1.0, once="there"),
+        p.Bytes(name="bytes", at_most=1000, once="there"),
+    ],
+    ids=lambda predicate: predicate.name,
+)
+def test_what_counts_once_a_place_was_reached_is_no_mark_for_doing_nothing(predicate):
+    assert [found.held for found in judged(reach(), predicate)] == [True, True]
+    missed, found = judged(reach(x=500.0), predicate)
+    assert not missed.held and not found.held and found.words == "'there' was not reached"
+
+
 @pytest.mark.parametrize("at_most_s, held", [(2.0, True), (1.99, False)])
 def test_time_is_from_the_first_sample_to_the_last(at_most_s, held):
     assert judged(p.Time(name="t", at_most_s=at_most_s))[0].held is held
