@@ -73,12 +73,15 @@ class HandIn(Record, frozen=True):
 FUNCTION_FILE = "solution.py"
 
 
+Drawn = Annotated[float, Meta(ge=-1e9, le=1e9)]
+
+
 class Draw(Record, frozen=True):
     """A number that is drawn: evenly between two, rounded to a step."""
 
-    lower: float
-    upper: float
-    step: Positive = 1.0
+    lower: Drawn
+    upper: Drawn
+    step: Annotated[float, Meta(ge=1e-9, le=1e9)] = 1.0
 
 
 class Variants(Record, frozen=True):
@@ -247,7 +250,7 @@ def exercise_from_table(table: Mapping[str, Any], name: str, file: str) -> Exerc
     """Turn a parsed exercise file into an exercise.
 
     Raises:
-        ConfigError: a key or value is wrong; all faults at once. Predicates are counted from 1.
+        ConfigError: a key or value is wrong; all faults at once. Predicates are counted from 0, as lists are.
     """
     findings = Findings(file, table)
     head = {**table, "predicate": []}

@@ -266,7 +266,8 @@ def _named_files(tree: object, key: str = "") -> Iterable[tuple[str, object]]:
             yield from _named_files(value, dotted)
     elif isinstance(tree, list):
         for index, value in enumerate(tree):
-            yield from _named_files(value, f"{key}.{index}")
+            # Steps are called as those who read tasks call them.
+            yield from _named_files(value, f"{key} {index + 1}" if key.endswith("step") else f"{key}.{index}")
 
 
 def _task_of(table: object, name: str) -> Task:

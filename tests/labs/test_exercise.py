@@ -56,6 +56,11 @@ def test_all_faults_of_a_file_are_told_at_once():
         ({"predicate": [*TABLE["predicate"], {"do": "time", "name": "soon", "at_most_s": 1}]}, "no other one has"),
         ({"predicate": [{"do": "same_robot", "name": "a", "robot": "lynx6"}]}, "unless hand_in.kind"),
         ({"variants": {"draw": {"x": {"lower": 3, "upper": 3}}}}, "more than lower"),
+        ({"variants": {"draw": {"x": {"lower": -1e308, "upper": 1e308}}}}, "number <= 1000000000.0"),
+        (
+            {"predicate": [{"do": "time", "name": "soon", "at_most_s": 1, "once": "there"}]},
+            'the name of a do = "reach"',
+        ),
     ],
 )
 def test_what_no_single_key_shows_is_told(changes, words):

@@ -97,7 +97,7 @@ def test_what_takes_much_too_long_is_not_run(tmp_path):
         ({"program.mb4": b"10 END"}, "handed in: program.mb4"),
         ({"task.toml": b"\xff\xfe"}, "task.toml"),
         ({"task.toml": b"title = 3\n[[step]]\n"}, "title"),
-        ({"task.toml": SHORT + b'[[step]]\ndo = "points"\nfile = "/etc/passwd"\n'}, "handed in beside it"),
+        ({"task.toml": SHORT + b'[[step]]\ndo = "points"\nfile = "/etc/passwd"\n'}, "step 2.file: '/etc/passwd'"),
         ({"task.toml": SHORT + b'[[step]]\ndo = "points"\nfile = "../ben/points.csv"\n'}, "handed in beside it"),
         ({"task.toml": SHORT + b'[[step]]\ndo = "curve"\nfile = "/dev/zero"\n'}, "handed in beside it"),
         ({"task.toml": b"a = " + b"[" * 5000}, ""),
