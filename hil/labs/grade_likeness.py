@@ -26,7 +26,7 @@ LARGE_CLASS = 8
 LOOKED_AT = (".py", ".toml", ".mb4", ".mb5", ".prg")
 MOST_BYTES = 200_000
 MOST_WORDS = 20_000
-"""Of one file: what students write is shorter, and each run of words costs memory."""
+"""Of one submission, in equal parts of its files: students write less, and each run of words costs memory."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|[^\s\w]")
 _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
@@ -67,22 +67,21 @@ def alike(submissions: Sequence[Submission], least: float) -> list[Likeness]:
 def _runs(submission: Submission) -> frozenset[int]:
     """Every run of words, as a number of eight bytes."""
     found = set()
-    for name in sorted(submission.files):
-        if not name.lower().endswith(LOOKED_AT):
-            continue
-        words = _words(name, submission.files[name])
+    names = [name for name in sorted(submission.files) if name.lower().endswith(LOOKED_AT)]
+    for name in names:
+        words = _words(name, submission.files[name], MOST_WORDS // len(names))
         for k in range(len(words) - LENGTH + 1):
             text = "\0".join(words[k : k + LENGTH]).encode()
             found.add(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big"))
     return frozenset(found)
 
 
-def _words(name: str, data: bytes) -> list[str]:
+def _words(name: str, data: bytes, most: int) -> list[str]:
     text = data[:MOST_BYTES].decode("utf-8", errors="replace")
     python = name.endswith(".py")
     remark = r"#[^\n]*" if python or name.endswith(".toml") else r"'[^\n]*"
     text = re.sub(remark, "", text)
-    words = [found[0] for found in islice(_WORD.finditer(text), MOST_WORDS)]
+    words = [found[0] for found in islice(_WORD.finditer(text), most)]
     # Names that a student chose are all one name: to give them other ones is no work.
     return ["n" if python and _is_chosen(word) else word.lower() for word in words]
 

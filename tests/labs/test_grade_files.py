@@ -225,6 +225,7 @@ def test_likeness_of_what_was_made_to_be_large_looks_at_its_beginning_only():
     assert found.share == 0.0
     text = " ".join(f"{k}" for k in range(100_000)).encode()
     assert 0 < len(_runs(Submission(student="a", files={"solution.py": text}))) <= 20_000
+    assert 0 < len(_runs(Submission(student="a", files={f"f{k}.py": text for k in range(40)}))) <= 20_000
 
 
 def test_what_leads_elsewhere_is_not_written_through(tmp_path):
