@@ -53,7 +53,7 @@ def read_submissions(folder: Path, exercise: Exercise) -> list[Submission]:
     if any((folder / name).is_file() for name in wanted):
         own = folder.resolve()
         return [_of_folders(own.name, own.parent, [own.name])]
-    entries = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    entries = sorted(name for name in os.listdir(folder) if not name.startswith(".") or _MOODLE.match(name))
     folders = [name for name in entries if stat.S_ISDIR(os.lstat(folder / name).st_mode)]
     links = [name for name in entries if (folder / name).is_symlink() and (folder / name).is_dir()]
     # All three: nobody's is left out without a word because something else lies beside it.

@@ -151,6 +151,12 @@ def test_a_linked_folder_is_told_and_not_followed(tmp_path, one):
     assert ben.refusal == "it is a link to another folder; allowed: the folder itself"
 
 
+def test_nobody_is_hidden_by_the_name_that_moodle_has_of_them(tmp_path):
+    (tmp_path / ".ben_7_assignsubmission_file").mkdir()
+    (tmp_path / ".git").mkdir()
+    assert [each.student for each in read(tmp_path)] == [".ben_7_assignsubmission_file"]
+
+
 def test_a_folder_beside_files_of_canvas_costs_nobody_a_submission(tmp_path):
     (tmp_path / "__MACOSX").mkdir()
     (tmp_path / "lopezana_4711_815_task.toml").write_text("x = 1\n")
