@@ -12,6 +12,10 @@ class HilError(Exception):
     """Root of everything this project raises on purpose; its text is fit for a user."""
 
 
+MOST_SHOWN = 300
+"""Characters of a value that a message shows: nobody looks for a mistake in more."""
+
+
 class ConfigError(HilError):
     """A file that people write is wrong.
 
@@ -24,9 +28,15 @@ class ConfigError(HilError):
 
     def __init__(self, file: str, key: str, value: object, allowed: str, advice: str = "") -> None:
         self.file, self.key, self.value, self.allowed, self.advice = file, key, value, allowed, advice
-        given = "nothing" if value is None else repr(value)
+        given = "nothing" if value is None else _shortened(repr(value))
         text = f"{file}: {key}: {given} given; allowed: {allowed}"
         super().__init__(f"{text}. {advice}" if advice else text)
+
+
+def _shortened(text: str) -> str:
+    """`text`, or both ends of it."""
+    half = MOST_SHOWN // 2
+    return text if len(text) <= MOST_SHOWN else f"{text[:half]} ... {text[-half:]}"
 
 
 class UnknownKeyError(ConfigError):

@@ -37,7 +37,9 @@ def pieces_of(curve: CurveOfFile, here: Here) -> list[Path]:
         if len(curve.pieces) > 1 and _is_a_point(piece):
             continue
         try:
-            found.append(CurvePath(piece))
+            path = CurvePath(piece)
+            path.points_m(np.array([0.0, path.length_m]))
+            found.append(path)
         except HilError as error:
             key = f"{here.key}.{'file' if curve.step.file else 'curve'}"
             raise ConfigError(here.file, key, curve.step.file or curve.title, f"{WHOLE}: {error}") from None

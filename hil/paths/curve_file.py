@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -314,6 +315,8 @@ class _Reader:
         end = self._number(f"{key}.end", parameter.end, constants)
         if start == end and parameter.count != 1 and self._findings.sound(key):
             self._findings.say(f"{key}.end", parameter.end, f"another value than start, which is {start:g}")
+        elif not math.isfinite(end - start):
+            self._findings.say(f"{key}.end", parameter.end, f"a finite way from start, which is {start:g}")
         return start, end
 
     def _coordinate(self, key: str, constants: Mapping[str, float]) -> Formula | None:
@@ -326,7 +329,7 @@ class _Reader:
             Variable(name=name, unit=Unit(parameter.unit)) for name, parameter in self._table.parameters.items()
         ]
         try:
-            return read_formula(text or key, variables, constants, what=f"{self._file}: {key}")
+            return read_formula(key if text is None else text, variables, constants, what=f"{self._file}: {key}")
         except FormulaError as error:
             self._findings.add(CurveFormulaError(self._file, key, error))
         except CommandError as error:

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from hil.errors import CommandError
 from hil.formula.compiled import CompiledFormulas
+from hil.formula.errors import OutsideDomainError
 from hil.formula.formula import Formula
 from hil.kernels.scalar import FloatArray
 from hil.paths.curve import Curve
@@ -22,6 +23,12 @@ SLACK = 1e-9
 
 CLOSED_M = 1e-6
 """A curve whose ends are no farther apart is closed."""
+
+FARTHEST_M = 1e6
+"""A coordinate beyond this is no place for an arm, and what is worked out from it may have no number any more."""
+
+STEEPEST_M = 1e60
+"""A slope beyond this, per unit of the parameter, neither: lengths and normals square it twice."""
 
 LEAST_NORMAL_M2 = 1e-18
 """Below this product of the two slopes, per unit of both parameters, a surface has no normal."""
@@ -70,7 +77,7 @@ class FormulaCurve:
         domain: tuple[float, float],
         still: Mapping[str, float],
     ) -> None:
-        self._compiled = CompiledFormulas(coordinates)
+        self._compiled, self._coordinates = CompiledFormulas(coordinates), coordinates
         self._unit_m, self._along, self._domain, self._still = unit_m, along, domain, dict(still)
 
     @property
@@ -83,9 +90,12 @@ class FormulaCurve:
 
         Raises:
             CommandError: a parameter outside the domain.
-            OutsideDomainError: a formula has no finite value at one of them.
+            OutsideDomainError: a formula has no finite value at one of them, or one that is too far away.
         """
-        return self._unit_m * self._compiled.values(self._columns(parameter))
+        columns = self._columns(parameter)
+        found = self._compiled.values(columns)
+        self._refuse_beyond(FARTHEST_M, "", found, columns)
+        return self._unit_m * found
 
     def derivatives_m(self, parameter: FloatArray) -> FloatArray:
         """Exact derivatives.
@@ -94,7 +104,7 @@ class FormulaCurve:
             CommandError: a parameter outside the domain.
             OutsideDomainError: a formula has no finite value or slope at one of them.
         """
-        return self._unit_m * self._compiled.slopes(self._columns(parameter), self._along)
+        return self._slopes(self._columns(parameter), self._along)
 
     def normals(self, parameter: FloatArray) -> FloatArray | None:
         """Unit normals of the surface of both parameters, by the right hand from the one that runs; None for one alone.
@@ -107,8 +117,7 @@ class FormulaCurve:
         if len(others) != 1:
             return None
         columns = self._columns(parameter)
-        along = self._unit_m * self._compiled.slopes(columns, self._along)
-        across = self._unit_m * self._compiled.slopes(columns, others[0])
+        along, across = (self._slopes(columns, name) for name in (self._along, others[0]))
         product = np.cross(along, across)
         size = np.linalg.norm(product, axis=1)
         if size.size and size.min() < LEAST_NORMAL_M2:
@@ -119,6 +128,28 @@ class FormulaCurve:
             )
         units: FloatArray = product / size[:, None]
         return units
+
+    def _slopes(self, columns: Mapping[str, FloatArray], by: str) -> FloatArray:
+        found = self._compiled.slopes(columns, by)
+        self._refuse_beyond(STEEPEST_M, f"a slope along {by} of ", found, columns)
+        return self._unit_m * found
+
+    def _refuse_beyond(self, most_m: float, what: str, found: FloatArray, columns: Mapping[str, FloatArray]) -> None:
+        far = np.abs(found) > most_m / self._unit_m
+        if not far.any():
+            return
+        sample, which = (int(index[0]) for index in np.nonzero(far))
+        formula = self._coordinates[which]
+        raise OutsideDomainError(
+            formula.text,
+            1,
+            f"{what}{self._unit_m * found[sample, which]:.6g} m",
+            {name: float(column[sample]) for name, column in columns.items()},
+            sample=sample,
+            what=formula.what,
+            allowed=f"up to {most_m:g} m",
+            units={variable.name: variable.unit.value for variable in formula.variables},
+        )
 
     def _columns(self, parameter: FloatArray) -> dict[str, FloatArray]:
         runs = within(parameter, self._domain, self._along)

@@ -20,6 +20,9 @@ from hil.units import MM
 LEAST_LENGTH_M = 1e-6
 """A path shorter than this has no direction."""
 
+LONGEST_M = 10_000.0
+"""A path beyond this is no motion of an hour."""
+
 SHOWN_POINTS = 400
 """Of a path in a notebook's picture."""
 
@@ -196,6 +199,9 @@ class CurvePath(Shown):
             if abs(total - before) <= LENGTH_ERROR * total or pieces >= MOST_PIECES:
                 break
             pieces, before = 2 * pieces, total
+        if not total <= LONGEST_M:
+            allowed = f"up to {LONGEST_M:g} m"
+            raise CommandError(f"the curve is {total:.3g} m long; allowed: {allowed}", value=total, allowed=allowed)
         self.length_m = _long_enough(total, "the curve has no length")
         self._ends, self._lengths = ends, lengths
         still = np.flatnonzero(np.diff(lengths) <= 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -201,6 +202,8 @@ def test_a_word_is_sampled_with_its_corners() -> None:
         ({"x": "100,5*cos(u)"}, "x", "Write 100.5 for 100,5"),
         ({"z": "w"}, "z", "z, column 1: nothing is called w; allowed: u, pi, e, deg"),
         ({"z": "u/0"}, "z", "whatever the variables are"),
+        ({"z": ""}, "z", "z, column 1: there is no formula"),
+        ({"z": "\N{FULLWIDTH DIGIT ONE}*u"}, "z", "z, column 1: '\N{FULLWIDTH DIGIT ONE}' found"),
         ({"z": None}, "z", "a formula, or a parameter called z"),
         ({"unit": "inch"}, "unit", "'cm' or 'm' or 'mm'"),
         ({"samples": 1}, "samples", ">= 2"),
@@ -208,6 +211,7 @@ def test_a_word_is_sampled_with_its_corners() -> None:
         ({"along": "v"}, "along", "a parameter: u"),
         ({"parameters": {}}, "parameters", "one or two tables"),
         ({"parameters": {"u": {"start": 1, "end": 1}}}, "parameters.u.end", "another value than start"),
+        ({"parameters": {"u": {"start": -1e308, "end": 1e308}}}, "parameters.u.end", "a finite way from start"),
         ({"parameters": {"u": {"start": 0, "end": "2*pie"}}}, "parameters.u.end", "Did you mean pi?"),
         ({"parameters": {"u": {"start": 0, "end": math.nan}}}, "parameters.u.end", "a finite number"),
         ({"parameters": {"u": {"start": 0, "end": 1, "count": 3}}}, "parameters.u.count", "u runs along the curve"),
@@ -288,6 +292,18 @@ def test_a_formula_outside_its_domain_is_told_with_file_coordinate_and_place() -
         read.points_m(5)
     assert str(caught.value).startswith("c.toml: z, column 1: outside its domain at u = 270 deg: sqrt of -0.712389")
     assert caught.value.sample == 3
+
+
+@pytest.mark.parametrize(
+    ("z", "words"),
+    [
+        ("1e200*u^100", "z, column 1: outside its domain at u = 90 deg: 4.09249e+216 m; allowed: up to 1e+06 m"),
+        ("2e9", "z, column 1: outside its domain at u = 0 deg: 2e+06 m; allowed: up to 1e+06 m"),
+    ],
+)
+def test_a_place_where_no_arm_ever_is_is_told_and_nothing_is_worked_out_from_it(z: str, words: str) -> None:
+    with pytest.raises(OutsideDomainError, match=re.escape(words)):
+        curve_from_table(circle(z=z), "c.toml").points_m(5)
 
 
 @pytest.mark.parametrize("count", [1, 0, -5, 100_001])
