@@ -12,7 +12,7 @@ from hil.cli._figure_options import Dpi, Font, Height, Width, figure_options
 from hil.cli._names import names
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json, print_table
-from hil.units import DEG, MM
+from hil.units import MM
 
 if TYPE_CHECKING:
     from hil.kernels.scalar import FloatArray
@@ -34,6 +34,7 @@ class Shown(NamedTuple):
         points_m: shape (N, 3).
         gap_m: from its start to its end.
         drawn: what else there is to say; empty for a curve of formulas.
+        samples: as they were read back; None where they are not from a table.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Shown(NamedTuple):
     points_m: FloatArray
     gap_m: float
     drawn: str
+    samples: CurveSamples | None = None
 
 
 class By(StrEnum):
@@ -116,6 +118,10 @@ def curve(
         from hil.paths.reach import reach_of
 
         arm = hil.load_robot(robot)
+        if shown.samples is not None:
+            from hil.paths.curve_samples import check_joints
+
+            check_joints(shown.samples, arm, name)
         reach = reach_of(arm, shown.points_m)
     elif nearest is not None:
         raise typer.BadParameter("this needs a robot behind the curve", param_hint="--nearest")
@@ -191,7 +197,7 @@ def _read_csv(name: str) -> Shown:
     points_m = MM * read.points_mm
     robot = f", for {read.head.robot}" if read.head.robot else ""
     gap_m = float(np.linalg.norm(points_m[-1] - points_m[0]))
-    return Shown(read.head.title, name, None, points_m, gap_m, f"samples every {read.head.dt_s:g} s{robot}")
+    return Shown(read.head.title, name, None, points_m, gap_m, f"samples every {read.head.dt_s:g} s{robot}", read)
 
 
 def _show(shown: Shown, arm: Robot | None, reach: Reach | None) -> None:
@@ -289,8 +295,7 @@ def _write(file: Path, shown: Shown, arm: Robot | None, reach: Reach | None, dt_
 
     from hil.cli._new_file import write_new
     from hil.errors import CommandError
-    from hil.model.robot import JointType
-    from hil.paths.curve_samples import CurveSamples, SamplesHead, samples_text
+    from hil.paths.curve_samples import CurveSamples, SamplesHead, joint_columns, samples_text
 
     if not 0.0 < dt_s <= 60.0:
         allowed = "more than 0, up to 60 s"
@@ -298,11 +303,8 @@ def _write(file: Path, shown: Shown, arm: Robot | None, reach: Reach | None, dt_
     joints: tuple[str, ...] = ()
     positions = np.empty((len(shown.points_m), 0))
     if arm is not None and reach is not None:
-        turning = [joint.type is JointType.REVOLUTE for joint in arm.model.joints]
-        joints = tuple(
-            f"{joint.name}_{'deg' if turns else 'mm'}" for joint, turns in zip(arm.model.joints, turning, strict=True)
-        )
-        positions = reach.q / np.array([DEG if turns else MM for turns in turning])
+        joints, units = joint_columns(arm.model)
+        positions = reach.q / units
     head = SamplesHead(title=shown.title, robot="" if arm is None else arm.name, dt_s=dt_s)
     write_new(file, samples_text(CurveSamples(head, shown.points_m / MM, joints, positions)))
 

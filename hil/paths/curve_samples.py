@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -15,14 +15,23 @@ from msgspec import Meta
 from hil.errors import ConfigError
 from hil.kernels.scalar import FloatArray
 from hil.model.files import parse_toml
+from hil.model.robot import JointType, RobotModel
+from hil.robot import Robot
 from hil.tables import convert, toml_keys
 from hil.types import Record
+from hil.units import DEG, MM
 
 MARK = "# samples of a curve"
 FIXED = ("t_s", "x_mm", "y_mm", "z_mm")
 MOST_ROWS = 100_000
 MAX_FILE_BYTES = 50_000_000
 TIME_SLACK_S = 1e-9
+LARGEST = 1e9
+"""Of any number: a tool a thousand kilometres away is none, and what is worked out from more may be no number."""
+
+NEAR_MM = 0.01
+BESIDE_LIMIT_DEG_MM = 1e-6
+"""How far joints may take the tool from its point, and be beyond a limit: what another program rounds."""
 
 
 class SamplesHead(Record, frozen=True):
@@ -39,8 +48,8 @@ class SamplesHead(Record, frozen=True):
     title: Annotated[str, Meta(max_length=200)]
     dt_s: Annotated[float, Meta(gt=0, le=60)]
     robot: str = ""
-    length_unit: Annotated[str, Meta(pattern="^mm$")] = "mm"
-    angle_unit: Annotated[str, Meta(pattern="^deg$")] = "deg"
+    length_unit: Literal["mm"] = "mm"
+    angle_unit: Literal["deg"] = "deg"
 
 
 class CurveSamples(NamedTuple):
@@ -81,9 +90,9 @@ def read_samples(path: str | Path) -> CurveSamples:
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or "no text in UTF-8"
         raise ConfigError(file, "file", reason, "a readable CSV file") from None
     if len(data) > MAX_FILE_BYTES:
         raise ConfigError(file, "file", f"more than {MAX_FILE_BYTES} bytes", "a file below that size")
@@ -91,14 +100,64 @@ def read_samples(path: str | Path) -> CurveSamples:
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     if lines[0].strip() != MARK:
         raise ConfigError(file, "line 1", lines[0][:40] or None, f"{MARK!r}, as `hil curve --csv` writes it")
-    heads = next((k for k, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    heads = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
     table = "\n".join(line[1:].strip() for line in lines[1:heads])
     head = convert(parse_toml(table.encode(), file), SamplesHead, file=file)
     columns = tuple(lines[heads].split(",")) if heads < len(lines) and lines[heads] else ()
     if columns[: len(FIXED)] != FIXED:
         raise ConfigError(file, f"line {heads + 1}", ",".join(columns)[:60] or None, f"{','.join(FIXED)}, then joints")
+    _check_columns(file, heads + 1, head, columns[len(FIXED) :])
     rows = _rows(file, lines, heads + 1, len(columns), head.dt_s)
     return CurveSamples(head, rows[:, 1 : len(FIXED)], columns[len(FIXED) :], rows[:, len(FIXED) :])
+
+
+def joint_columns(model: RobotModel) -> tuple[tuple[str, ...], FloatArray]:
+    """Names of an arm's joint columns, and what a 1 in each is in rad or m."""
+    units = [("deg", DEG) if joint.type is JointType.REVOLUTE else ("mm", MM) for joint in model.joints]
+    names = tuple(f"{joint.name}_{unit}" for joint, (unit, _) in zip(model.joints, units, strict=True))
+    return names, np.array([size for _, size in units])
+
+
+def check_joints(samples: CurveSamples, robot: Robot, file: str) -> None:
+    """Refuse samples whose joint columns are not for this arm, beyond its limits, or not those of their points.
+
+    Raises:
+        ConfigError: the first of them.
+    """
+    if not samples.joints:
+        return
+    if samples.head.robot != robot.name:
+        advice = f"Its joint columns are for that arm: write them anew with {robot.name} behind the curve"
+        raise ConfigError(file, "robot", samples.head.robot, f"{robot.name!r}, the robot in use", advice)
+    names, units = joint_columns(robot.model)
+    if samples.joints != names:
+        raise ConfigError(file, "columns", ",".join(samples.joints), ",".join(names))
+    for k, joint in enumerate(robot.model.joints):
+        for what, limit, sign in (("lower", joint.lower, -1.0), ("upper", joint.upper, 1.0)):
+            beyond = np.zeros(0) if limit is None else sign * (samples.positions[:, k] - limit / units[k])
+            if beyond.size and beyond.max() > BESIDE_LIMIT_DEG_MM:
+                at = int(np.argmax(beyond > BESIDE_LIMIT_DEG_MM))
+                key, given = f"sample {at + 1}, {names[k]}", float(samples.positions[at, k])
+                raise ConfigError(file, key, given, f"up to the {what} limit {float(limit or 0.0) / units[k]:g}")
+    tools_mm = robot.forward_kinematics(samples.positions * units)[:, :3, 3] / MM
+    apart = np.linalg.norm(tools_mm - samples.points_mm, axis=1)
+    if apart.max() > NEAR_MM:
+        at = int(np.argmax(apart > NEAR_MM))
+        given = "x, y, z = " + ", ".join(f"{value:.3f}" for value in samples.points_mm[at])
+        there = ", ".join(f"{value:.3f}" for value in tools_mm[at])
+        advice = "Samples are written together: hil curve CURVE ROBOT --csv FILE"
+        raise ConfigError(file, f"sample {at + 1}", given, f"{there}, where its joints bring the tool", advice)
+
+
+def _check_columns(file: str, number: int, head: SamplesHead, joints: tuple[str, ...]) -> None:
+    twice = next((name for k, name in enumerate(joints) if name in joints[:k]), None)
+    if twice is not None:
+        raise ConfigError(file, f"line {number}", twice, "each column once")
+    other = next((name for name in joints if not name.endswith(("_deg", "_mm"))), None)
+    if other is not None:
+        raise ConfigError(file, f"line {number}", other, "joints that end in _deg or _mm")
+    if joints and not head.robot:
+        raise ConfigError(file, "robot", None, "the id of the arm that the joint columns are for")
 
 
 def _rows(file: str, lines: list[str], first: int, width: int, dt_s: float) -> FloatArray:
@@ -124,4 +183,6 @@ def _number(file: str, line: int, text: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise ConfigError(file, f"line {line}", text, "a finite number")
+    if abs(value) > LARGEST:
+        raise ConfigError(file, f"line {line}", text, f"up to {LARGEST:g}")
     return value

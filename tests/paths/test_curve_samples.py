@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hil
 from hil.errors import ConfigError
-from hil.paths.curve_samples import CurveSamples, SamplesHead, read_samples, samples_text
+from hil.paths.curve_samples import (
+    CurveSamples,
+    SamplesHead,
+    check_joints,
+    joint_columns,
+    read_samples,
+    samples_text,
+)
+from hil.units import MM
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -61,6 +70,7 @@ def test_points_alone_say_no_robot_and_no_angles() -> None:
 
 
 GOOD = samples_text(_samples([(1, 2, 3), (4, 5, 6)]))
+JOINTS = samples_text(_samples([(1, 2, 3), (4, 5, 6)], [(7, 8), (9, 10)], ("base_deg", "wrist_deg"), robot="lynx6"))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +80,12 @@ GOOD = samples_text(_samples([(1, 2, 3), (4, 5, 6)]))
         ("x,y,z\n1,2,3\n", "line 1: 'x,y,z' given; allowed: '# samples of a curve'"),
         (GOOD.replace("dt_s = 0.05", "dt_s = 0"), "dt_s: 0 given; allowed: number > 0"),
         (GOOD.replace("# dt_s = 0.05\n", ""), "dt_s: nothing given"),
-        (GOOD.replace('"mm"', '"cm"'), "length_unit: 'cm' given"),
+        (GOOD.replace('"mm"', '"cm"'), "length_unit: 'cm' given; allowed: 'mm'"),
+        (JOINTS.replace('"deg"', '"rad"'), "angle_unit: 'rad' given; allowed: 'deg'"),
+        (JOINTS.replace("base_deg", "base_rad"), "line 7: 'base_rad' given; allowed: joints that end in _deg or _mm"),
+        (JOINTS.replace("base_deg", "wrist_deg"), "line 7: 'wrist_deg' given; allowed: each column once"),
+        (JOINTS.replace('# robot = "lynx6"\n', ""), "robot: nothing given; allowed: the id of the arm"),
+        (GOOD.replace("4.0,5.0", "4.0,1e308"), "line 7: '1e308' given; allowed: up to 1e+09"),
         (GOOD.replace("# dt_s", "# dt"), "Did you mean `dt_s`"),
         (GOOD.replace("t_s,x_mm", "t_s,x_cm"), "line 5: 't_s,x_cm,y_mm,z_mm' given; allowed: t_s,x_mm,y_mm,z_mm"),
         (GOOD.replace("4.0,5.0", "4.0,five"), "line 7: 'five' given; allowed: a finite number"),
@@ -94,3 +109,41 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path) -> None:
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="a readable CSV file"):
         read_samples(tmp_path / "bytes.csv")
+
+
+@pytest.mark.parametrize("change", [lambda text: "\ufeff" + text, lambda text: text.replace("\n", "\n\n")])
+def test_what_editors_leave_in_a_file_changes_nothing(file, change) -> None:
+    file.write_text(change(GOOD), encoding="utf-8")
+    assert (read_samples(file).points_mm == [(1, 2, 3), (4, 5, 6)]).all()
+
+
+# -- for an arm ---------------------------------------------------------------------------------------------
+
+
+def _of_lynx6(robot: str = "lynx6", degrees=(0, 60, -60, -60, 0), moved_mm: float = 0.0) -> CurveSamples:
+    arm = hil.load_robot("lynx6")
+    names, units = joint_columns(arm.model)
+    rows = np.array([degrees, degrees], dtype=float)
+    points = arm.forward_kinematics(rows * units)[:, :3, 3] / MM + (moved_mm, 0.0, 0.0)
+    return _samples(points, rows, names, robot=robot)
+
+
+def test_joints_that_bring_the_tool_to_its_points_pass() -> None:
+    check_joints(_of_lynx6(moved_mm=0.005), hil.load_robot("lynx6"), "s.csv")
+    check_joints(_samples([(1, 2, 3), (4, 5, 6)]), hil.load_robot("lynx6"), "s.csv")
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        (_of_lynx6(robot="al5d"), "robot: 'al5d' given; allowed: 'lynx6', the robot in use"),
+        (_of_lynx6()._replace(joints=("base_deg",) * 5), "columns: 'base_deg,base_deg,base_deg,base_deg,base_deg'"),
+        (_of_lynx6(degrees=(0, 60, 91, -60, 0)), "sample 1, elbow_deg: 91.0 given; allowed: up to the upper limit 90"),
+        (_of_lynx6(moved_mm=0.5), "where its joints bring the tool"),
+    ],
+    ids=["other arm", "other columns", "beyond a limit", "other place"],
+)
+def test_joints_that_are_not_those_of_the_arm_or_its_points_are_refused(samples: CurveSamples, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_joints(samples, hil.load_robot("lynx6"), "s.csv")
+    assert words in str(caught.value)

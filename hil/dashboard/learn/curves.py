@@ -42,7 +42,7 @@ from hil.model.link_shapes import arm_length_m
 from hil.model.robot import RobotModel
 from hil.model.specification import unit_of
 from hil.paths.curve_file import CurveFile, Family
-from hil.paths.curve_samples import CurveSamples, SamplesHead, samples_text
+from hil.paths.curve_samples import CurveSamples, SamplesHead, joint_columns, samples_text
 from hil.paths.curves import CLOSED_M, length_m
 from hil.robot import Robot
 from hil.units import MM
@@ -348,10 +348,9 @@ class CurvesView(LessonView):
         joints: tuple[str, ...] = ()
         positions = np.empty((len(self.points_m), 0))
         if self.answer is not None and self.answer.reach.first_outside is None:
-            units = [unit_of(joint) for joint in self.model.joints]
             head = SamplesHead(title=self.read.title, dt_s=self.dt_s, robot=self.robot.name)
-            joints = tuple(f"{joint.name}_{unit[1]}" for joint, unit in zip(self.model.joints, units, strict=True))
-            positions = self.answer.reach.q / np.array([unit[0] for unit in units])
+            joints, units = joint_columns(self.model)
+            positions = self.answer.reach.q / units
         return samples_text(CurveSamples(head, self.points_m / MM, joints, positions))
 
     def close(self) -> None:
