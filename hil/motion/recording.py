@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from hil.types import Record
 
 MAX_RECORDING_BYTES = 200_000_000
 HEAD = ("rig", "period_s")
+
+FROM_REST = 1.001
+"""Of the step that jerk allows from rest: what rounding may add to it."""
 
 
 class Recording(Record, frozen=True, kw_only=True):
@@ -41,6 +44,40 @@ class Recording(Record, frozen=True, kw_only=True):
     def samples(self) -> FloatArray:
         """Shape (N, n_axes)."""
         return np.frombuffer(self.rows, dtype="<f8").reshape(-1, len(self.axes))
+
+
+class MovingEnd(NamedTuple):
+    """An end of a recording at which the arm does not rest, or brakes harder than it may.
+
+    Attributes:
+        verb: ``begins`` or ``ends``.
+        axis: number of the axis that is farthest from rest.
+        speed: of it there, rad/s or m/s.
+    """
+
+    verb: str
+    axis: int
+    speed: float
+
+
+def moving_end(recording: Recording, jerk: FloatArray) -> MovingEnd | None:
+    """The first end of a recording that is in mid-motion; None if it goes from rest to rest.
+
+    Args:
+        recording: one row or more.
+        jerk: most of each axis, rad/s3 or m/s3.
+    """
+    samples = recording.samples
+    if len(samples) < 2:
+        return None
+    most = FROM_REST * jerk * recording.period_s**3
+    for verb, way in (("begins", samples), ("ends", samples[::-1])):
+        # As if the arm had rested there: what it would take to go on as it does.
+        used = np.abs(np.diff(np.vstack([*[way[:1]] * 3, way[1:4]]), n=3, axis=0)).max(axis=0) / most
+        if used.max() > 1.0:
+            axis = int(np.argmax(used))
+            return MovingEnd(verb, axis, float(abs(way[1, axis] - way[0, axis])) / recording.period_s)
+    return None
 
 
 def recording_of(rig: Rig, samples: FloatArray) -> Recording:
@@ -75,13 +112,13 @@ def read_recording(path: Path) -> Recording:
     try:
         if path.stat().st_size > MAX_RECORDING_BYTES:
             raise ConfigError(file, "file", f"more than {MAX_RECORDING_BYTES} bytes", "a recording below that size")
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no text in UTF-8"
         raise ConfigError(file, "file", reason, "a readable recording, as hil journal task writes it") from None
     head = dict(line[1:].split("=", 1) for line in lines if line.startswith("#") and "=" in line)
     facts = {key.strip(): value.strip() for key, value in head.items()}
-    rows = list(csv.reader(line for line in lines if line and not line.startswith("#")))
+    rows = [line.split(",") for line in lines if line and not line.startswith("#")]
     for key in HEAD:
         if key not in facts:
             raise ConfigError(file, key, None, f"a line '# {key} = ...' at its head, as hil journal task writes it")

@@ -8,16 +8,18 @@ import numpy as np
 
 from hil.errors import ConfigError
 from hil.link import FloatArray
-from hil.model.rig import Rig
-from hil.motion.profiles import usage
-from hil.motion.recording import Recording
+from hil.model.rig import AxisKind, Rig
+from hil.motion.profiles import axis_limits, usage
+from hil.motion.recording import Recording, moving_end
 from hil.motion.refusals import Spot, beyond_soft_limits, refused, require_time
 from hil.motion.step_files import Replay
 from hil.refusal import Refusal
+from hil.units import DEG, MM
 
 SLOWER = 1.15
-TRIES = 12
-"""What lies between two samples of a recording is assumed: it is played a little slower until limits are kept."""
+TRIES = 3
+"""What lies between two samples of a recording is assumed: it is played a little slower until limits are kept, a third
+more slowly at most. Slower than that it would be another motion."""
 
 KEPT = 1.0 + 1e-9
 """Rounding that a recorded motion may show beyond a limit that it kept when it was made."""
@@ -32,6 +34,7 @@ def replay_rows(rig: Rig, replay: Replay, key: str, spot: Spot) -> FloatArray:
     """
     recording, step = replay.recording, replay.step
     _check_rig(rig, recording)
+    _check_ends(rig, recording, spot)
     samples = recording.samples[::-1] if step.backwards else recording.samples
     require_time(spot, (len(samples) - 1) * recording.period_s * 100.0 / step.speed_percent)
     _check_limits(rig, samples, spot)
@@ -57,6 +60,25 @@ def _check_rig(rig: Rig, recording: Recording) -> None:
     if recording.axes != names:
         given = ", ".join(recording.axes)
         raise ConfigError(recording.file, "axes", given, f"{', '.join(names)}, the axes of rig {rig.id}")
+
+
+def _check_ends(rig: Rig, recording: Recording, spot: Spot) -> None:
+    jerk = axis_limits(rig)[2]
+    moving = moving_end(recording, jerk)
+    if moving is None:
+        return
+    axis = rig.axes[moving.axis]
+    unit, size = ("deg/s", DEG) if axis.kind is AxisKind.REVOLUTE else ("mm/s", MM)
+    found = Refusal(
+        check="E-03",
+        subject=axis.name,
+        limit=f"rest at both ends of a recording; this one {moving.verb} at {moving.speed / size:.2f} {unit}",
+        margin=-moving.speed / size,
+        unit=unit,
+        nearest_allowed="a recording that begins and ends at rest",
+        advice="Record it anew from rest to rest.",
+    )
+    raise refused([found], spot)
 
 
 def _check_limits(rig: Rig, samples: FloatArray, spot: Spot) -> None:

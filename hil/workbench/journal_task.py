@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.errors import JournalError
-from hil.motion.recording import Recording, recording_text
+from hil.motion.recording import Recording, moving_end, recording_text
 from hil.runtime.journal import SessionRecord, read_journal
 from hil.types import JointCommand, TickRecord
 
@@ -72,7 +72,7 @@ def recording_of_journal(journal: Path) -> Recording:
     """The commanded positions of a session, one row a tick, from rest to rest.
 
     Raises:
-        JournalError: nothing was moved, or the journal is none.
+        JournalError: nothing was moved, it breaks off in mid-motion, or the journal is none.
     """
     session: SessionRecord | None = None
     rows: list[tuple[float, ...]] = []
@@ -92,10 +92,17 @@ def recording_of_journal(journal: Path) -> Recording:
         raise JournalError(f"{journal}: the arm only held in this session, so there is nothing to play back")
     samples = samples[moved[0] : moved[-1] + 2]
     axes = session.rig["axes"]
-    return Recording(
+    recording = Recording(
         rig=session.rig_id,
         period_s=float(session.rig["period_s"]),
         axes=tuple(axis["name"] for axis in axes),
         units=tuple("rad" if axis["kind"] == "revolute" else "m" for axis in axes),
         rows=np.ascontiguousarray(samples, dtype="<f8").tobytes(),
     )
+    moving = moving_end(recording, np.array([axis["jerk"] for axis in axes], dtype=np.float64))
+    if moving is not None:
+        raise JournalError(
+            f"{journal}: what was commanded {moving.verb} while {recording.axes[moving.axis]} moves; allowed: a motion "
+            "from rest to rest. Take the journal of a session that came to its end"
+        )
+    return recording

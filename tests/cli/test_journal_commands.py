@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command_line import Terminal
 from recorded import run_to_end, write_journal, write_parts
-from virtual_session import Session
+from virtual_session import Session, swing
 
 import hil
 from hil.motion.planner import plan
@@ -84,6 +84,16 @@ def test_a_session_becomes_a_task_that_plays_back_the_same_samples(
     assert motion.marks[-1].kind == "replay"
     again = terminal.run("journal", "task", "run.mcap")
     assert again.code == 1 and "run.csv exists already" in again.err
+
+
+def test_a_journal_that_breaks_off_in_mid_motion_becomes_no_task(terminal: Terminal) -> None:
+    session = Session()
+    session.to(Mode.STREAMING, swing(40.0))
+    session.run(0.2)
+    write_journal(session, terminal.folder / "cut.mcap", closed=False)
+    outcome = terminal.run("journal", "task", "cut.mcap")
+    assert outcome.code == 1 and "cut.mcap: what was commanded ends while base moves" in outcome.err
+    assert not list(terminal.folder.glob("cut.[!m]*"))
 
 
 def test_what_a_replay_sends_is_journalled_as_what_was_recorded(terminal: Terminal, journal: Path) -> None:

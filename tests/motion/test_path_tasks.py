@@ -6,6 +6,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -394,6 +395,8 @@ def test_a_recording_at_half_speed_takes_twice_the_time_on_the_same_way(recorded
         ("# period_s = 0.02", "# period_s = -1", "period_s: '-1' given; allowed: 0.0001 to 1"),
         ("# rig = lynx6\n", "", "rig: nothing given; allowed: a line '# rig = ...'"),
         ("\n0.0,", "\nnan,", "row 1: 'nan,"),
+        ("\n0.0,", '\n"0.0,', "row 1: '\"0.0,"),
+        ("\n0.0,", f"\n{'9' * 200_000},", "row 1: '9999"),
     ],
 )
 def test_a_recording_of_another_rig_or_a_broken_one_is_refused_in_one_sentence(recorded, old, new, said) -> None:
@@ -406,13 +409,34 @@ def test_a_recording_of_another_rig_or_a_broken_one_is_refused_in_one_sentence(r
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_recording_that_breaks_off_in_mid_motion_is_refused(recorded) -> None:
+def test_a_recording_with_a_mark_that_an_editor_put_before_it_is_the_same(recorded) -> None:
     folder, motion = recorded
-    half = recording_text(recording_of(RIG, motion.samples[: len(motion) - 60]))
-    (folder / "r.csv").write_text(half, encoding="utf-8")
+    text = (folder / "r.csv").read_text(encoding="utf-8")
+    (folder / "r.csv").write_text(text, encoding="utf-8-sig")
+    assert (replayed(folder).samples == motion.samples).all()
+
+
+@pytest.mark.parametrize("mm_s", [2, 60])
+@pytest.mark.parametrize(("part", "said"), [("first", "this one ends at "), ("last", "this one begins at ")])
+def test_a_recording_that_breaks_off_in_mid_motion_is_refused_however_slow_it_is(
+    tmp_path: Path, mm_s: int, part: str, said: str
+) -> None:
+    samples = planned(f"{CIRCLE}speed_mm_s = {mm_s}\n").samples
+    middle = len(samples) // 2
+    half = samples[:middle] if part == "first" else samples[middle:]
+    (tmp_path / "r.csv").write_text(recording_text(recording_of(RIG, half)), encoding="utf-8")
     with pytest.raises(RefusedError) as caught:
-        replayed(folder)
-    assert "from rest to rest" in caught.value.refusals[0].advice
+        replayed(tmp_path)
+    (found,) = caught.value.refusals
+    assert said in found.limit and "from rest to rest" in found.advice
+
+
+def test_a_recording_that_this_rig_is_too_slow_for_is_refused_and_not_stretched(recorded) -> None:
+    folder, _ = recorded
+    axes = tuple(msgspec.structs.replace(axis, speed=0.3 * axis.speed) for axis in RIG.axes)
+    slow = msgspec.structs.replace(RIG, axes=axes)
+    with pytest.raises(RefusedError, match=r"needs \d+\.\d\d times as much"):
+        plan_task(slow, ROBOT, task('title = "t"\nstart = "home"\n[[step]]\ndo = "replay"\nfile = "r.csv"\n', folder))
 
 
 # -- what is wrong in a file --------------------------------------------------------------------------------
@@ -466,6 +490,13 @@ def test_a_step_that_cannot_be_is_told_with_its_key(step: str, said: str) -> Non
     assert said in fault("[[step]]\n" + step)
 
 
+def test_a_list_that_is_far_too_long_is_not_repeated_in_the_answer() -> None:
+    points = ", ".join(f"[{260 + k % 2}, {k % 3}, 140]" for k in range(1001))
+    said = fault(f'[[step]]\ndo = "spline"\nthrough_mm = [{points}]\n')
+    assert "step 2.through_mm: [[260, 0, 140], [261, 1, 140]," in said
+    assert said.endswith(" given; allowed: array of length <= 1000") and len(said) < 500
+
+
 def test_repeats_within_repeats_end_before_the_computer_does() -> None:
     inner = '[[step.step]]\ndo = "repeat"\ntimes = 1000\n[[step.step.step]]\ndo = "wait"\nseconds = 1\n'
     assert "allowed: at most 10000" in fault('[[step]]\ndo = "repeat"\ntimes = 1000\n' + inner)
@@ -476,6 +507,10 @@ def test_repeats_within_repeats_end_before_the_computer_does() -> None:
     [
         ("sqrt(u-5)", "u", "outside its domain at u = "),
         ("5", "3", "the curve has no length"),
+        ("u^100*1e200", "u", "a slope along u of "),
+        ("sin(1e160*u)", "u", "a slope along u of "),
+        ("1e9*sin(u)", "u", "m long; allowed: up to 10000 m"),
+        ("1e15+u", "u", "1e+12 m; allowed: up to 1e+06 m"),
     ],
 )
 def test_a_curve_without_a_place_or_a_length_is_told_by_its_file(tmp_path: Path, x: str, y: str, said: str) -> None:
