@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hil.errors import CommandError
@@ -78,8 +78,7 @@ class TargetLines:
     def _joints(self, words: list[str]) -> AxisGoal:
         if words and all("=" in word for word in words):
             positions = list(self._last)
-            for word in words:
-                name, _, text = word.partition("=")
+            for name, text in _once(words):
                 if name not in self._names:
                     allowed = ", ".join(self._names)
                     raise CommandError(f"there is no axis {name!r}; allowed: {allowed}", value=name, allowed=allowed)
@@ -99,7 +98,7 @@ class TargetLines:
 
     def _tool(self, words: list[str]) -> ToolGoal:
         places = [word for word in words if "=" not in word]
-        given = dict(word.split("=", 1) for word in words[len(places) :] if "=" in word)
+        given = dict(_once(word for word in words[len(places) :] if "=" in word))
         if len(places) != 3 or words[:3] != places or not set(given) <= set(_SCALES):
             raise CommandError(f"tool {' '.join(words)[:60]!r}; allowed: {ALLOWED}", value=words, allowed=ALLOWED)
         x, y, z = (_number(name, text) * MM for name, text in zip("xyz", places, strict=True))
@@ -116,6 +115,16 @@ class TargetLines:
             None if name not in values else values[name] * _SCALES[name] for name in ("pitch", "roll", "gripper")
         )
         return ToolGoal(position_m=(x, y, z), pitch=pitch, roll=roll, turn=turn, opening_m=opening)
+
+
+def _once(words: Iterable[str]) -> list[tuple[str, str]]:
+    """Names and texts of words such as ``base=1``, each name once."""
+    pairs = [(name, text) for name, _, text in (word.partition("=") for word in words)]
+    names = [name for name, _ in pairs]
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if twice is not None:
+        raise CommandError(f"{twice[:20]} is given twice; allowed: once in a line", axis=twice, value=twice)
+    return pairs
 
 
 def _number(name: str, text: str) -> float:
