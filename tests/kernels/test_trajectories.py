@@ -56,6 +56,12 @@ def test_a_blended_motion_is_its_own_mirror_without_a_jump(
         assert (before.q, before.qd) == pytest.approx((after.q, after.qd), abs=1e-4)
 
 
+def test_the_published_cruise_speeds_are_those_of_parabolic_and_of_smooth_blends() -> None:
+    """0 to 90 in 3 s with blends of 0.5 s: (Q1 - Q0) / (tf - tb), and (Q1 - Q0) / (tf - 2 tb / 3)."""
+    assert parabolic_cruise(0, 90, 0.5, 3.0, FLOATS) == pytest.approx(36.0)
+    assert smooth_cruise(0, 90, 0.5, 3.0, FLOATS) == pytest.approx(33.75)
+
+
 @given(POSITIONS, POSITIONS, DURATIONS, st.floats(0.05, 0.45))
 def test_cruise_speeds_make_smooth_and_parabolic_blends(q0: float, q1: float, duration_s: float, part: float) -> None:
     blend_s = part * duration_s

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hil
 from hil.errors import CommandError
 from hil.kernels.chain import chain_of
-from hil.kinematics.poses import Convention, XyzAbc, pose_to_xyzabc, rotation_rz_ry_rx
+from hil.kinematics.poses import Convention, XyzAbc, pose_to_xyzabc, rotation_rz_ry_rx, xyzabc_to_pose
 from hil.kinematics.stepped_line import SteppedLine, step_line, step_line_to, turning_rates
 from hil.units import DEG, MM
 
@@ -60,6 +60,15 @@ def test_four_decimals_in_every_link_matrix_give_the_printed_cells_to_the_last_d
         assert printed is None or value == pytest.approx(printed, abs=0.0005)
 
 
+def test_the_other_three_of_the_printed_cells_are_misprints() -> None:
+    """C at 100 steps is half a degree off; Y and Z at 200 steps are those of 500."""
+    at_100, at_200 = (cells(step_line(CHAIN, START, CHANGE, steps, digits=4).reached) for steps in (100, 200))
+    assert sum(cell is not None for row in PRINTED.values() for cell in row) == 21
+    assert 91.505 - at_100[5] == pytest.approx(0.5, abs=0.005)
+    assert at_200[1:3] == pytest.approx((200.873, 804.356), abs=0.001)
+    assert PRINTED[500][1:3] == (200.380, 804.770)
+
+
 @pytest.mark.parametrize("steps", EXACT)
 def test_exact_arithmetic_stays_near_the_print(steps: int) -> None:
     reached = cells(step_line(CHAIN, START, CHANGE, steps).reached)
@@ -73,6 +82,23 @@ def test_twice_the_steps_halve_the_error(steps: int) -> None:
     once = errors(step_line(CHAIN, START, CHANGE, steps))
     twice = errors(step_line(CHAIN, START, CHANGE, 2 * steps))
     assert once / twice == pytest.approx(2.0, abs=0.1)
+
+
+def test_of_eight_solutions_at_either_end_two_keep_the_limits() -> None:
+    """The start and its wrist flip; of the goal, the one that the stepping comes to, and its flip."""
+    limit = (22.410, 117.126, -49.867, -133.150, 31.503, 47.713)
+    ends = ((pose_to_xyzabc(ROBOT.forward_kinematics(START)), (0.0, 90.0, 0.0, 0.0, 90.0, 0.0), (180.0, -90.0, 180.0)),)
+    ends += ((step_line(CHAIN, START, CHANGE, 1).goal, limit, (46.850, -31.503, -132.287)),)
+    for end, first, flip in ends:
+        pose = xyzabc_to_pose(end)
+        solutions = ROBOT.inverse_kinematics(pose).solutions
+        assert len(solutions) == 8
+        for solution in solutions:
+            assert ROBOT.forward_kinematics(solution.q) == pytest.approx(pose, abs=1e-9)
+        kept = np.degrees([solution.q for solution in solutions if solution.within_limits])
+        for wanted in (first, (*first[:3], *flip)):
+            away = np.abs(np.remainder(kept - np.array(wanted) + 180.0, 360.0) - 180.0).max(axis=1)
+            assert away.min() < 0.001 and len(kept) == 2
 
 
 @pytest.mark.parametrize("steps", [1, 3, 50, 51, 200])
