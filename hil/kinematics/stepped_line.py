@@ -38,6 +38,9 @@ HELD = 1e-10
 CORRECTIONS = 30
 
 MOST_STEPS = 1_000_000
+
+MOST_CHANGE = 1e6
+"""Of each part of a change, mm or degrees: beyond it steps leave the range of numbers."""
 """A minute or two; errors have fallen below a micrometre by then."""
 
 
@@ -156,6 +159,9 @@ def _checked(
     axes = len(chain.rows)
     q = _numbers(start, axes, f"the start has to be {axes} finite joint coordinates", f"{axes} finite numbers")
     by = _numbers(change, 6, "a change has to be six finite numbers dX dY dZ dA dB dC", "six finite numbers")
+    if np.abs(by).max() > MOST_CHANGE:
+        allowed = f"up to {MOST_CHANGE:g} mm and degrees"
+        raise CommandError(f"a change of {np.abs(by).max():g}; allowed: {allowed}", value=by.tolist(), allowed=allowed)
     if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or not 1 <= steps <= MOST_STEPS:
         raise CommandError(
             f"a line needs a whole number of steps, at least one; {steps} was given; allowed: 1 to {MOST_STEPS}",

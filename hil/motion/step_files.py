@@ -18,6 +18,8 @@ from hil.paths.point_list import bare_line, point_text
 from hil.types import Record
 
 MOST_BYTES = 10_000_000
+LARGEST = 100_000
+"""Of a number of a point, as of one that stands in the task."""
 NOT_HERE = "a task that names no file: what is sent to a lab holds all that it needs"
 
 
@@ -150,6 +152,9 @@ def _read_points(path: Path) -> _Lines:
         point = point_text(bare)
         if point is None or len(point.numbers) > 8:
             raise ConfigError(file, f"line {row}", bare[:40], "DEF POS P1=(X,Y,Z,A,B,C)(FL1,FL2)")
+        beyond = next((number for number in point.numbers if not abs(number) <= LARGEST), None)
+        if beyond is not None:
+            raise ConfigError(file, f"line {row}", beyond, f"-{LARGEST} to {LARGEST}")
         name = point.name[0] + ("" if not point.name[1] else f"({','.join(map(str, point.name[1]))})")
         if name in found:
             raise ConfigError(file, f"line {row}", name, "every name once: this point stands twice in the list")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 LINE = re.compile(
-    r"\s*(?:def\s+(?P<kind>pos|jnt)\s+)?(?P<name>[a-z][a-z0-9_]*)\s*(?:\((?P<index>[\d\s,]+)\))?\s*="
-    r"\s*\((?P<members>[^()]*)\)\s*(?:\((?P<flags>[^()]*)\))?\s*(?:'.*|rem\b.*)?",
+    r"\s*(?:def\s+(?P<kind>pos|jnt)\s+)?(?P<name>[a-z][a-z0-9_]*)\s*(?:\((?P<index>[\d\s,]+)\)\s*)?="
+    r"\s*\((?P<members>[^()]*)\)\s*(?:\((?P<flags>[^()]*)\)\s*)?(?:'.*|rem\b.*)?",
     re.IGNORECASE,
 )
-MEMBER = re.compile(rf"\s*(?:{NUMBER})?\s*")
+MEMBER = re.compile(rf"\s*(?:{NUMBER}\s*)?")
 COMMENT = re.compile(r"'|rem\b", re.IGNORECASE)
 
 _KINDS = {"J": "JNT", "M": "number", "C": "string"}

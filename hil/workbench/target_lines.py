@@ -14,6 +14,8 @@ from hil.types import AxisGoal, ToolGoal
 from hil.units import DEG, MM
 
 MOST_CHARACTERS = 500
+LARGEST = 1e6
+"""Of a number, mm or degrees: what it would take to go there is said in words that somebody reads."""
 STOPS = ("stop", "end", "q")
 """Any of these ends the targets: the arm stops and holds."""
 
@@ -134,4 +136,6 @@ def _number(name: str, text: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise CommandError(f"{name}: {text[:20]!r} given; allowed: a finite number", axis=name, value=text)
+    if abs(value) > LARGEST:
+        raise CommandError(f"{name}: {text[:20]!r} given; allowed: up to {LARGEST:g}", axis=name, value=text)
     return value

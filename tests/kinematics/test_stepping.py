@@ -194,6 +194,7 @@ def test_a_singular_start_and_a_goal_out_of_reach_are_refused_with_the_step() ->
         (CHANGE, 2.5, {}, "whole number of steps"),
         (CHANGE[:5], 10, {}, "six finite numbers"),
         ((math.nan, *CHANGE[1:]), 10, {}, "six finite numbers"),
+        ((1e308, *CHANGE[1:]), 10, {}, r"a change of 1e\+308; allowed: up to 1e\+06 mm and degrees"),
         (CHANGE, 10, {"digits": -1}, "digits of 0 or more"),
         (CHANGE, 10, {"digits": 4, "closed_loop": True}, "no feedback"),
     ],

@@ -308,6 +308,9 @@ def test_points_of_a_list_are_read_with_their_names(tmp_path: Path) -> None:
     (tmp_path / "a.pos").write_text("\n".join([*lines, lines[0]]), encoding="utf-8")
     with pytest.raises(ConfigError, match=r"line 4: 'P1' given; allowed: every name once"):
         task(text, tmp_path)
+    (tmp_path / "a.pos").write_text(lines[0].replace("300.00", "1e308", 1), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"line 1: 1e\+308 given; allowed: -100000 to 100000"):
+        task(text, tmp_path)
 
 
 def test_steps_repeat_as_often_as_is_said() -> None:

@@ -74,6 +74,7 @@ def test_an_end_is_no_target(end: str) -> None:
         ("joints 1 2", "2 numbers given; this rig has the axes base, shoulder"),
         ("joints 1 2 3 4 5 nan", "gripper: 'nan' given; allowed: a finite number"),
         ("joints base=inf", "base: 'inf' given; allowed: a finite number"),
+        ("tool 1e300 0 0", "x: '1e300' given; allowed: up to 1e+06"),
         ("joints hip=3", "there is no axis 'hip'; allowed: base"),
         ("joints base=1 base=2", "base is given twice; allowed: once in a line"),
         ("tool 1 2", "tool '1 2'; allowed: joints"),
