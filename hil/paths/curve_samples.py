@@ -143,10 +143,10 @@ def check_joints(samples: CurveSamples, robot: Robot, file: str) -> None:
     apart = np.linalg.norm(tools_mm - samples.points_mm, axis=1)
     if apart.max() > NEAR_MM:
         at = int(np.argmax(apart > NEAR_MM))
-        given = "x, y, z = " + ", ".join(f"{value:.3f}" for value in samples.points_mm[at])
-        there = ", ".join(f"{value:.3f}" for value in tools_mm[at])
+        here, there = (", ".join(f"{value:.3f}" for value in points[at]) for points in (samples.points_mm, tools_mm))
         advice = "Samples are written together: hil curve CURVE ROBOT --csv FILE"
-        raise ConfigError(file, f"sample {at + 1}", given, f"{there}, where its joints bring the tool", advice)
+        allowed = f"{there}, where its joints bring the tool"
+        raise ConfigError(file, f"sample {at + 1}", f"x, y, z = {here}", allowed, advice)
 
 
 def _check_columns(file: str, number: int, head: SamplesHead, joints: tuple[str, ...]) -> None:

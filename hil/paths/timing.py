@@ -47,6 +47,8 @@ SLOWEST = 1e-8
 """Part of its own pace below which a path that has still not kept its limits has a jump in it."""
 
 MOST_SAMPLES = 2_000_000
+LONGEST_S = 3600.0
+"""No motion lasts longer, and no round makes a path shorter: what takes more is given up at once."""
 
 LOOPS, UNKNOWN = "path_time", "JOINTS = 6\n"
 """The same in machine code, in `hil/kernels/loops/`, and its line that says for how many joints."""
@@ -164,6 +166,10 @@ def time_on_path(joints: FloatArray, length_m: float, limits: PathLimits, *, com
     return best
 
 
+def _most_samples(period_s: float) -> int:
+    return min(MOST_SAMPLES, math.ceil(LONGEST_S / period_s) + 2)
+
+
 @cache
 def _loops(joints: int) -> ModuleType:
     source = loops_source(LOOPS)
@@ -176,7 +182,7 @@ def _compiled(joints: FloatArray, length_m: float, limits: PathLimits) -> Course
     jerk = np.full(len(limits.speed), math.inf) if limits.jerk is None else limits.jerk
     most = np.array((limits.speed, limits.acceleration, jerk))
     at, seconds, excess, worst, whole = _loops(len(limits.speed)).course(
-        contiguous(joints), length_m, limits.period_s, most, limits.pace_m_s, RULES, MOST_SAMPLES
+        contiguous(joints), length_m, limits.period_s, most, limits.pace_m_s, RULES, _most_samples(limits.period_s)
     )
     if not whole:
         raise TooLongError(seconds)
@@ -308,7 +314,7 @@ def _sampled(
     times = np.concatenate([[0.0], np.cumsum(2.0 * step_m / np.maximum(between, floor))])
     seconds = float(times[-1]) + (window - 1) * period_s
     count = math.ceil(float(times[-1]) / period_s - 1e-9)
-    if count + window > MOST_SAMPLES:
+    if count + window > _most_samples(period_s):
         raise TooLongError(seconds)
     moments = np.arange(count + 1) * period_s
     k = np.clip(np.searchsorted(times, moments, side="right") - 1, 0, len(squares) - 2)

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.kernels.build import fast_available
+from hil.motion.motion import MAX_DURATION_S
 from hil.motion.profiles import differences, run_time_s
-from hil.paths.timing import PathLimits, TooLongError, slopes, time_on_path
+from hil.paths.timing import LONGEST_S, PathLimits, TooLongError, slopes, time_on_path
 
 SPEED, ACCELERATION, JERK = np.array([1.0, 1.2]), np.array([3.5, 3.0]), np.array([35.0, 30.0])
 LENGTH_M = 0.4
@@ -98,6 +99,15 @@ def test_derivatives_over_length_are_those_of_the_way() -> None:
     assert along.first[1:-1, 0] == pytest.approx(np.cos(s)[1:-1], abs=1e-6)
     assert along.second[1:-1, 1] == pytest.approx(6.0 * s[1:-1], abs=1e-5)
     assert along.third[5:-5, 1] == pytest.approx(np.full(1991, 6.0), abs=1e-3)
+
+
+def test_what_takes_longer_than_a_motion_may_is_given_up_without_a_second_round() -> None:
+    """A jump in the way makes each round slower than the one before; over an hour none of them counts."""
+    assert LONGEST_S == MAX_DURATION_S
+    assert time_on_path(straight(), LENGTH_M, limits(pace_m_s=LENGTH_M / 3500.0)).seconds < 3600.0
+    with pytest.raises(TooLongError) as caught:
+        time_on_path(straight(), LENGTH_M, limits(pace_m_s=LENGTH_M / 3700.0))
+    assert caught.value.seconds == pytest.approx(3700.0, rel=0.01)
 
 
 def test_what_would_take_for_ever_is_refused_before_it_is_sampled() -> None:
