@@ -41,6 +41,12 @@ MAX_STEP_RAD = 2.0
 PATIENCE = 4
 """A start has to halve its squared error within this many steps, or the next one is tried."""
 
+MOST_FAILED = 12
+"""Trials in a row that do not improve: then it is a minimum."""
+
+LEAST_GAIN = 1e-9
+"""An improvement by a smaller part is none."""
+
 LAST_STEPS = 200
 """Trials from the nearest try where nothing was found, so that the distance told is that of a minimum."""
 
@@ -395,6 +401,11 @@ def dls_trail(
     return trail
 
 
+def nearest_within(chain: Chain, ranges: Sequence[Range], task: Task, seed: Sequence[float]) -> list[float]:
+    """Where the arm comes nearest to what it cannot reach, no joint beyond its limits: the minimum near a seed."""
+    return _Search.of(chain, ranges, task, DLS_TOLERANCE).nearest(seed)
+
+
 def gain_matrix(gain: npt.ArrayLike) -> FloatArray:
     """K as a 6x6 array.
 
@@ -471,6 +482,10 @@ class _Search(NamedTuple):
     def residual(self, q: Sequence[float]) -> Residual:
         return self.task.lacking(*forward_and_jacobian(self.chain, q, FLOATS))
 
+    def clipped(self, q: Sequence[float]) -> list[float]:
+        """Every joint within its limits."""
+        return [min(max(v, r.lower), r.upper) for v, r in zip(q, self.ranges, strict=True)]
+
     def descend(
         self, start: Sequence[float], iterations: int, *, inside: bool = False
     ) -> tuple[list[float], Residual, int]:
@@ -492,7 +507,7 @@ class _Search(NamedTuple):
                 break
             q = [v + s for v, s in zip(q, step, strict=True)]
             if inside:
-                q = [min(max(v, r.lower), r.upper) for v, r in zip(q, self.ranges, strict=True)]
+                q = self.clipped(q)
             residual = self.residual(q)
             count += 1
         return q, residual, count
@@ -522,6 +537,27 @@ class _Search(NamedTuple):
             q, residual, half_square = trial, reached, self._half_square(reached)
         return q, residual
 
+    def nearest(self, start: Sequence[float]) -> list[float]:
+        """The minimum nearby with every joint within its limits, by the steps of `settle`."""
+        q = self.clipped(start)
+        residual = self.residual(q)
+        half_square = self._half_square(residual)
+        damping, failed = DAMPING * half_square, 0
+        for _ in range(LAST_STEPS):
+            error, columns = self._scaled(residual)
+            columns[self._standing(q, columns @ error)] = 0.0
+            step = self._step(columns, error, damping + 1e3 * LEAST_DAMPING)
+            if step is None or failed > MOST_FAILED:
+                break
+            trial = self.clipped([v + s for v, s in zip(q, step, strict=True)])
+            reached = self.residual(trial)
+            if not self._half_square(reached) < (1.0 - LEAST_GAIN) * half_square:
+                damping, failed = 4.0 * damping, failed + 1
+                continue
+            damping, failed = damping / 3.0, 0
+            q, residual, half_square = trial, reached, self._half_square(reached)
+        return q
+
     def accepted(
         self, q: Sequence[float], seed: Sequence[float] | None, iterations: int
     ) -> tuple[list[IkSolution], int]:
@@ -534,8 +570,7 @@ class _Search(NamedTuple):
         kept = [solution] if solution.error <= self.tolerance else []
         if kept and solution.within_limits:
             return kept, 0
-        clipped = [min(max(v, r.lower), r.upper) for v, r in zip(solution.q, self.ranges, strict=True)]
-        reached, _, steps = self.descend(clipped, iterations, inside=True)
+        reached, _, steps = self.descend(self.clipped(solution.q), iterations, inside=True)
         brought = _judged(self, reached, seed)
         if brought.error <= self.tolerance and brought.within_limits:
             kept.append(brought)

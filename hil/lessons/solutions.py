@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.kernels.chain import chain_of, forward, frame_of_rows
+from hil.kernels.chain import chain_of, forward, forward_and_jacobian, frame_of_rows
 from hil.kernels.scalar import FLOATS, FloatArray
 from hil.kinematics.limits import range_of, violation
-from hil.kinematics.numeric import DLS_ITERATIONS, dls_trail, pose_task, transpose_trail
+from hil.kinematics.numeric import DLS_ITERATIONS, dls_trail, nearest_within, point_task, pose_task, transpose_trail
 from hil.kinematics.results import IkResult, IkSolution
 from hil.lessons.motions import joint_task
 from hil.lessons.sheet import Sheet
@@ -70,6 +70,38 @@ def _rank(robot: Robot, q: Sequence[float]) -> int:
     jacobian = robot.jacobian(q).copy()
     jacobian[:3] /= arm_length_m(robot.model)
     return int(np.linalg.matrix_rank(jacobian, tol=SINGULAR))
+
+
+class Nearest(NamedTuple):
+    """Where an arm comes nearest to a target that it cannot reach.
+
+    Attributes:
+        q: joint values, none of them beyond its limits.
+        distance_mm: from there to the target.
+        turn_deg: what the tool then has to turn; 0 where no orientation was asked for.
+    """
+
+    q: tuple[float, ...]
+    distance_mm: float
+    turn_deg: float
+
+
+def nearest_to(robot: Robot, goal: Goal, starts: Sequence[Sequence[float]]) -> Nearest:
+    """The nearest that is found from these starts; a roll that was asked for is left open."""
+    chain = chain_of(robot.model)
+    pose, pitch = goal.pose, goal.pitch_deg
+    if pose is not None:
+        task = pose_task(frame_of_rows(np.asarray(pose).tolist()))
+    else:
+        task = point_task(goal.point_m, None if pitch is None else pitch * DEG)
+    ranges = [range_of(joint) for joint in robot.model.joints]
+    found = []
+    for start in starts:
+        q = nearest_within(chain, ranges, task, start)
+        left = task.lacking(*forward_and_jacobian(chain, q, FLOATS))
+        found.append(Nearest(tuple(q), left.distance_m / MM, left.turn_rad / DEG))
+    size_mm = arm_length_m(robot.model) / MM
+    return min(found, key=lambda each: each.distance_mm / size_mm + each.turn_deg * DEG)
 
 
 def solution_rows(model: RobotModel, result: IkResult) -> list[list[str]]:

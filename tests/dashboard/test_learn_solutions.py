@@ -20,6 +20,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
 from hil.dashboard.learn.solutions_sheet import SHOWN  # noqa: E402
+from hil.kinematics.limits import range_of, violation  # noqa: E402
 from hil.lessons.targets import KINDS  # noqa: E402
 from hil.motion.planner import plan_task  # noqa: E402
 from hil.motion.tasks import load_task  # noqa: E402
@@ -84,6 +85,51 @@ def test_two_solutions_of_a_planar_arm_one_on_its_boundary_none_outside(make_les
     assert view.sheet.table.rowCount() == 0 and "out of reach by 50.000 mm" in view.sheet.verdict.text()
     view.undo()
     assert len(view.result.solutions) == 1, "undo brings the last one back"
+
+
+@pytest.mark.parametrize(
+    ("robot", "texts"),
+    [
+        ("lynx6", ("900", "100", "200", "", "")),
+        ("lynx6", ("0", "0", "-300", "-60", "")),
+        ("planar-3r", ("5000", "0", "0", "0", "0", "0")),
+        ("ur5", ("1500", "300", "200", "0", "0", "0")),
+    ],
+)
+def test_what_cannot_be_reached_shows_the_arm_as_near_as_it_comes(
+    robot: str, texts: tuple[str, ...], make_lessons: Make
+) -> None:
+    window = make_lessons(robot, "solutions")
+    view = window.shell.view
+    type_target(window, *texts)
+    assert view.result.solutions == (), "unreachable"
+    picture = window.shell.picture()
+    (arm,), (gap,) = picture.arms, picture.lines
+    assert arm.opacity < 1.0 and arm.colour == "simulated", "dimmed"
+    tool, target = arm.frames[-1, :3, 3], np.array(view.goal.point_m)
+    assert np.allclose(gap.ends, [[tool, target]]), "a line over what is lacking"
+    assert f"{1000.0 * np.linalg.norm(target - tool):.2f} mm" in view.sheet.verdict.text()
+    limits = [range_of(joint) for joint in view.robot.model.joints]
+    assert all(violation(value, limit) == 0.0 for value, limit in zip(view.nearest.q, limits, strict=True))
+
+
+@pytest.mark.parametrize("pitch", ["", "0"])
+def test_the_nearest_place_of_an_arm_that_is_only_too_short_is_as_far_off_as_hil_ik_says(
+    pitch: str, make_lessons: Make
+) -> None:
+    window = make_lessons("lynx6", "solutions")
+    view = window.shell.view
+    type_target(window, "600", "0", "110.6", pitch, "")
+    assert view.nearest.distance_mm == pytest.approx(1000.0 * view.result.distance_m, abs=0.01)
+
+
+def test_a_target_that_is_reached_again_shows_its_solutions_alone(make_lessons: Make) -> None:
+    window = make_lessons("lynx6", "solutions")
+    view = window.shell.view
+    type_target(window, "900", "0", "100")
+    view.undo()
+    assert view.nearest is None and "dimmed" not in view.sheet.verdict.text()
+    assert len(window.shell.picture().arms) == len(view.result.solutions) > 0
 
 
 @pytest.mark.parametrize(

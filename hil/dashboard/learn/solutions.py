@@ -22,7 +22,16 @@ from hil.lessons.motions import JointMotion
 from hil.lessons.numbers import shown, typed_number
 from hil.lessons.picture import Arm, Frame, Lines, Picture, Points, way_lines
 from hil.lessons.sheet import Sheet
-from hil.lessons.solutions import Trail, between_task, iterated, solution_rows, solution_sheet, verdict
+from hil.lessons.solutions import (
+    Nearest,
+    Trail,
+    between_task,
+    iterated,
+    nearest_to,
+    solution_rows,
+    solution_sheet,
+    verdict,
+)
 from hil.lessons.targets import (
     KINDS,
     Goal,
@@ -52,6 +61,8 @@ class SolutionsView(LessonView):
 
     robot: Robot
     _home: tuple[float, ...]
+    _last: tuple[float, ...]
+    """Joint values that were seen last."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,6 +73,9 @@ class SolutionsView(LessonView):
         self.goal: Goal | None = None
         self.motion: JointMotion | None = None
         self.trail: Trail | None = None
+        self.nearest: Nearest | None = None
+        """Of a target without any solution."""
+
         sheet = self.sheet
         sheet.typed.connect(self._typed)
         sheet.kind.currentIndexChanged.connect(self._kind_chosen)
@@ -80,7 +94,7 @@ class SolutionsView(LessonView):
         """This arm from now on: its tool where it is at home, or the target of an arm much like it."""
         keep = hasattr(self, "robot") and alike(self.robot.model, model) and self.history.is_begun
         self.robot = Robot(model)
-        self._home = tuple(axis.home for axis in arm_of_model(model).axes)
+        self._home = self._last = tuple(axis.home for axis in arm_of_model(model).axes)
         if not keep:
             self.history: History[Target] = History(target_at(self.robot, self._home, usual_kind(self.robot)))
             self.sheet.start.set_text(" ".join(shown(round(v, 6)) for v in self._in_units(self._home)))
@@ -151,7 +165,12 @@ class SolutionsView(LessonView):
 
     def _came(self, result: IkResult) -> None:
         self.work.stop()
-        self.result = result
+        self.result, self.nearest = result, None
+        if result.solutions:
+            self._last = result.solutions[0].q
+        elif self.goal is not None:
+            self.nearest = nearest_to(self.robot, self.goal, (self._last, self._home))
+            self._last = self.nearest.q
         heads = [joint.name for joint in self.robot.model.joints]
         self.sheet.table.show_solutions([*heads, tr("limits"), tr("branch")], solution_rows(self.robot.model, result))
         self._judge()
@@ -160,7 +179,13 @@ class SolutionsView(LessonView):
     def _judge(self) -> None:
         colour = self._theme.good if self.result.ok else self._theme.bad
         if hasattr(self, "robot"):
-            self.sheet.judge(verdict(self.robot, self.result), colour)
+            words = verdict(self.robot, self.result)
+            if self.nearest is not None:
+                words += "\n" + tr(
+                    "Drawn dimmed: the nearest within the limits that was found, {distance} mm and {turn} deg off.",
+                    distance=f"{self.nearest.distance_mm:.2f}", turn=f"{self.nearest.turn_deg:.2f}",
+                )  # fmt: skip
+            self.sheet.judge(words, colour)
 
     # -- what is shown -----------------------------------------------------------------------------------
 
@@ -248,6 +273,11 @@ class SolutionsView(LessonView):
             if self.motion is None or number in chosen
         ]
         drawn: tuple[Lines, ...] = ()
+        if self.nearest is not None and self.goal is not None:
+            near = self.robot.link_frames(self.nearest.q)
+            arms.append(Arm(model, near, opacity=GHOST))
+            lacking = np.array([near[-1, :3, 3], self.goal.point_m])
+            drawn = (Lines(way_lines(lacking), "bad", on_top=True),)
         if self.motion is not None:
             arms.append(Arm(model, self.robot.link_frames(self.motion.at(time_s))))
             drawn = (Lines(way_lines(self.motion.way()), "trace", on_top=True),)
