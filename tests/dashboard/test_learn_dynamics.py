@@ -20,7 +20,9 @@ from PySide6.QtGui import QColor  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 
 from hil.control.summary import JointSummary  # noqa: E402
+from hil.dashboard.learn.plot import Line, LinePlot  # noqa: E402
 from hil.dashboard.learn.work import Work  # noqa: E402
+from hil.dashboard.theme import THEMES, Theme, contrast  # noqa: E402
 from hil.lessons.dynamics import PARTS  # noqa: E402
 
 Make = Callable[..., Any]
@@ -211,6 +213,63 @@ def test_unstable_cells_are_hatched_and_missing_ones_are_empty() -> None:
     )
     assert widget.words(0, 1).endswith("unstable") and widget.words(0, 2).endswith("not run yet")
     widget.deleteLater()
+
+
+def test_costs_are_searched_for_their_range_once_for_a_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each of its cells, and not anew for each painting."""
+    from hil.control.search import Axis
+    from hil.dashboard.learn import heat_map
+    from hil.lessons.tuning import HeatMap
+
+    looked: list[int] = []
+    usual = heat_map._range_of
+    monkeypatch.setattr(heat_map, "_range_of", lambda cost: (looked.append(cost.size), usual(cost))[1])
+    axis = Axis(name="kp", values=tuple(map(float, range(1, 31))))
+    widget = heat_map.HeatMapWidget()
+    widget.show_map(HeatMap(axis, axis, np.ones((30, 30)), np.zeros((30, 30), int)))
+    for _ in range(3):
+        widget.grab()
+    assert looked == [900]
+    widget.deleteLater()
+
+
+@pytest.mark.parametrize("cost", [1.0, 10.0, np.inf, np.nan])
+@pytest.mark.parametrize("theme", THEMES.values())
+def test_the_chosen_cell_is_seen_on_any_ground(cost: float, theme: Theme) -> None:
+    from hil.control.search import Axis
+    from hil.dashboard.learn.heat_map import HeatMapWidget
+    from hil.lessons.tuning import HeatMap
+
+    axis = Axis(name="kp", values=(1.0, 2.0, 3.0))
+    widget = HeatMapWidget()
+    widget.set_theme(theme)
+    widget.resize(360, 240)
+    widget.show_map(HeatMap(axis, axis, np.array([[cost, 1.0, 10.0]]), np.array([[0, 1, 2]])))
+    image, place = widget.grab().toImage(), widget.cell(0, 0).toRect()
+    ground = image.pixelColor(place.left() + 9, place.center().y()).name()
+    frame = [image.pixelColor(place.left() + k, place.center().y()).name() for k in range(5)]
+    assert max(contrast(ground, each) for each in frame) >= 3.0
+    widget.deleteLater()
+
+
+@pytest.mark.parametrize("lines", [1, 5, 14])
+@pytest.mark.parametrize("width", [300, 560, 1000])
+def test_the_key_of_a_plot_lies_above_its_curves(lines: int, width: int, qtbot: Any) -> None:
+    plot = LinePlot("Torques", "time, s", "N m")
+    qtbot.addWidget(plot)
+    plot.resize(width, plot.height())
+    plot.show()
+    names = [f"J{k}, wanted and actual" for k in range(lines)]
+    plot.show_lines([Line(name, np.arange(3.0), np.arange(3.0), dash=k) for k, name in enumerate(names)])
+    qtbot.waitExposed(plot)
+    plot.grab()
+    item = plot.getPlotItem()
+    key = item.titleLabel.item.mapRectToScene(item.titleLabel.item.boundingRect())
+    curves = item.getViewBox().mapRectToScene(item.getViewBox().boundingRect())
+    assert key.bottom() <= curves.top() + 1.0, "above"
+    assert plot.rect().contains(key.toAlignedRect()), "and whole"
+    assert plot.rect().contains(curves.toAlignedRect()) and curves.height() >= 80.0, "with room for the curves"
+    assert all(name in item.titleLabel.item.toPlainText().replace("\xa0", " ") for name in names)
 
 
 def test_a_wrong_range_keeps_the_last_good_one(make_lessons: Make, unasked: None) -> None:

@@ -20,7 +20,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from hil.dashboard.texts import tr
-from hil.dashboard.theme import DARK, Theme
+from hil.dashboard.theme import DARK, DARK_INK, LIGHT_INK, Theme
+from hil.kernels.scalar import FloatArray
 from hil.lessons.tuning import HeatMap
 
 RAMP = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
@@ -52,12 +53,16 @@ class HeatMapWidget(QWidget):
         self.setAccessibleName(tr("Costs of the search; arrows choose a cell, Enter opens its run"))
         self.setMouseTracking(True)
         self.map: HeatMap | None = None
+        self._range: tuple[float, float] | None = None
+        """The cheapest and the dearest of the stable cells, if there are any."""
+
         self.chosen = (0, 0)
         self._theme = DARK
 
     def show_map(self, found: HeatMap | None) -> None:
         """This from now on."""
         self.map = found
+        self._range = None if found is None else _range_of(found.cost)
         if found is not None:
             rows, columns = found.cost.shape
             self.chosen = min(self.chosen[0], rows - 1), min(self.chosen[1], columns - 1)
@@ -81,15 +86,9 @@ class HeatMapWidget(QWidget):
 
     def colour(self, cost: float) -> QColor:
         """Of a stable cell; costs are told apart by their ratios."""
-        cheapest, dearest = self._range()
-        low, high = math.log(cheapest), math.log(dearest)
+        assert self._range is not None
+        low, high = (math.log(each) for each in self._range)
         return _mixed(1.0 if high <= low else (high - math.log(max(cost, LEAST_COST))) / (high - low))
-
-    def _range(self) -> tuple[float, float]:
-        """The cheapest and the dearest of the stable cells."""
-        assert self.map is not None
-        finite = self.map.cost[np.isfinite(self.map.cost)]
-        return max(float(finite.min()), LEAST_COST), max(float(finite.max()), LEAST_COST)
 
     def cell(self, row: int, column: int) -> QRectF:
         """Where it is drawn; the lowest value is at the bottom."""
@@ -114,11 +113,13 @@ class HeatMapWidget(QWidget):
             for column in range(columns):
                 self._paint_cell(painter, row, column)
         self._paint_axes(painter, rows, columns)
-        if np.isfinite(self.map.cost).any():
-            self._paint_scale(painter)
-        painter.setPen(QPen(QColor(self._theme.accent), 2.0))
+        if self._range is not None:
+            self._paint_scale(painter, *self._range)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRect(self.cell(*self.chosen))
+        # Two lines: one of them is seen on any cell.
+        for colour, inwards in ((DARK_INK, 1.0), (LIGHT_INK, 3.0)):
+            painter.setPen(QPen(QColor(colour), 2.0))
+            painter.drawRect(self.cell(*self.chosen).adjusted(inwards, inwards, -inwards, -inwards))
         painter.end()
 
     def _paint_cell(self, painter: QPainter, row: int, column: int) -> None:
@@ -131,13 +132,12 @@ class HeatMapWidget(QWidget):
         else:
             painter.fillRect(place, self.colour(cost))
 
-    def _paint_scale(self, painter: QPainter) -> None:
+    def _paint_scale(self, painter: QPainter, cheapest: float, dearest: float) -> None:
         ramp = QLinearGradient(SCALE.topLeft(), SCALE.topRight())
         for number, colour in enumerate(RAMP):
             ramp.setColorAt(number / (len(RAMP) - 1), QColor(colour))
         painter.fillRect(SCALE, ramp)
         painter.setPen(QColor(self._theme.text))
-        cheapest, dearest = self._range()
         words = tr("cost {dearest} to {cheapest}", dearest=f"{dearest:.3g}", cheapest=f"{cheapest:.3g}")
         place = QRectF(SCALE.right() + EDGE, 2, self.width() - SCALE.right() - EDGE, 18)
         painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), words)
@@ -215,6 +215,11 @@ class HeatMapWidget(QWidget):
         if isinstance(event, QHelpEvent):
             return True
         return bool(super().event(event))
+
+
+def _range_of(cost: FloatArray) -> tuple[float, float] | None:
+    finite = cost[np.isfinite(cost)]
+    return (max(float(finite.min()), LEAST_COST), max(float(finite.max()), LEAST_COST)) if len(finite) else None
 
 
 def _mixed(share: float) -> QColor:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from hil.dashboard.learn.fields import Field, heading, quietly
+from hil.dashboard.learn.plot import KeyedPlot
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, Theme, ink_on
 from hil.dashboard.widgets import dress, push
@@ -104,24 +105,21 @@ class SolutionTable(QTableWidget):
             self.setVerticalHeaderItem(number, header)
 
 
-class ErrorCurve(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+class ErrorCurve(KeyedPlot):
     """What an iteration lacks after each step, on a logarithmic scale."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setFixedHeight(170)
+        super().__init__(tr("Left after each step"))
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMouseEnabled(x=False, y=False)
         self.hideButtons()
-        self.setMenuEnabled(False)
         self.getPlotItem().setLogMode(x=False, y=True)
-        self._key = self.addLegend(offset=(-8, 8))
         self.getAxis("bottom").setLabel(tr("step"))
-        self.getAxis("left").setLabel(tr("left"))
-        self._mm = self.plot([], [], name="mm")
-        self._deg = self.plot([], [], name="deg")
+        self._mm = self.plot([], [])
+        self._deg = self.plot([], [])
         self._at = pg.InfiniteLine(pos=0.0, angle=90)
         self.addItem(self._at)
+        self.show_key([("mm", "curve 0", 0), ("deg", "curve 1", 1)])
 
     def show_errors(self, error_mm: FloatArray, error_deg: FloatArray) -> None:
         """These, one a step."""
@@ -139,16 +137,10 @@ class ErrorCurve(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
     def set_theme(self, theme: Theme) -> None:
         """Colours from now on."""
-        self.setBackground(theme.panel)
+        super().set_theme(theme)
         self._mm.setPen(pg.mkPen(theme.curves[0], width=2))
         self._deg.setPen(pg.mkPen(theme.curves[1], width=2, style=Qt.PenStyle.DashLine))
         self._at.setPen(pg.mkPen(theme.text))
-        for side in ("left", "bottom"):
-            axis = self.getPlotItem().getAxis(side)
-            axis.setPen(pg.mkPen(theme.line))
-            axis.setTextPen(pg.mkPen(theme.text))
-        for _, label in self._key.items:
-            label.setText(label.text, color=theme.text)
 
 
 class SolutionsSheet(QWidget):
