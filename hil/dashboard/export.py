@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from hil.dashboard.session import Session
 from hil.dashboard.texts import tr
+from hil.dashboard.widgets import ask_file
 from hil.errors import HilError
 
 FORMATS = {"png": "PNG (*.png)", "svg": "SVG (*.svg)", "pdf": "PDF (*.pdf)", "csv": "CSV (*.csv)"}
@@ -31,10 +32,9 @@ def fill_menu(menu: QMenu, session: Session, name: str, write: Callable[[Path], 
     """
 
     def ask(kind: str) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(parent, tr("Export"), f"{name}.{kind}", FORMATS[kind])
-        if not chosen:
+        path = ask_file(parent, tr("Export"), f"{name}.{kind}", FORMATS[kind])
+        if path is None:
             return
-        path = Path(chosen) if Path(chosen).suffix else Path(f"{chosen}.{kind}")
         try:
             write(path)
         except OSError as error:

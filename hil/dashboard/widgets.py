@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QActionGroup, QResizeEvent
-from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QMenu,
+    QMessageBox,
+    QSizePolicy,
+    QStackedLayout,
+    QToolButton,
+    QWidget,
+)
 
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import THEMES, Theme
@@ -33,6 +43,33 @@ def toggle(text: str, on: bool, act: Callable[[], object], tip: str = "") -> QTo
     button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
     button.toggled.connect(lambda: act())
     return button
+
+
+def ask_file(parent: QWidget, title: str, name: str, words: str = "") -> Path | None:
+    """The file that a person chooses to write; None where nothing is to be written.
+
+    Args:
+        parent: over which the question appears.
+        title: of the question.
+        name: what is proposed; its ending is added to a name that is typed without one.
+        words: which files are listed, as Qt has it: ``CSV (*.csv)``.
+    """
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, name, words)
+    if not chosen:
+        return None
+    path = Path(chosen)
+    if path.suffix or not Path(name).suffix:
+        return path
+    path = path.with_name(path.name + Path(name).suffix)
+    return path if may_write_over(parent, title, path) else None
+
+
+def may_write_over(parent: QWidget, title: str, path: Path) -> bool:
+    """Whether a file may be written that no question named so far; one that is there is asked for."""
+    if not path.exists():
+        return True
+    words = tr("{path} is there already. Write over it?", path=path)
+    return QMessageBox.question(parent, title, words) == QMessageBox.StandardButton.Yes
 
 
 def dress(widget: QWidget, style: str) -> None:

@@ -23,7 +23,7 @@ from looks import cut_off, focus_order, focusable  # noqa: E402
 from PySide6.QtCore import Qt, QTimer, qWarning  # noqa: E402
 from PySide6.QtGui import QImage  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
-from PySide6.QtWidgets import QApplication, QLabel, QMenu  # noqa: E402
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu  # noqa: E402
 
 import hil.dashboard  # noqa: E402
 from hil.dashboard import header, window  # noqa: E402
@@ -351,7 +351,7 @@ def test_the_export_menu_asks_for_a_file_and_says_what_was_written(
     kinds = {action.text(): action for action in entries["error"].actions()}
     assert list(kinds) == ["PNG", "SVG", "PDF", "CSV"]
     answer = [str(tmp_path / "mine")]
-    monkeypatch.setattr("hil.dashboard.export.QFileDialog.getSaveFileName", lambda *_: (answer[0], ""))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (answer[0], ""))
     kinds["CSV"].trigger()
     assert (tmp_path / "mine.csv").exists() and "mine.csv" in bench.session.lines[-1]
     answer[0] = str(tmp_path / "nowhere" / "mine.svg")

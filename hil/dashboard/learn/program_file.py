@@ -12,6 +12,7 @@ from hil.dashboard.learn.places import Places
 from hil.dashboard.learn.program_sheet import ProgramSheet
 from hil.dashboard.preview_file import LANGUAGES, bundled, read_source
 from hil.dashboard.texts import tr
+from hil.dashboard.widgets import ask_file, may_write_over
 from hil.errors import HilError
 from hil.lessons.program_text import read_places
 from hil.model.files import state_dir
@@ -81,9 +82,12 @@ class ProgramFile(QObject):
         self.opened.emit()
 
     def _ask_keep(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self._sheet, tr("Save as"), self.name)
-        if chosen:
-            self.keep(Path(chosen))
+        path = ask_file(self._sheet, tr("Save as"), self.name)
+        if path is None:
+            return
+        # Who says yes to a program that is there means its positions too.
+        if path.exists() or not self.is_program or may_write_over(self._sheet, tr("Save as"), path.with_suffix(".pos")):
+            self.keep(path)
 
     def keep(self, path: Path) -> None:
         """Write the text, and the positions beside a program; what cannot be written is said."""
