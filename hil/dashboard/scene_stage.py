@@ -102,7 +102,7 @@ class Scene(Protocol):
         """From where all of the arm is seen."""
 
 
-def _holds(camera: Camera, points_m: Floats, aspect: float) -> bool:
+def holds(camera: Camera, points_m: Floats, aspect: float) -> bool:
     """All of them are in a picture so many times as wide as high, a little from its edges."""
     high = 1000
     wide = round(aspect * high)
@@ -134,7 +134,7 @@ class Stage:
         centre_m = (0.0, 0.0, self.height_m + 0.45 * size_m)
         level = Camera(azimuth_rad=0.0, elevation_rad=0.0, distance_m=far * size_m, centre_m=centre_m)
         camera, home = level.seen_from("3D"), self._at_home()
-        while not _holds(camera, home, aspect) and camera.distance_m < FARTHEST:
+        while not holds(camera, home, aspect) and camera.distance_m < FARTHEST:
             camera = camera.zoomed(1.0 / WHEEL_ZOOM)
         return camera
 

@@ -182,6 +182,12 @@ def _style(theme: Theme) -> str:
     QPushButton:disabled, QToolButton:disabled {{ color: {theme.faint}; }}
     QComboBox {{ background: {theme.panel}; border: 1px solid {theme.line}; border-radius: 3px; padding: 2px 7px; }}
     QComboBox:focus {{ border: 2px solid {theme.accent}; padding: 1px 6px; }}
+    QLineEdit {{ background: {theme.panel}; border: 1px solid {theme.line}; border-radius: 3px; padding: 1px 3px; }}
+    QLineEdit:focus {{ border: 2px solid {theme.accent}; padding: 0px 2px; }}
+    QAbstractSpinBox QLineEdit, QTableView QLineEdit {{ border: none; border-radius: 0px; padding: 0px; }}
+    QCheckBox::indicator:unchecked, QTableView::indicator:unchecked {{ width: 12px; height: 12px;
+        border: 1px solid {theme.faint}; border-radius: 2px; background: {theme.panel}; }}
+    QTableCornerButton::section {{ background: {theme.window}; border: none; }}
     QTextBrowser, QPlainTextEdit {{ background: {theme.panel}; border: 2px solid {theme.panel}; }}
     QTextBrowser:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
     QHeaderView::section {{ background: {theme.window}; color: {theme.faint}; border: none; padding: 2px 6px; }}

@@ -12,9 +12,9 @@ from PySide6.QtGui import QColor, QImage, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from hil.dashboard.arm import arm_of_model
-from hil.dashboard.camera import FIELD_RAD, Camera
+from hil.dashboard.camera import FARTHEST, FIELD_RAD, Camera
 from hil.dashboard.figures import FRAME_LENGTH, Body, frame_lines, grid_lines, round_step_m
-from hil.dashboard.scene_stage import HALF_HIGH, HALF_WIDE, Hands
+from hil.dashboard.scene_stage import HALF_HIGH, HALF_WIDE, WHEEL_ZOOM, Hands, holds
 from hil.dashboard.theme import Theme
 from hil.kernels.scalar import FloatArray
 from hil.lessons.picture import Picture
@@ -22,6 +22,12 @@ from hil.model.robot import RobotModel
 
 MUCH = 1.2
 """As many times as large, or as small, as what was fitted: that is looked at from elsewhere."""
+
+MOST_FITTED = 20_000
+"""Places of a cloud that are looked at for the camera; they are spread over all of it."""
+
+FAR_AWAY = 3.0
+"""What is so many sizes of the picture away is not looked for: the arm would be a dot."""
 
 MOST_BODIES = 32
 MOST_DRAWN = 200_000
@@ -91,10 +97,26 @@ class LessonStage:
 
     def first_camera(self, aspect: float) -> Camera:
         """From which a picture so many times as wide as high is seen whole."""
-        size_m = self.picture.size_m
+        size_m, spread = self.picture.size_m, self.spread()
         far = max(HALF_WIDE, HALF_HIGH * aspect) / math.tan(FIELD_RAD / 2.0)
-        centre_m = (0.0, 0.0, 0.4 * size_m)
-        return Camera(0.0, 0.0, 1.25 * far * size_m, centre_m).seen_from("3D")
+        clouds = [points.places[:MOST_FITTED, 2] for points in self.picture.points if points.even]
+        heights = np.concatenate(clouds) if clouds else np.array([0.0, 0.8 * size_m])
+        centre_m = (0.0, 0.0, 0.5 * float(heights.min() + heights.max()))
+        camera = Camera(0.0, 0.0, 1.25 * far * size_m, centre_m).seen_from("3D")
+        arms = [self.bodies.of(arm.model).placed(arm.frames, None) for arm in self.picture.arms]
+        everything = np.concatenate([spread, *arms])
+        while not holds(camera, everything, aspect) and camera.distance_m < FARTHEST:
+            camera = camera.zoomed(1.0 / WHEEL_ZOOM)
+        return camera
+
+    def spread(self) -> FloatArray:
+        """Places of lines and clouds (N, 3), as far as they are looked for."""
+        picture = self.picture
+        parts = [lines.ends.reshape(-1, 3)[:MOST_FITTED] for lines in picture.lines]
+        parts += [np.asarray(points.places[:MOST_FITTED], np.float64) for points in picture.points]
+        places = np.concatenate([np.zeros((0, 3)), *parts])
+        near: FloatArray = places[np.abs(places).max(axis=1, initial=0.0) < FAR_AWAY * picture.size_m]
+        return near
 
     def grid(self) -> FloatArray:
         """Lines of the floor, (S, 2, 3)."""
@@ -139,6 +161,7 @@ class PointingHand(Hands):
 
     _points = False
     _fitted_size_m = 0.0
+    _seen: tuple[object, ...] = ()
     _stage: LessonStage
 
     if TYPE_CHECKING:
@@ -154,15 +177,26 @@ class PointingHand(Hands):
         super().fit()
 
     def fit_again(self) -> None:
-        """Also where the picture is of quite another size: the arm of another lesson, clouds all around it.
+        """Also where the picture is of quite another size, the arm of another lesson, or has what would be cut.
 
         A little is left alone: of a link that is made longer one is to see that it is longer.
         """
         size_m = self._stage.picture.size_m
-        if self.camera is self._fitted and not self._fitted_size_m / MUCH < size_m < self._fitted_size_m * MUCH:
+        if self.camera is self._fitted and (
+            not self._fitted_size_m / MUCH < size_m < self._fitted_size_m * MUCH or self._is_cut()
+        ):
             self.fit()
         else:
             super().fit_again()
+
+    def _is_cut(self) -> bool:
+        """Whether lines or clouds that were not there before are seen in part only."""
+        picture = self._stage.picture
+        new = (*(lines.ends for lines in picture.lines), *(points.places for points in picture.points))
+        if len(new) == len(self._seen) and all(one is other for one, other in zip(new, self._seen, strict=True)):
+            return False
+        self._seen = new
+        return not holds(self.camera, self._stage.spread(), self.width() / max(self.height(), 1))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Take hold; with Ctrl point at a place."""
