@@ -11,11 +11,13 @@ import shlex  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from typing import Any  # noqa: E402
 
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from lesson_views import here, type_into  # noqa: E402
 from PySide6.QtCore import QPoint, QPointF, Qt  # noqa: E402
 from PySide6.QtGui import QColor, QGuiApplication  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
-from PySide6.QtWidgets import QApplication, QFileDialog, QScrollArea, QWidget  # noqa: E402
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QScrollArea, QWidget  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
@@ -156,6 +158,35 @@ def test_an_arm_of_quite_another_size_is_seen_whole(make_lessons: Make) -> None:
     assert scene.camera is mine, "somebody looks from elsewhere"
 
 
+@pytest.mark.parametrize("robot", ["ur5", "lynx6", "stanford"])
+def test_a_cloud_is_seen_whole(robot: str, make_lessons: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it reaches far below the floor."""
+    monkeypatch.setattr(Work, "start", here)
+    window = make_lessons(robot, "workspace")
+    shell, scene = window.shell, window.shell.scene
+    type_into(shell.view.sheet.form, "step_deg", "60")
+    type_into(shell.view.sheet.form, "step_mm", "400")
+    shell.view.sweep()
+    for cloud in shell.view.reached.clouds:
+        places, _ = scene.camera.project(np.asarray(cloud.points_m, float), scene.width(), scene.height())
+        assert (places >= 0.0).all() and (places <= (scene.width(), scene.height())).all(), cloud.name
+    scene.look(mine := scene.camera.zoomed(0.5))
+    shell.view.sweep()
+    assert scene.camera is mine, "somebody looks from elsewhere"
+
+
+def test_a_surface_of_curves_is_seen_whole(make_lessons: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Work, "start", here)
+    window = make_lessons("lynx6", "curves")
+    shell, scene = window.shell, window.shell.scene
+    shell.view.load("sphere")
+    type_into(shell.view.form, "shift_mm", "200, 200, 0")
+    shell.view.bar.begin.click()
+    ends = np.concatenate([lines.ends.reshape(-1, 3) for lines in shell.picture().lines])
+    places, _ = scene.camera.project(ends, scene.width(), scene.height())
+    assert (places >= 0.0).all() and (places <= (scene.width(), scene.height())).all()
+
+
 def test_another_size_of_the_window_shows_all_of_a_still_picture(make_lessons: Make) -> None:
     window = make_lessons("lynx6", "specification")
     window.resize(1024, 600)
@@ -245,6 +276,22 @@ def test_nothing_is_begun_for_another_text_than_the_one_that_is_typed(
     form.fields[key].edit.editingFinished.emit()
     begin(view).click()
     assert begun and not window.shell.said.text()
+
+
+@pytest.mark.parametrize(("answer", "left"), [("No", "mine"), ("Yes", "")])
+def test_a_name_without_its_ending_writes_over_no_file_unasked(
+    answer: str, left: str, make_lessons: Make, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The dialog has asked about `mine` alone, and `mine.csv` is what is written."""
+    asked: list[str] = []
+    (tmp_path / "mine.csv").write_text("mine", encoding="utf-8")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "mine"), ""))
+    monkeypatch.setattr(
+        QMessageBox, "question", lambda *words: (asked.append(words[2]), getattr(QMessageBox.StandardButton, answer))[1]
+    )
+    make_lessons("lynx6").shell.export.menu().actions()[1].trigger()
+    assert asked == [f"{tmp_path / 'mine.csv'} is there already. Write over it?"]
+    assert ((tmp_path / "mine.csv").read_text(encoding="utf-8") == "mine") is bool(left)
 
 
 def test_what_was_copied_or_written_is_told(make_lessons: Make, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from hil.dashboard.theme import Theme
 from hil.dashboard.widgets import dress
@@ -125,6 +125,16 @@ def column_of(parts: Sequence[QWidget], stretch: bool = True) -> QWidget:
         column.addWidget(part)
     if stretch:
         column.addStretch(1)
+    return whole
+
+
+def row_of(parts: Sequence[QWidget]) -> QWidget:
+    """Widgets, one beside the other; what is no label shares the room."""
+    whole = QWidget()
+    row = QHBoxLayout(whole)
+    row.setContentsMargins(0, 0, 0, 0)
+    for part in parts:
+        row.addWidget(part, 0 if isinstance(part, QLabel) else 1)
     return whole
 
 

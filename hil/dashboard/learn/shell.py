@@ -11,7 +11,6 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QKeyEvent, QPainter, 
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QMenu,
@@ -33,7 +32,7 @@ from hil.dashboard.learn.views import VIEWS, ViewKind
 from hil.dashboard.learn.wheel import WheelScrolls
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
-from hil.dashboard.widgets import dress, push, tab_style
+from hil.dashboard.widgets import ask_file, dress, push, tab_style
 from hil.errors import HilError
 from hil.lessons.dh_table import EDITED
 from hil.lessons.picture import Picture
@@ -43,6 +42,9 @@ from hil.model.robot import RobotModel
 
 NARROW = 900
 """Below this width the worksheet is under the scene."""
+
+WIDEST_SHEET = 1000
+"""No worksheet is wider, on a screen of any size: its fields would be lines across an empty place."""
 
 FRAME = 2
 """Width of the frame around the scene with the focus."""
@@ -126,6 +128,7 @@ class LearnShell(QWidget):
             self.tabs.addTab(tr(kind.title))
         self.tabs.currentChanged.connect(lambda at: self.show_view(self.kinds[at].name))
         self.sheets = QStackedWidget()
+        self.sheets.setMaximumWidth(WIDEST_SHEET)
         self.scene.widget.setAccessibleName(tr("Scene"))
         left = _Framed(self.scene.widget, self._theme)
         self._framed = left
@@ -338,10 +341,9 @@ class LearnShell(QWidget):
 
     def _ask(self, kind: str) -> None:
         name = f"{self.model.id}-{self.kinds[self.tabs.currentIndex()].name}.{kind}"
-        chosen, _ = QFileDialog.getSaveFileName(self, tr("Export"), name, f"{kind.upper()} (*.{kind})")
-        if chosen:
-            path = Path(chosen)
-            self._told(lambda view: self._written(path if path.suffix else path.with_suffix(f".{kind}")))
+        path = ask_file(self, tr("Export"), name, f"{kind.upper()} (*.{kind})")
+        if path is not None:
+            self._told(lambda view: self._written(path))
 
     def _written(self, path: Path) -> None:
         self.write(path)

@@ -14,7 +14,7 @@ from hil.control.joint_values import joint_units, joint_words
 from hil.control.search import Found
 from hil.dashboard.arm import arm_of_model
 from hil.dashboard.learn.experiment_form import ExperimentForm
-from hil.dashboard.learn.fields import column_of, heading, quietly
+from hil.dashboard.learn.fields import column_of, heading, quietly, row_of
 from hil.dashboard.learn.form import FieldKind
 from hil.dashboard.learn.heat_map import HeatMapWidget
 from hil.dashboard.learn.jobs import Searched, search_job, setting_job
@@ -86,9 +86,11 @@ class TuningView(LessonView):
         self.errors = LinePlot(tr("Errors before, after, and of the cell"), tr("time, s"), "deg")
         self.words = QLabel()
         self.words.setWordWrap(True)
+        self.best_heading = heading(tr("The best settings"))
+        ways = row_of([QLabel(tr("to the right")), self.across, QLabel(tr("up")), self.up])
         parts: list[QWidget] = [
             heading(tr("A search for gains")), self.form.fields["vary"], self.note, self.bar, self.words, self.map,
-            self.across, self.up, self.best, heading(tr("Before and after")), self.compared, self.joint, self.errors,
+            ways, self.best_heading, self.best, heading(tr("Before and after")), self.compared, self.joint, self.errors,
             heading(tr("The experiment")), self.form,
         ]  # fmt: skip
         self.worksheet = column_of(parts)
@@ -242,6 +244,7 @@ class TuningView(LessonView):
             )  # fmt: skip
         self.words.setText(words)
         self.best.show_rows(rows)
+        self.best_heading.setVisible(bool(rows))
         self.compared.show_rows([run_row(run) for run in self._shown_runs()])
         self._plot()
         self.changed.emit()

@@ -101,8 +101,9 @@ class WorkspaceView(LessonView):
         for text in (sheet.figures, sheet.ways):
             tell(text, "")
         sheet.needs.show_rows([])
-        sheet.box_words.setText("")
-        sheet.area.setText("")
+        for label in (sheet.box_words, sheet.area):
+            label.setText("")
+            label.hide()
         sheet.show_slice(None)
         self._asked()
         if sheet.place.good["place"].strip():
@@ -246,6 +247,7 @@ class WorkspaceView(LessonView):
         elif at_mm is not None:
             words = tr("sweep with a voxel first")
         self.sheet.area.setText(words)
+        self.sheet.area.setVisible(bool(words))
         self.sheet.show_slice(cells)
 
     # -- a place -----------------------------------------------------------------------------------------
@@ -300,6 +302,7 @@ class WorkspaceView(LessonView):
         self.sheet.needs.show_rows(rows)
         ways = dexterity(need)
         places = ", ".join(f"{count} with {number}" for number, count in enumerate(ways.places))
+        self.sheet.box_words.show()
         self.sheet.box_words.setText(
             tr(
                 "{count} places: {usable} can be used, {beyond} only beyond limits, {out} are out of reach. Postures "

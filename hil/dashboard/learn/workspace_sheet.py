@@ -65,9 +65,11 @@ class Table(QTableWidget):
         self.verticalHeader().hide()
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.hide()
 
     def show_rows(self, rows: Sequence[Sequence[str]]) -> None:
-        """These, as high as they are."""
+        """These, as high as they are; heads over nothing are not shown."""
+        self.setVisible(bool(rows))
         self.setRowCount(len(rows))
         for number, row in enumerate(rows):
             for column, text in enumerate(row):
@@ -122,6 +124,8 @@ class WorkspaceSheet(QWidget):
         self.area.setWordWrap(True)
         self.slice = QLabel()
         self.slice.setAccessibleName(tr("The plane: within reach, and voids"))
+        self.slice_key = QLabel()
+        self.slice_key.setTextFormat(Qt.TextFormat.RichText)
         self.place = Form(PLACE, {}, checks["place"])
         self.ways = Text(tr("Ways to the place"), 6, sentences=True)
         self.box = Form(BOX, {}, checks["box"])
@@ -142,9 +146,15 @@ class WorkspaceSheet(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.axis)
         row.addWidget(self.plane, 1)
+        self.section = QWidget()
+        beside = QHBoxLayout(self.section)
+        beside.setContentsMargins(0, 0, 0, 0)
+        beside.addWidget(self.slice)
+        beside.addWidget(self.slice_key)
+        beside.addStretch(1)
         parts: list[QWidget] = [
             heading(tr("Where the tool gets to")), self.form, self.closed, self.amount, self.bar, self.segments,
-            self.figures, heading(tr("A plane through it (with a voxel)")), cut, self.area, self.slice,
+            self.figures, heading(tr("A plane through it (with a voxel)")), cut, self.area, self.section,
             heading(tr("A place: every way to it, or why there is none")), self.place, self.ways,
             heading(tr("A box: what it asks of the joints")), self.box, self.box_bar, self.needs, self.box_words,
         ]  # fmt: skip
@@ -183,9 +193,15 @@ class WorkspaceSheet(QWidget):
 
     def show_slice(self, cells: ByteArray | None) -> None:
         """A layer of cells as a picture; the first axis to the right, the second up."""
+        self.section.setVisible(cells is not None)
         if cells is None:
             self.slice.clear()
             return
+        right, up = [axis for axis in "xyz" if axis != self.axis.currentText()]
+        colours = (colour_of("accent", self._theme).name(), colour_of("bad", self._theme).name())
+        marks = [f"<span style='color:{colour}'>\u25a0</span>" for colour in colours]
+        ways = tr("{right} to the right, {up} up", right=right, up=up)
+        self.slice_key.setText(f"{marks[0]} {tr('within reach')}<br>{marks[1]} {tr('voids')}<br>{ways}")
         palette = {
             REACHED: colour_of("accent", self._theme).rgba(),
             VOID: colour_of("bad", self._theme).rgba(),
