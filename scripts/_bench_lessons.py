@@ -113,6 +113,10 @@ def cpu_s() -> float:
 
 def _first() -> None:
     """The very command, until its window is drawn."""
+    from hil.dashboard.probe import load_qt
+
+    # As the command does first.
+    load_qt()
     from PySide6.QtCore import QEvent, QObject
 
     from hil.cli.main import main

@@ -32,9 +32,10 @@ def dashboard(
     ] = None,
 ) -> None:
     """Watch an arm in a window: scene, curves, state, STOP."""
-    from hil.dashboard.probe import check
+    from hil.dashboard.probe import check, load_qt
 
     opengl = check()
+    load_qt()
     # Before any thread is started: shiboken's import hook is not safe beside them, and ends the process now and then.
     import hil.dashboard.app  # noqa: F401
 

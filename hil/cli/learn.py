@@ -28,11 +28,12 @@ def learn(
     view: Annotated[str, typer.Option(help="The lesson that is shown first, by its name.")] = "",
 ) -> None:
     """Lessons in a window: a DH table that is alive, every inverse solution, what is known of a robot."""
-    from hil.dashboard.probe import check
+    from hil.dashboard.probe import check, load_qt
     from hil.model.reader import load_robot
 
     model = load_robot(robot)
     opengl = check()
+    load_qt()
     # Before any thread is started, as in `hil dashboard`.
     from hil.dashboard.learn.app import run
     from hil.dashboard.learn.views import VIEWS

@@ -5,6 +5,7 @@ Run as a module it answers for itself, as one JSON object.
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
 import json
 import os
@@ -65,6 +66,17 @@ def check(environment: Mapping[str, str] | None = None) -> bool:
     return bool(told["opengl"])
 
 
+def load_qt() -> None:
+    """Load Qt for a window, before any module that needs it.
+
+    PySide6 puts a hook into every import of the program, which reads the whole source of each module in search of
+    features that nobody here asks for: a seventh of the CPU until the first picture. It is taken out again.
+    """
+    import PySide6.QtCore  # noqa: F401
+
+    builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
+
+
 def _diagnosis(words: str, environment: Mapping[str, str]) -> str:
     """One line for what a dying child left behind."""
     if "shared object" in words or "DLL load failed" in words:
@@ -88,6 +100,7 @@ def _diagnosis(words: str, environment: Mapping[str, str]) -> str:
 
 def _answer() -> dict[str, object]:
     try:
+        load_qt()
         import PySide6
         from PySide6.QtWidgets import QApplication
 
@@ -113,8 +126,13 @@ def _opengl_works() -> bool:
     if os.environ.get(WITHOUT_OPENGL) == "1":
         return False
     try:
-        import OpenGL.GL  # noqa: F401
+        from OpenGL import platform
+
+        # Its library alone: all the rest takes longer to load, and the window loads it once more.
+        library = platform.PLATFORM.GL
     except Exception:  # without a library of the system it fails in several ways
+        return False
+    if library is None:
         return False
     from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 

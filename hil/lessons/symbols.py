@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hil.kernels.emit_latex import displays
-from hil.kernels.readable import JointNames, frame_to_frame, simplified_latex, simplified_text
 from hil.model.robot import RobotModel
 
 
@@ -33,5 +31,9 @@ def symbols_between(model: RobotModel, start: int, end: int, lengths: bool) -> S
     Raises:
         MissingExtraError: the extra [symbolic] is not installed.
     """
+    # Where it is worked out: a window that only asks for it does not load it.
+    from hil.kernels.emit_latex import displays
+    from hil.kernels.readable import JointNames, frame_to_frame, simplified_latex, simplified_text
+
     named = [frame_to_frame(model, start, end, joints=JointNames.THETA, symbolic_lengths=lengths)]
     return Symbols(simplified_text(named), "\n\n".join(displays(simplified_latex(named), "aligned")))

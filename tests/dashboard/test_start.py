@@ -87,6 +87,25 @@ def test_a_qt_that_is_not_there_is_one_line_of_the_command(raised: str, said: st
     assert said in child.stderr and child.stderr.count("\n") == 1
 
 
+@pytest.mark.processes
+def test_qt_for_a_window_reads_no_source_of_what_is_imported(tmp_path: Path) -> None:
+    """In a process of its own, as the hook is taken out of all of it."""
+    (tmp_path / "later.py").write_text("", encoding="utf-8")
+    words = (
+        "import inspect, sys\n"
+        "from hil.dashboard.probe import load_qt\n"
+        "load_qt()\n"
+        "read = []\n"
+        "inspect.getsource = lambda module: read.append(module) or ''\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import later\n"
+        "from PySide6.QtCore import QObject\n"
+        "print(len(read), QObject().metaObject().className())\n"
+    )
+    told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, timeout=60, check=False)
+    assert told.stdout == "0 QObject\n", told.stderr
+
+
 def test_opengl_can_be_declined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(probe.WITHOUT_OPENGL, "1")
     assert probe.check() is False
