@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from pretend import PretendLink
 from previews_here import previewer
 from PySide6.QtCore import QEvent, QSettings, Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
+from urdf_files import ARM
 
 from hil.dashboard.application import make_application
 from hil.dashboard.arm import ShownArm, arm_of_rig
@@ -24,6 +26,7 @@ from hil.dashboard.session import Session
 from hil.dashboard.window import Window
 from hil.lessons.dh_table import COLUMNS
 from hil.model.reader import load_robot
+from hil.own_program import HIL
 from hil.runtime.wiring import load_rig
 from hil.service.rights import Role
 from hil.service.wire import LeasePhase
@@ -346,6 +349,56 @@ def dh_wrong() -> Lessons:
     return lessons
 
 
+def dh_played(robot: str, play: int, theme: str, time_s: float, **ends: int) -> Lessons:
+    """A play of a table: joint motion, or from one frame to another one."""
+    lessons = Lessons(robot, "dh", SMALL, theme)
+    sheet = lessons.view.sheet
+    sheet.play.setCurrentIndex(play)
+    for name, at in ends.items():
+        getattr(sheet, name).setCurrentIndex(at)
+    lessons.shell.time_bar.look(time_s)
+    return lessons
+
+
+def imported() -> Lessons:
+    """An arm from a URDF, with its table."""
+    with tempfile.TemporaryDirectory() as folder:
+        urdf, robot = Path(folder) / "arm.urdf", Path(folder) / "my-own.toml"
+        urdf.write_text(ARM, encoding="utf-8")
+        subprocess.run([*HIL, "import", str(urdf), "-o", str(robot), "--name", "My own arm"], check=True)
+        return Lessons(str(robot), "dh", SMALL, "light")
+
+
+def target(robot: str, theme: str, *texts: str, shown: int = 0, rows: Sequence[int] = ()) -> Lessons:
+    """What is asked for usually of this arm, by number."""
+    lessons = Lessons(robot, "solutions", SMALL, theme)
+    sheet = lessons.view.sheet
+    for field, text in zip(sheet.fields[lessons.view.history.now.kind], texts, strict=False):
+        field.edit.setText(text)
+    sheet.typed.emit()
+    for row in rows:
+        sheet.table.choose(row)
+    if shown:
+        sheet.shown.setCurrentIndex(shown)
+    lessons.shell.time_bar.look(1.0)
+    return lessons
+
+
+def warned() -> Lessons:
+    """A sweep of more points than are made without a second word."""
+    lessons = Lessons("lynx6", "workspace", SMALL, "light")
+    typed(lessons.view.sheet.form, step_deg="2.5")
+    lessons.view.sweep()
+    return lessons
+
+
+def positions() -> Lessons:
+    """The positions of a program."""
+    lessons = programs(SMALL, "light")
+    lessons.view.sheet.tables.setCurrentIndex(0)
+    return lessons
+
+
 def solutions(size: tuple[int, int], theme: str, shown: int) -> Lessons:
     """A full pose for a PUMA, as all of its solutions or step by step."""
     lessons = Lessons("puma560", "solutions", size, theme)
@@ -554,6 +607,17 @@ SCREENS: dict[str, Callable[[], Studio | Lessons]] = {
     "learn-dh-big-light": lambda: dh(BIG, "light"),
     "learn-dh-painted": lambda: dh(SMALL, "light", opengl=False),
     "learn-dh-wrong": dh_wrong,
+    "learn-motion": lambda: dh_played("kuka-kr5-arc", 2, "dark", 1.2),
+    "learn-frames": lambda: dh_played("kuka-kr5-arc", 3, "light", 30.0, first=1, last=4),
+    "learn-prismatic": lambda: dh_played("stanford", 1, "dark", 2.0, row=2),
+    "learn-rv2aj": lambda: dh_played("rv2aj", 0, "light", 30.0),
+    "learn-imported": imported,
+    "learn-planar": lambda: target("planar-3r", "light", "1800", "600", "0", "0", "0", "40"),
+    "learn-between": lambda: target("kuka-kr5-arc", "dark", "600", "200", "800", "90", "0", "90", rows=(0, 1)),
+    "learn-unreachable": lambda: target("lynx6", "dark", "420", "150", "250", "-20"),
+    "learn-transpose": lambda: target("rv2aj", "light", "300", "100", "400", "-80", shown=3),
+    "learn-warning": warned,
+    "learn-positions": positions,
     "learn-solutions": lambda: solutions(SMALL, "dark", 0),
     "learn-solutions-big-light": lambda: solutions(BIG, "light", 0),
     "learn-steps": lambda: solutions(SMALL, "light", 2),

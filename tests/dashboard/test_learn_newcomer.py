@@ -175,6 +175,14 @@ def test_a_cloud_is_seen_whole(robot: str, make_lessons: Make, monkeypatch: pyte
     assert scene.camera is mine, "somebody looks from elsewhere"
 
 
+@pytest.mark.parametrize(("robot", "view"), [("kuka-kr5-arc", "dh"), ("planar-3r", "solutions"), ("ur5", "dh")])
+def test_frames_are_seen_whole_with_their_letters(robot: str, view: str, make_lessons: Make) -> None:
+    scene = make_lessons(robot, view).shell.scene
+    ends, _ = scene._stage.frames(scene.camera)
+    places, _ = scene.camera.project(ends.reshape(-1, 3), scene.width(), scene.height())
+    assert (places >= 0.0).all() and (places <= (scene.width(), scene.height())).all()
+
+
 def test_a_surface_of_curves_is_seen_whole(make_lessons: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Work, "start", here)
     window = make_lessons("lynx6", "curves")

@@ -104,7 +104,8 @@ class LessonStage:
         centre_m = (0.0, 0.0, 0.5 * float(heights.min() + heights.max()))
         camera = Camera(0.0, 0.0, 1.25 * far * size_m, centre_m).seen_from("3D")
         arms = [self.bodies.of(arm.model).placed(arm.frames, None) for arm in self.picture.arms]
-        everything = np.concatenate([spread, *arms])
+        letters = self.frames(camera)[0].reshape(-1, 3)
+        everything = np.concatenate([spread, letters, *arms])
         while not holds(camera, everything, aspect) and camera.distance_m < FARTHEST:
             camera = camera.zoomed(1.0 / WHEEL_ZOOM)
         return camera
