@@ -484,6 +484,17 @@ def curve(size: tuple[int, int], theme: str, *, wrong: bool = False, opengl: boo
     return lessons
 
 
+def gap() -> Lessons:
+    """A rim that is not closed before two pi, at an even speed."""
+    lessons = Lessons("lynx6", "curves", SMALL, "light")
+    view = lessons.view
+    view.choice.setCurrentText("hyperbolic-paraboloid")
+    view.load("hyperbolic-paraboloid")
+    view.even.setChecked(True)
+    view.bar.begin.click()
+    return worked(lessons, view.bar)
+
+
 def dynamics(size: tuple[int, int], theme: str, what: int) -> Lessons:
     """Torques, a run, or a free fall of a PUMA."""
     lessons = Lessons("puma560", "dynamics", size, theme)
@@ -628,6 +639,7 @@ SCREENS: dict[str, Callable[[], Studio | Lessons]] = {
     "learn-curves": lambda: curve(SMALL, "dark"),
     "learn-curves-big-light": lambda: curve(BIG, "light"),
     "learn-curves-wrong": lambda: curve(SMALL, "light", wrong=True, opengl=False),
+    "learn-gap": gap,
     "learn-torques": lambda: dynamics(SMALL, "light", 0),
     "learn-run": lambda: dynamics(SMALL, "dark", 1),
     "learn-fall-big": lambda: dynamics(BIG, "dark", FALL),

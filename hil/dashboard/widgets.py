@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QActionGroup, QResizeEvent
+from PySide6.QtGui import QActionGroup, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QLabel,
@@ -196,6 +196,24 @@ class Lines(QLabel):
             self.setText("<br>".join(rows) + " ...")
         short = len(rows) < len(self._rows) or QLabel.heightForWidth(self, self.width()) > room
         advise(self, text if short else "")
+
+
+class OneLine(QLabel):
+    """A text in one line, as wide as there is room; what has none is left out with dots, and said in the tip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """The text."""
+        room = self.contentsRect()
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
+        advise(self, self.text() if shown != self.text() else "")
+        painter = QPainter(self)
+        self.style().drawItemText(
+            painter, room, int(self.alignment()), self.palette(), self.isEnabled(), shown, self.foregroundRole()
+        )
 
 
 def fill_theme_menu(menu: QMenu, now: Theme, choose: Callable[[Theme], None]) -> None:

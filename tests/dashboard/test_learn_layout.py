@@ -43,6 +43,14 @@ def test_every_lesson_is_seen_at_every_size_in_every_theme(make_lessons: Make, m
                     assert window.rect().contains(corner), f"{kind.name}, {size}: {button.text()}"
 
 
+def test_words_of_a_moment_that_have_no_room_end_in_dots_and_are_told_whole_in_the_tip(make_lessons: Make) -> None:
+    words = make_lessons("lynx6").shell.time_bar.words
+    for text, tip in (("short", ""), ("long " * 60, "long " * 60), ("short", "")):
+        words.setText(text)
+        words.grab()
+        assert words.toolTip() == tip
+
+
 class Longer(QTranslator):
     """Every text longer by two fifths, as German or Finnish ones are; it has no word for a blank in it."""
 

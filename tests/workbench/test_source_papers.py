@@ -59,6 +59,24 @@ def test_the_tests_of_a_row_exist_or_it_is_open_with_a_reason(row: list[str]) ->
     require_tests(shown)
 
 
+SEEN = {
+    "S1": (3, 4, 5, 22),
+    "S2": (1, 2, 3, *range(5, 13)),
+    "S3": tuple(range(1, 20)),
+    "S4": (16, 17),
+    "S5": tuple(range(1, 11)),
+}
+"""Rows that are shown in a window; S2-04 is words, S3-20 a table of the page."""
+
+
+@pytest.mark.parametrize("row", [f"{paper}-{number:02d}" for paper, numbers in SEEN.items() for number in numbers])
+def test_what_a_window_shows_is_seen_in_a_picture(row: str) -> None:
+    (what,) = [cells[1] for cells in ROWS if cells[0] == row]
+    found = re.fullmatch(r"\[.+\]\((screens/[a-z0-9-]+\.png)\)", what)
+    assert found, f"{row} has no picture"
+    assert (PAGE.parent / found[1]).is_file()
+
+
 def test_the_commands_of_the_rows_are_commands_with_these_options() -> None:
     """Names that stand for a file are written in capitals."""
     group = typer.main.get_command(app)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QSizePolicy, QSlider, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QSlider, QWidget
 
 from hil.clock import monotonic_s
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
-from hil.dashboard.widgets import dress, push
+from hil.dashboard.widgets import OneLine, dress, push
 from hil.lessons.timeline import STILL, Timeline
 
 PLAY_EVERY_MS = 16
@@ -60,8 +60,7 @@ class TimeBar(QWidget):
         self.speed.setValue(1.0)
         self.speed.setSuffix(" x")
         self.speed.setAccessibleName(tr("How fast it is played"))
-        self.words = QLabel()
-        self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.words = OneLine()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(3)
