@@ -29,6 +29,13 @@ def fk(
     joints: Annotated[
         list[str], typer.Argument(metavar="Q...", help="One value per joint: degrees, millimetres if prismatic.")
     ],
+    frames: Annotated[
+        tuple[int, int] | None,
+        typer.Option(
+            metavar="I J",
+            help="From one frame to another one: 0 is the base's, 1 and on those of the rows, one more the tool's.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Forward kinematics: the tool's pose for given joint values."""
@@ -48,7 +55,20 @@ def fk(
     units = [DEG if joint.type is JointType.REVOLUTE else MM for joint in arm.model.joints]
     if words := radians_hint([value for value, unit in zip(q, units, strict=True) if unit == DEG]):
         complain(words)
-    pose = arm.forward_kinematics([value * unit for value, unit in zip(q, units, strict=True)])
+    values = [value * unit for value, unit in zip(q, units, strict=True)]
+    if frames is None:
+        pose = arm.forward_kinematics(values)
+    else:
+        from hil.lessons.walks import between
+
+        if not all(0 <= number <= arm.dof + 1 for number in frames):
+            given = " ".join(map(str, frames))
+            raise CommandError(
+                f"--frames {given}: {arm.name} has no such frame; allowed: 0 for the base's, 1 to {arm.dof} for those "
+                f"of the rows, {arm.dof + 1} for the tool's",
+                value=frames,
+            )
+        pose = between(arm, values, *frames)
     readout = pose_to_xyzabc(pose)
     if as_json:
         print_json({"pose_m": pose.tolist(), **msgspec.to_builtins(readout)})

@@ -104,7 +104,9 @@ def joint_task(model: RobotModel, title: str, *targets: Sequence[float]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def fk_command(name: str, model: RobotModel, q: Sequence[float]) -> str:
-    """`hil fk` for these joint values."""
+def fk_command(name: str, model: RobotModel, q: Sequence[float], ends: tuple[int, int] | None = None) -> str:
+    """`hil fk` for these joint values; with ends, from one frame to another one."""
     units = [unit_of(joint)[0] for joint in model.joints]
-    return shlex.join(["hil", "fk", name, *(f"{float(v) / unit:.12g}" for v, unit in zip(q, units, strict=True))])
+    values = [f"{float(v) / unit:.12g}" for v, unit in zip(q, units, strict=True)]
+    options = [] if ends is None else ["--frames", *map(str, ends)]
+    return shlex.join(["hil", "fk", name, *values, *options])

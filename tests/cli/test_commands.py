@@ -10,13 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from calibrations import calibrate_as_it_is
 
 import hil.cli.main as command_line
 from hil.cli import motion_commands
 from hil.motion.planner import plan
-from hil.robot import Robot
+from hil.robot import Robot, load_robot
 from hil.runtime.wiring import load_rig
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -83,6 +84,16 @@ def test_negative_numbers_are_plain_arguments(hil) -> None:
 def test_the_straight_up_pose_is_where_the_table_says(hil) -> None:
     pose = json.loads(hil("fk", "lynx6", "0", "90", "0", "0", "0", "--json").out)
     assert (pose["x_mm"], pose["z_mm"]) == (pytest.approx(0.0, abs=1e-9), pytest.approx(500.6))
+
+
+def test_fk_prints_the_matrix_between_any_two_frames(hil) -> None:  # type: ignore[no-untyped-def]
+    values = ("0", "0", "90", "90", "0")
+    told = json.loads(hil("fk", "rv2aj", *values, "--frames", "1", "4", "--json").out)["pose_m"]
+    frames = load_robot("rv2aj").link_frames([math.radians(float(value)) for value in values])
+    assert np.allclose(told, np.linalg.inv(frames[1]) @ frames[4], atol=1e-12)
+    outcome = hil("fk", "rv2aj", *values, "--frames", "1", "7")
+    assert outcome.code == 1
+    assert "--frames 1 7: rv2aj has no such frame; allowed: 0 for the base's" in outcome.err
 
 
 def test_too_few_joint_values_are_refused_with_the_joints_names(hil) -> None:

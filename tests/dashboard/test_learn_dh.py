@@ -132,6 +132,21 @@ def test_the_matrix_beside_it_is_that_of_hil_fk(make_lessons: Make) -> None:
     assert np.linalg.det(window.shell.view.matrix_at(1.1)[1]) == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", ["base to tool", "one row", "joint motion", "frame to frame"])
+@pytest.mark.parametrize("robot", ["ur5", "stanford", "planar-3r", "al5d"])
+def test_what_is_copied_prints_the_matrix_of_every_play(robot: str, name: str, make_lessons: Make) -> None:
+    """Also of an arm that stands on a base of its own, whose frame 0 is not the world."""
+    window = make_lessons(robot)
+    sheet = window.shell.view.sheet
+    play(window, name)
+    sheet.row.setCurrentIndex(1)
+    sheet.first.setCurrentIndex(2)
+    window.shell.time_bar.look(1e9)
+    window.shell.copy.click()
+    shown = numbers(sheet.matrix.toPlainText())
+    assert np.array_equal(numbers(printed(QGuiApplication.clipboard().text())), shown)
+
+
 def test_the_command_of_an_edited_robot_runs_too(make_lessons: Make) -> None:
     window = make_lessons("lynx6")
     typed(window, 2, A, "200")

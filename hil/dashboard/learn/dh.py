@@ -297,8 +297,10 @@ class DhView(LessonView):
         return robot_word(self.good.model)
 
     def command_text(self) -> str:
-        """As `hil fk` is typed, for the joints that are drawn."""
-        return fk_command(self._named(), self.good.model, self.q_at(self._now_s))
+        """As `hil fk` is typed, for the joints that are drawn; between frames where that is another matrix."""
+        ends, model = self._ends(), self.good.model
+        whole = ends == (0, self.robot.dof + 1) and (self.motion is not None or model.base == _IDENTITY)
+        return fk_command(self._named(), model, self.q_at(self._now_s), None if whole else ends)
 
     def entries(self) -> tuple[tuple[str, Callable[[], str]], ...]:
         """The matrix as text or LaTeX, and the command that writes the equations."""

@@ -116,6 +116,10 @@ class Editor(QPlainTextEdit):
         self._timer.timeout.connect(self.rested)
         self.textChanged.connect(lambda: self._timer.start(REST_MS))
 
+    def end(self) -> None:
+        """Nothing is begun any more for what was typed last."""
+        self._timer.stop()
+
     def set_words(self, words: Sequence[str]) -> None:
         """What may be completed to."""
         self._model.setStringList(sorted(set(words)))

@@ -233,5 +233,6 @@ class ProgramsView(LessonView):
 
     def close(self) -> None:
         """End what works."""
+        self.sheet.editor.end()
         self.checks.end()
         self.proof.end()
