@@ -229,3 +229,12 @@ def test_a_driver_without_a_card_draws_less_of_a_cloud_at_a_time() -> None:
     assert passes == [(0, 40, 60), (40, 80, 20), (80, 100, 0)]
     item.begin(40)
     assert (item.first, item.end) == (0, 40), "drawn anew"
+
+
+def test_a_place_that_is_taken_back_leaves_the_command_of_what_is_shown(make_lessons: Make) -> None:
+    view = make_lessons("lynx6", "workspace").shell.view
+    before = view.command_text()
+    type_into(view.sheet.place, "place", "200, 0, 100")
+    assert view.command_text() == "hil ik lynx6 200 0 100 --all"
+    type_into(view.sheet.place, "place", "")
+    assert view.command_text() == before

@@ -262,6 +262,8 @@ class WorkspaceView(LessonView):
         values = self.sheet.place.good
         self.place_mm = self.ways = None
         if not values["place"].strip():
+            # A place that was taken back: the figures that are left are the sweep's.
+            self._command = shlex.join(self.ask.command()) if self.ask is not None and self.reached is not None else ""
             tell(self.sheet.ways, "")
             self.changed.emit()
             return
