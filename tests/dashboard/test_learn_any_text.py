@@ -12,7 +12,7 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
-from hypothesis import HealthCheck, given, settings  # noqa: E402
+from hypothesis import HealthCheck, example, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from hil.dashboard.learn.command import Command  # noqa: E402
@@ -200,6 +200,7 @@ def test_any_text_in_the_editor_is_kept_and_taken_back(file: str, make_lessons: 
 
     @MANY
     @given(text=TEXTS)
+    @example(text="1\u00a0000")
     def tried(text: str) -> None:
         editor.replace(text)
         view.checks.begin()

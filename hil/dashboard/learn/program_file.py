@@ -51,7 +51,7 @@ class ProgramFile(QObject):
     @property
     def text(self) -> str:
         """As it is typed."""
-        return self._sheet.editor.toPlainText()
+        return self._sheet.editor.text
 
     @property
     def is_program(self) -> bool:

@@ -159,6 +159,11 @@ class Editor(QPlainTextEdit):
         cursor.insertText(word)
         self.setTextCursor(cursor)
 
+    @property
+    def text(self) -> str:
+        """As it is typed. Qt's own plain text makes another blank of one at which no line may break."""
+        return self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
+
     def replace(self, text: str) -> None:
         """Another text that undo takes back."""
         cursor = QTextCursor(self.document())
@@ -167,7 +172,7 @@ class Editor(QPlainTextEdit):
 
     def add_step(self, text: str) -> None:
         """Put a step of a task below the one of the cursor, and the cursor into it."""
-        rows = self.toPlainText().splitlines()
+        rows = self.text.splitlines()
         row = self.row
         while row < len(rows) and not rows[row].lstrip().startswith("[["):
             row += 1
