@@ -100,12 +100,15 @@ def ceilings(bends, all_changes, fast, room, force, stale, apart_least, changes,
 
 
 @njit(nogil=True, error_model="numpy")
-def quickest(bends, changes, top, squares):
-    """Squares of the pace from rest to rest: back from the end, and forth within what the end allows."""
+def quickest(bends, changes, top, begin, end, back, squares):
+    """Squares of the pace from rest to rest: back from the end, and forth within what the end allows.
+
+    Only steps from `begin` to `end` have other lines than before; where what comes out is as it was, so is the rest.
+    """
     steps, lines = len(bends), 2 * JOINTS
-    z = squares[steps] = 0.0
-    for m in range(steps):
-        k = steps - 1 - m
+    z, low = back[end + 1], begin
+    for m in range(end + 1):
+        k = end - m
         after, z = z, top[k]
         beyond = 0  # counted first: nothing is divided, and nothing waits for it, where no line limits
         for i in range(lines):
@@ -114,10 +117,15 @@ def quickest(bends, changes, top, squares):
             for i in range(lines):
                 if z * (1.0 - bends[k, i]) > after + changes[k, i]:
                     z = (after + changes[k, i]) / (1.0 - bends[k, i])
-        squares[k] = z
-    z = squares[0] = 0.0
-    for k in range(steps):
-        before, z = z, squares[k + 1]
+        if k < begin:
+            if z == back[k]:
+                break
+            low = k
+        back[k] = z
+    low = max(low - 1, 0)
+    z = squares[low]
+    for k in range(low, steps):
+        before, z = z, back[k + 1]
         beyond = 0
         for i in range(lines):
             beyond += (1.0 - bends[k, i]) * before + changes[k, i] < z
@@ -125,6 +133,8 @@ def quickest(bends, changes, top, squares):
             for i in range(lines):
                 z = min(z, (1.0 - bends[k, i]) * before + changes[k, i])
         z = max(z, 0.0)
+        if k > end and z == squares[k + 1]:
+            break
         squares[k + 1] = z
 
 
@@ -217,7 +227,7 @@ def judged(at, joints, first, step, period, limits, headroom, used, slower):
 
 @njit(nogil=True, error_model="numpy")
 def lower(at, used, slower, first, step, period, window, limits, pace_m_s, rules, most, lowered, room, force, stale):
-    """Take from pace and acceleration what is too much at its place; see `_lower` in numpy."""
+    """Take from pace and acceleration what is too much at its place; see `_lower` in numpy. First and last stale."""
     still, overdone, least_share = rules[3], rules[4], rules[5]
     grid_last, n, kinds = len(room) - 1, JOINTS, 3 if limits[2, 0] < math.inf else 2
     for k in range(grid_last + 1):
@@ -254,14 +264,17 @@ def lower(at, used, slower, first, step, period, window, limits, pace_m_s, rules
                 bound = min(bound, square * (over * overdone) ** (-power * (1.0 - ramp)))
         for g in range(begin, end + 1):
             most[g], lowered[g] = min(most[g], bound), min(lowered[g], part)
+    low, high = grid_last, 0
     for k in range(grid_last + 1):
         if most[k] < math.inf or lowered[k] < 1.0:
+            low, high = min(low, max(k - 1, 0)), min(k, grid_last - 1)
             allowed = pace_m_s
             for j in range(n):
                 allowed = min(allowed, limits[0, j] / max(abs(first[k, j]), still))
             room[k] = min(room[k], most[k] / (allowed * allowed))
             force[k] *= lowered[k]
             stale[max(k - 1, 0)] = stale[k] = True
+    return low, high
 
 
 @njit(nogil=True, error_model="numpy")
@@ -310,16 +323,17 @@ def course(joints, length, period, limits, pace_m_s, rules, most_samples):
     lines = np.empty((3, places - 1, 2 * JOINTS))
     bends, all_changes, changes = lines[0], lines[1], lines[2]
     lines_of(first, second, limits, planned, 2.0 * step, still, bends, all_changes)
-    work = np.empty((8, places))
-    fast, top, squares, pace, times, most, lowered = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    work = np.empty((7, places))
+    fast, top, pace, times, most, lowered = work[0], work[1], work[2], work[3], work[4], work[5]
+    back, squares, begin, end = np.zeros(places), np.zeros(places), 0, places - 2
     fastest(first, limits, planned, pace_m_s * headroom, still, fast)
     room, force, stale = np.empty(places), np.empty(places), np.empty(places, dtype=np.bool_)
     for k in range(places):
         room[k], force[k], stale[k] = 1.0, 1.0, True
-    seconds, excess, worst, at = 0.0, math.inf, 0, work[7]
+    seconds, excess, worst, at = 0.0, math.inf, 0, work[6]
     for _ in range(int(rules[7])):
         ceilings(bends, all_changes, fast, room, force, stale, apart_least, changes, top)
-        quickest(bends, changes, top, squares)
+        quickest(bends, changes, top, begin, end, back, squares)
         moments(squares, step, pace, times)
         seconds = times[places - 1] + (window - 1) * period
         wanted = math.ceil(times[places - 1] / period - 1e-9)
@@ -331,5 +345,9 @@ def course(joints, length, period, limits, pace_m_s, rules, most_samples):
         excess = slower[worst]
         if excess <= 1.0 or smallest(room, force) < slowest:
             break
-        lower(at, used, slower, first, step, period, window, limits, pace_m_s, rules, most, lowered, room, force, stale)
+        begin, end = lower(
+            at, used, slower, first, step, period, window, limits, pace_m_s, rules, most, lowered, room, force, stale
+        )
+        if begin > end:
+            break
     return at, seconds, excess, worst, WHOLE
