@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+import numpy as np
 from pretend import PretendLink
 from previews_here import previewer
 from PySide6.QtCore import QEvent, QSettings, Qt
@@ -26,12 +28,13 @@ from hil.dashboard.session import Session
 from hil.dashboard.window import Window
 from hil.lessons.dh_table import COLUMNS
 from hil.model.reader import load_robot
+from hil.model.stl import write_stl
 from hil.own_program import HIL
 from hil.runtime.wiring import load_rig
 from hil.service.rights import Role
 from hil.service.wire import LeasePhase
 from hil.types import Mode, StateSource
-from hil.units import DEG
+from hil.units import DEG, MM
 
 FOLDER = Path(__file__).parents[1] / "docs" / "screens"
 TASKS = Path(__file__).parents[1] / "configs" / "tasks"
@@ -42,6 +45,10 @@ FALL = 2
 LOOK_S = 3.0
 """How long a view is drawn before its picture is kept: graphs and scene need some frames."""
 
+
+_SIDES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+BOX_FACES = np.array([corners for a, b, c, d in _SIDES for corners in ((a, b, c), (a, c, d))])
+"""Triangles of a box whose corners come in the order of their coordinates."""
 
 PROOF_S = 60.0
 """A program is proved in less."""
@@ -360,6 +367,26 @@ def dh_played(robot: str, play: int, theme: str, time_s: float, **ends: int) -> 
     return lessons
 
 
+def from_stl() -> Lessons:
+    """A link of a Lynx6 with the body of an STL: two plates and their rungs."""
+    plates = [((-128.0, 8.0), (-12.0, 12.0), (side - 2.0, side + 2.0)) for side in (-20.0, 20.0)]
+    rungs = [((at - 3.0, at + 3.0), (-3.0, 3.0), (-18.0, 18.0)) for at in (-95.0, -60.0, -25.0)]
+    bodies = [(np.array(list(itertools.product(*sides))) * MM, k) for k, sides in enumerate([*plates, *rungs])]
+    vertices = np.concatenate([corners for corners, _ in bodies])
+    faces = np.concatenate([BOX_FACES + 8 * k for _, k in bodies])
+    lessons = Lessons("lynx6", "dh", SMALL, "dark")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "upper-arm.stl"
+        file.write_bytes(write_stl(vertices, faces))
+        for link in (2, 3):
+            lessons.view.sheet.bodies.link.setCurrentIndex(link)
+            lessons.view.bodies.begin(str(file))
+            worked(lessons, lessons.view.bodies)
+    lessons.view.sheet.play.setCurrentIndex(2)
+    lessons.shell.time_bar.look(1.2)
+    return lessons
+
+
 def imported() -> Lessons:
     """An arm from a URDF, with its table."""
     with tempfile.TemporaryDirectory() as folder:
@@ -623,6 +650,7 @@ SCREENS: dict[str, Callable[[], Studio | Lessons]] = {
     "learn-prismatic": lambda: dh_played("stanford", 1, "dark", 2.0, row=2),
     "learn-rv2aj": lambda: dh_played("rv2aj", 0, "light", 30.0),
     "learn-imported": imported,
+    "learn-stl": from_stl,
     "learn-planar": lambda: target("planar-3r", "light", "1800", "600", "0", "0", "0", "40"),
     "learn-between": lambda: target("kuka-kr5-arc", "dark", "600", "200", "800", "90", "0", "90", rows=(0, 1)),
     "learn-unreachable": lambda: target("lynx6", "dark", "420", "150", "250", "-20"),

@@ -11,10 +11,9 @@ import typer
 from hil.cli._new_file import refuse_existing, write_new
 from hil.cli.arms import AsJson, show_robot
 from hil.cli.output import print_json
-from hil.units import MM
 
 if TYPE_CHECKING:
-    from hil.model.stl import Mesh, StlFacts
+    from hil.model.stl import Mesh
     from hil.model.urdf import Ends, UrdfRobot
 
 StlUnit = Literal["mm", "cm", "in", "m"]
@@ -173,7 +172,7 @@ def _import_stl(file: Path, output: Path | None, unit: StlUnit | None, *, as_jso
     if as_json:
         print_json(mesh.facts)
         return
-    for line in _facts(mesh.facts):
+    for line in mesh.facts.lines:
         print(line)
     if output is not None:
         print(f"written: {output}, in metres")
@@ -198,15 +197,3 @@ def _unit_choice(units: list[StlUnit]) -> Any:
     import click
 
     return click.Choice(units)
-
-
-def _facts(facts: StlFacts) -> list[str]:
-    def millimetres(values: tuple[float, float, float]) -> str:
-        return ", ".join(f"{value / MM:.6g}" for value in values)
-
-    left_out = f", {facts.degenerate} without an area left out" if facts.degenerate else ""
-    return [
-        f"{facts.triangles} triangles{left_out}; {'closed' if facts.watertight else 'not closed'}",
-        f"file in {facts.units}; bounding box {' x '.join(f'{value / MM:.6g}' for value in facts.size_m)} mm",
-        f"from ({millimetres(facts.lower_m)}) to ({millimetres(facts.upper_m)}) mm",
-    ]

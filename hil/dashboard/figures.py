@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -39,10 +41,16 @@ _DIGITS = ("012345", "12", "01643", "01623", "5612", "05623", "054326", "012", "
 
 
 class Body:
-    """The arm's surface, link by link, with the edges that can become its outline."""
+    """The arm's surface, link by link, with the edges that can become its outline.
 
-    def __init__(self, arm: ShownArm) -> None:
-        meshes = link_meshes(arm.model)
+    Args:
+        arm: whose it is.
+        parts: bodies of links that have others than their table gives them.
+    """
+
+    def __init__(self, arm: ShownArm, parts: Sequence[LinkMesh] = ()) -> None:
+        given = {part.link: part for part in parts}
+        meshes = tuple(given.get(mesh.link, mesh) for mesh in link_meshes(arm.model))
         self.size_m = _size_m(meshes, arm)
         self.tool = arm.model.dof + 1
         self.meshes: tuple[LinkMesh, ...] = meshes
@@ -53,7 +61,16 @@ class Body:
         self.vertices = np.concatenate([mesh.vertices for mesh in self.meshes])
         offsets = np.cumsum([0, *(len(mesh.vertices) for mesh in self.meshes)])
         self.faces: Ints = np.concatenate([m.faces + at for m, at in zip(self.meshes, offsets, strict=False)])
-        self.edges, self._sides = _edges(self.faces)
+
+    @cached_property
+    def _rim(self) -> tuple[Ints, Ints]:
+        """Only where an outline is asked for: of a large body it takes a while."""
+        return _edges(self.faces)
+
+    @property
+    def edges(self) -> Ints:
+        """What can become the outline: two vertices each, shape (E, 2)."""
+        return self._rim[0]
 
     def _apart(self, opening_m: float | None) -> float:
         """From the tool's axis to a finger."""
@@ -84,8 +101,9 @@ class Body:
         """Edges between what the eye sees and what it does not, shape (S, 2, 3)."""
         normals = face_normals(vertices, self.faces)
         facing = np.einsum("fi,fi->f", normals, eye_m - vertices[self.faces[:, 0]]) > 0.0
-        rim = facing[self._sides[:, 0]] != facing[self._sides[:, 1]]
-        lines: Floats = vertices[self.edges[rim]]
+        edges, sides = self._rim
+        rim = facing[sides[:, 0]] != facing[sides[:, 1]]
+        lines: Floats = vertices[edges[rim]]
         return lines
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.kernels.scalar import FloatArray
+from hil.model.link_shapes import LinkMesh
 from hil.model.robot import RobotModel
 
 
@@ -23,12 +24,14 @@ class Arm:
         model: whose body it is; the same object as long as it is the same body.
         frames: base, links and tool in the world, shape (dof + 2, 4, 4).
         opacity: from 0, not seen, to 1, solid.
+        parts: bodies of links that have others than the table gives them; the same objects for the same bodies.
     """
 
     model: RobotModel
     frames: FloatArray
     colour: str = "simulated"
     opacity: float = 1.0
+    parts: tuple[LinkMesh, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

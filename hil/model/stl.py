@@ -55,6 +55,20 @@ class StlFacts(Record, frozen=True):
         x, y, z = (high - low for low, high in zip(self.lower_m, self.upper_m, strict=True))
         return (x, y, z)
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """In words: triangles, the box with its units, and where that is."""
+        left_out = f", {self.degenerate} without an area left out" if self.degenerate else ""
+        return (
+            f"{self.triangles} triangles{left_out}; {'closed' if self.watertight else 'not closed'}",
+            f"file in {self.units}; bounding box {' x '.join(f'{value / MM:.6g}' for value in self.size_m)} mm",
+            f"from ({_millimetres(self.lower_m)}) to ({_millimetres(self.upper_m)}) mm",
+        )
+
+
+def _millimetres(values: tuple[float, float, float]) -> str:
+    return ", ".join(f"{value / MM:.6g}" for value in values)
+
 
 class Mesh:
     """Triangles in metres.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hil.dashboard.learn.dh_bodies import DhBodies
 from hil.dashboard.learn.dh_file import RobotKeeper, robot_word
 from hil.dashboard.learn.dh_sheet import PROFILES, DhSheet
 from hil.dashboard.learn.fields import checked, matrix_text
@@ -22,6 +23,7 @@ from hil.lessons.history import History
 from hil.lessons.motions import JointMotion, fk_command, joint_task
 from hil.lessons.picture import Arm, Frame, Lines, Picture, way_lines
 from hil.lessons.sheet import Sheet
+from hil.lessons.stl_body import StlBody
 from hil.lessons.symbols import Symbols, symbols_between
 from hil.lessons.timeline import Moment, Timeline
 from hil.lessons.walks import Walk, between, screwed
@@ -40,10 +42,12 @@ class Table(NamedTuple):
     Attributes:
         origin: whose table it was at first, or as which it was saved.
         rows: its texts.
+        bodies: of links that have others than the table gives them.
     """
 
     origin: RobotModel
     rows: tuple[Row, ...]
+    bodies: tuple[StlBody, ...] = ()
 
 
 class DhView(LessonView):
@@ -55,6 +59,7 @@ class DhView(LessonView):
         super().__init__()
         self.sheet = self.worksheet = DhSheet()
         self.work = Work(self)
+        self.bodies = DhBodies(self.sheet.bodies, self)
         self._keeper = RobotKeeper()
         self.symbols: Symbols | None = None
         self.faults: tuple[Fault, ...] = ()
@@ -77,6 +82,7 @@ class DhView(LessonView):
         sheet.lengths.toggled.connect(self._symbols_are_old)
         sheet.save.clicked.connect(self._save)
         sheet.unsave.clicked.connect(self._take_back)
+        self.bodies.taken.connect(self._take_bodies)
         self.work.done.connect(self._symbols_came)
         self.work.failed.connect(sheet.symbols.show_text)
 
@@ -84,7 +90,8 @@ class DhView(LessonView):
         """This arm from now on. Its own table is where undo ends, unless it is the one that was saved here just now."""
         table = Table(model, table_of(model))
         if model.id == self._kept_as:
-            self.history.add(table._replace(rows=motion_kept(table.rows, self.history.now.rows)))
+            now = self.history.now
+            self.history.add(table._replace(rows=motion_kept(table.rows, now.rows), bodies=now.bodies))
         else:
             self.history = History(table)
             self.sheet.saved.setText("")
@@ -121,13 +128,17 @@ class DhView(LessonView):
         self.history.add(self.history.now._replace(rows=rows))
         self._read()
 
+    def _take_bodies(self, bodies: tuple[StlBody, ...]) -> None:
+        self.history.add(self.history.now._replace(bodies=bodies))
+        self._read()
+
     def retake(self) -> None:
         """What was typed, as it is after a step back or on."""
         self._read()
 
     def _read(self) -> None:
         """The robot of the table; with a wrong entry the last good one stays."""
-        origin, rows = self.history.now
+        origin, rows, bodies = self.history.now
         good, self.faults = read_table(rows, origin)
         self.sheet.table.show_rows(rows, self.faults)
         self.sheet.trouble.setText("\n".join(fault.sentence for fault in self.faults))
@@ -140,6 +151,7 @@ class DhView(LessonView):
             self.robot = Robot(good.model)
             self.sheet.set_frames(self.robot.dof)
             self.robot_changed.emit(good.model)
+        self.bodies.show(bodies, self.robot.dof)
         self._chosen()
 
     # -- what is played ----------------------------------------------------------------------------------
@@ -214,7 +226,8 @@ class DhView(LessonView):
         """The arm, seen through while a frame walks along it, with its frames."""
         model = self.good.model
         frames = self.robot.link_frames(self.q_at(time_s))
-        arm = Arm(model, frames, opacity=1.0 if self.motion is not None else GHOST)
+        parts = tuple(body.mesh for body in self.history.now.bodies if body.link <= self.robot.dof)
+        arm = Arm(model, frames, opacity=1.0 if self.motion is not None else GHOST, parts=parts)
         axes = [Frame(frames[k], label) for k, label in enumerate(_numbers(frames[:-1, :3, 3]))]
         axes.append(Frame(self.moving(time_s), "xyz", scale=1.5))
         lines = (Lines(self._way, "trace", on_top=True),)
@@ -312,6 +325,10 @@ class DhView(LessonView):
         symbols = self.symbols
         if symbols is not None:
             found += [(tr("Symbols as text"), lambda: symbols.text), (tr("Symbols as LaTeX"), lambda: symbols.latex)]
+        found += [
+            (tr("Command for the STL of link {number}", number=body.link), partial(getattr, body, "command"))
+            for body in self.history.now.bodies
+        ]
         command = tr("Command for the equations")
         options = "--what link_transforms --to latex -o equations"
         return (*found, (command, lambda: f"hil derive {shlex.quote(self._named())} {options}"))
@@ -346,6 +363,7 @@ class DhView(LessonView):
     def close(self) -> None:
         """End what works."""
         self.work.stop()
+        self.bodies.work.stop()
 
 
 _IDENTITY = tuple(tuple(float(row == column) for column in range(4)) for row in range(4))

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from hil.dashboard.learn.dh_bodies import BodySheet
 from hil.dashboard.learn.fields import Field, Text, heading, quietly
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, Theme, ink_on
@@ -165,6 +166,7 @@ class DhSheet(QWidget):
         self.unsave.hide()
         self.saved = QLabel()
         self.saved.setWordWrap(True)
+        self.bodies = BodySheet()
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -189,6 +191,7 @@ class DhSheet(QWidget):
         column.addWidget(self.symbols)
         column.addLayout(_row(self.save_name, self.save, self.unsave))
         column.addWidget(self.saved)
+        column.addWidget(self.bodies)
         column.addStretch(1)
 
     @property
@@ -213,6 +216,7 @@ class DhSheet(QWidget):
         self.table.set_theme(theme)
         for field in (self.seconds, self.save_name):
             field.set_theme(theme)
+        self.bodies.set_theme(theme)
         dress(self.trouble, f"color: {theme.bad};")
 
 

@@ -14,7 +14,7 @@ from PySide6.QtOpenGL import QOpenGLWindow
 
 from hil.dashboard.camera import Camera
 from hil.dashboard.learn.cloud_item import SOFTWARE_PASS, CloudItem, points_of_a_pass
-from hil.dashboard.learn.stage import LessonStage, PointingHand, colour_of
+from hil.dashboard.learn.stage import LessonStage, PointingHand, body_key, colour_of
 from hil.dashboard.scene import GlCanvas, flat, rgba
 from hil.dashboard.theme import Theme
 from hil.lessons.picture import Arm, Lines, Picture, Points
@@ -157,10 +157,10 @@ class GlLesson(PointingHand, GlCanvas):
 
     def _body(self, arm: Arm) -> list[Any]:
         colour = (*rgba(colour_of(arm.colour, self._theme))[:3], arm.opacity)
-        return [self._mesh(mesh, colour) for mesh in self._stage.bodies.of(arm.model).meshes]
+        return [self._mesh(mesh, colour) for mesh in self._stage.bodies.of(arm).meshes]
 
     def _pose(self, arm: Arm, items: list[Any]) -> None:
-        body = self._stage.bodies.of(arm.model)
+        body = self._stage.bodies.of(arm)
         for number, item in enumerate(items):
             item.setVisible(True)
             item.setTransform(QMatrix4x4(*body.frame_of(number, arm.frames, None).ravel().tolist()))
@@ -197,7 +197,7 @@ class GlLesson(PointingHand, GlCanvas):
 def _kinds(picture: Picture, arms: tuple[Arm, ...]) -> object:
     """What has to be built anew if it is another."""
     return (
-        tuple((id(arm.model), arm.colour, arm.opacity) for arm in arms),
+        tuple((body_key(arm), arm.colour, arm.opacity) for arm in arms),
         tuple((lines.colour, lines.width, lines.on_top) for lines in picture.lines),
         tuple(id(points.places) if points.even else None for points in picture.points),
         picture.size_m,

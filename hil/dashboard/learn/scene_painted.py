@@ -112,7 +112,7 @@ class PaintedLesson(PointingHand, QWidget):
         self.update()
 
     def _arm(self, painter: QPainter, arm: Arm) -> None:
-        body = self._stage.bodies.of(arm.model)
+        body = self._stage.bodies.of(arm)
         colour, size = colour_of(arm.colour, self._theme), (self.width(), self.height())
         vertices = body.placed(arm.frames, None)
         fill_faces(painter, self.camera, size, vertices, body.faces, colour, round(255 * arm.opacity))

@@ -17,8 +17,7 @@ from hil.dashboard.figures import FRAME_LENGTH, Body, frame_lines, grid_lines, r
 from hil.dashboard.scene_stage import HALF_HIGH, HALF_WIDE, WHEEL_ZOOM, Hands, holds
 from hil.dashboard.theme import Theme
 from hil.kernels.scalar import FloatArray
-from hil.lessons.picture import Picture
-from hil.model.robot import RobotModel
+from hil.lessons.picture import Arm, Picture
 
 MUCH = 1.2
 """As many times as large, or as small, as what was fitted: that is looked at from elsewhere."""
@@ -72,19 +71,25 @@ class LessonScene(Protocol):
 
 
 class Bodies:
-    """Surfaces of arms by their models, the last few kept."""
+    """Surfaces of arms by their models and parts, the last few kept."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[RobotModel, Body]] = {}
+        self._kept: dict[tuple[int, ...], tuple[Arm, Body]] = {}
 
-    def of(self, model: RobotModel) -> Body:
+    def of(self, arm: Arm) -> Body:
         """The body; made when it is first asked for."""
-        found = self._kept.get(id(model))
+        key = body_key(arm)
+        found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= MOST_BODIES:
                 del self._kept[next(iter(self._kept))]
-            found = self._kept[id(model)] = (model, Body(arm_of_model(model)))
+            found = self._kept[key] = (arm, Body(arm_of_model(arm.model), arm.parts))
         return found[1]
+
+
+def body_key(arm: Arm) -> tuple[int, ...]:
+    """The same for the same body."""
+    return (id(arm.model), *map(id, arm.parts))
 
 
 class LessonStage:
@@ -103,7 +108,7 @@ class LessonStage:
         heights = np.concatenate(clouds) if clouds else np.array([0.0, 0.8 * size_m])
         centre_m = (0.0, 0.0, 0.5 * float(heights.min() + heights.max()))
         camera = Camera(0.0, 0.0, 1.25 * far * size_m, centre_m).seen_from("3D")
-        arms = [self.bodies.of(arm.model).placed(arm.frames, None) for arm in self.picture.arms]
+        arms = [self.bodies.of(arm).placed(arm.frames, None) for arm in self.picture.arms]
         letters = self.frames(camera)[0].reshape(-1, 3)
         everything = np.concatenate([spread, letters, *arms])
         while not holds(camera, everything, aspect) and camera.distance_m < FARTHEST:
