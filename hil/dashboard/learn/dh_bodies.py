@@ -33,14 +33,15 @@ class BodySheet(QWidget):
         for label in (self.facts, self.trouble):
             label.setWordWrap(True)
             label.hide()
-        row = QHBoxLayout()
-        for widget in (self.link, self.choose, self.unit, self.away):
-            row.addWidget(widget)
-        row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(heading(tr("Body of a link")))
-        column.addLayout(row)
+        for widgets in ((self.link, self.choose), (self.unit, self.away)):
+            row = QHBoxLayout()
+            for widget in widgets:
+                row.addWidget(widget)
+            row.addStretch(1)
+            column.addLayout(row)
         column.addWidget(self.facts)
         column.addWidget(self.trouble)
 
