@@ -47,15 +47,17 @@ class Restart(QObject):
         super().__init__(window)
         self._service, self._session, self._window = service, session, window
         self.wanted = False
+        self._starting = False
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK_EVERY_MS)
         self._timer.timeout.connect(self.look)
         session.linked.connect(self._linked)
 
     def look(self) -> None:
-        """Offer it as soon as the service has ended."""
-        if self._service.ended:
-            self._timer.stop()
+        """Offer it as soon as the service has ended; once it was started again, make room for another window."""
+        if self._starting:
+            self._await()
+        elif self._service.ended:
             self._offer(tr("The service of this window has ended; nothing is known of the arm any more."))
 
     def _linked(self) -> None:
@@ -65,20 +67,20 @@ class Restart(QObject):
             self._timer.stop()
 
     def _offer(self, why: str) -> None:
+        self._timer.stop()
         self._window.banner.offer(why, tr("Start it again"), self._begin)
 
     def _begin(self) -> None:
         self._window.banner.say(tr("The service starts ..."))
         self._service.begin()
-        self._timer.timeout.disconnect()
-        self._timer.timeout.connect(self._await)
+        self._starting = True
         self._timer.start()
 
     def _await(self) -> None:
         try:
             ready = self._service.ready()
         except HilError as error:
-            self._timer.stop()
+            self._starting = False
             self._offer(str(error))
             return
         if ready:

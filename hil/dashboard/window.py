@@ -106,7 +106,7 @@ class Banner(QWidget):
         self.offered = push("")
         self.offered.hide()
         self._act: Callable[[], object] = self.hide
-        self.offered.clicked.connect(lambda: self._act())
+        self.offered.clicked.connect(self._accept)
         away = push(tr("Dismiss"), self.hide)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 1, 12, 1)
@@ -135,13 +135,12 @@ class Banner(QWidget):
         self._timer.stop()
         self.offered.setText(label)
         self.offered.show()
-
-        def once() -> None:
-            self.offered.hide()
-            act()
-
-        self._act = once
+        self._act = act
         self.say(text)
+
+    def _accept(self) -> None:
+        self.offered.hide()
+        self._act()
 
 
 class Window(QMainWindow):

@@ -87,6 +87,17 @@ def test_one_that_does_not_start_says_why_and_is_offered_again(bench: Any, qtbot
     assert bench.service.begun == 2
 
 
+def test_after_a_start_that_failed_nothing_goes_on_without_a_press(bench: Any, qtbot: Any) -> None:
+    ends(bench, qtbot)
+    bench.service.trouble = "it did not answer"
+    bench.window.banner.offered.click()
+    qtbot.waitUntil(lambda: offered(bench), timeout=20 * LOOK_EVERY_MS)
+    bench.service.trouble, bench.service.there = "", True
+    bench.link.lose("nobody answers at the address")
+    qtbot.wait(3 * LOOK_EVERY_MS)
+    assert not bench.restart.wanted and bench.window.isVisible() and offered(bench)
+
+
 def test_what_goes_wrong_meanwhile_leaves_the_offer_where_it_is(bench: Any, qtbot: Any) -> None:
     ends(bench, qtbot)
     bench.window.banner.say("a stop could not be sent")
