@@ -18,6 +18,7 @@ from pretend import PretendLink
 from previews_here import previewer
 from PySide6.QtCore import QEvent, QSettings, Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
+from stl_files import BOX_FACES
 from urdf_files import ARM
 
 from hil.dashboard.application import make_application
@@ -45,10 +46,6 @@ FALL = 2
 LOOK_S = 3.0
 """How long a view is drawn before its picture is kept: graphs and scene need some frames."""
 
-
-_SIDES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-BOX_FACES = np.array([corners for a, b, c, d in _SIDES for corners in ((a, b, c), (a, c, d))])
-"""Triangles of a box whose corners come in the order of their coordinates."""
 
 PROOF_S = 60.0
 """A program is proved in less."""

@@ -14,6 +14,7 @@ MOST_TRIANGLES = 50_000
 """Of one body: it is drawn without a graphics card, too."""
 
 MOST_BYTES = 50_000_000
+_COARSER = "Write it with fewer triangles: every program that makes STL files can"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +55,13 @@ def read_body(file: str, link: int, units: Units | None) -> StlBody:
         MissingExtraError: trimesh is not installed.
     """
     path = Path(file)
-    try:
-        size_bytes = path.stat().st_size
-    except OSError as error:
-        raise ConfigError(file, "file", error.strerror or str(error), "a file that can be read") from None
+    size_bytes = path.stat().st_size if path.is_file() else 0  # what is no file is refused where it is read
     if size_bytes > MOST_BYTES:
         raise ConfigError(file, "size", f"{size_bytes / 1e6:.0f} MB", f"at most {MOST_BYTES / 1e6:.0f} MB", _COARSER)
     mesh = _read(path, units)
     if mesh.facts.triangles > MOST_TRIANGLES:
         raise ConfigError(file, "triangles", mesh.facts.triangles, f"at most {MOST_TRIANGLES}", _COARSER)
     return StlBody(file, LinkMesh(link, mesh.vertices, mesh.faces), mesh.facts)
-
-
-_COARSER = "Write it with fewer triangles: every program that makes STL files can"
 
 
 def _read(path: Path, units: Units | None) -> Mesh:

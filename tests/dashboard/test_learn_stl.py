@@ -14,6 +14,8 @@ require_qt()
 pytest.importorskip("trimesh", reason="trimesh is not installed: pip install 'hil-arm-bridge[mesh]'")
 
 from PySide6.QtWidgets import QFileDialog  # noqa: E402
+from stl_files import BOX_FACES as FACES  # noqa: E402
+from stl_files import ascii_text  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from hil.cli.app import app  # noqa: E402
@@ -24,18 +26,11 @@ from hil.model.stl import write_stl  # noqa: E402
 Make = Callable[..., Any]
 
 CORNERS = np.array([[x, y, z] for x in (0, 120) for y in (-20, 20) for z in (-15, 15)], float)
-SIDES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-FACES = np.array([corners for a, b, c, d in SIDES for corners in ((a, b, c), (a, c, d))])
 """A beam of 120 x 40 x 30, in whatever unit is meant."""
 
 
 def ascii_stl(vertices: Any, faces: Any) -> bytes:
-    lines = ["solid beam"]
-    for corners in vertices[faces]:
-        lines += ["facet normal 0 0 0", "outer loop"]
-        lines += [f"vertex {x:g} {y:g} {z:g}" for x, y, z in corners]
-        lines += ["endloop", "endfacet"]
-    return "\n".join([*lines, "endsolid beam", ""]).encode()
+    return ascii_text(vertices[faces], "beam").encode()
 
 
 def without_units(vertices: Any, faces: Any) -> bytes:

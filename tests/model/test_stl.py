@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stl_files import BOX_FACES as FACES
+from stl_files import ascii_text
 
 from hil.errors import ConfigError, MissingExtraError
 from hil.model.stl import StlUnitError, is_watertight, read_stl, write_stl
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=np.float64)
-QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-FACES = np.array([face for a, b, c, d in QUADS for face in ((a, b, c), (a, c, d))])
 pytest.importorskip("trimesh")
 
 
@@ -22,14 +22,6 @@ def cube(folder: Path, size: float = 0.1) -> Path:
     path = folder / "cube.stl"
     path.write_bytes(write_stl(CUBE * size, FACES))
     return path
-
-
-def ascii_text(corners: np.ndarray, name: str = "cube") -> str:
-    lines = [f"solid {name}"]
-    for triangle in corners:
-        lines += ["facet normal 0 0 0", "outer loop", *(f"vertex {x!r} {y!r} {z!r}" for x, y, z in triangle.tolist())]
-        lines += ["endloop", "endfacet"]
-    return "\n".join([*lines, f"endsolid {name}"]) + "\n"
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ class DhView(LessonView):
             self.robot = Robot(good.model)
             self.sheet.set_frames(self.robot.dof)
             self.robot_changed.emit(good.model)
-        self.bodies.show(bodies, self.robot.dof)
+        self.bodies.show(bodies)
         self._chosen()
 
     # -- what is played ----------------------------------------------------------------------------------

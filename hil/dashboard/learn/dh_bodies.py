@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import cast
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QVBoxLayout, QWidget
 
-from hil.dashboard.learn.fields import heading, quietly
+from hil.dashboard.learn.fields import heading, row_layout
 from hil.dashboard.learn.work import Work
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import Theme
@@ -36,12 +36,8 @@ class BodySheet(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(heading(tr("Body of a link")))
-        for widgets in ((self.link, self.choose), (self.unit, self.away)):
-            row = QHBoxLayout()
-            for widget in widgets:
-                row.addWidget(widget)
-            row.addStretch(1)
-            column.addLayout(row)
+        column.addLayout(row_layout(self.link, self.choose))
+        column.addLayout(row_layout(self.unit, self.away))
         column.addWidget(self.facts)
         column.addWidget(self.trouble)
 
@@ -49,18 +45,6 @@ class BodySheet(QWidget):
     def chosen_unit(self) -> Units | None:
         """None for the one that the file says, or its size lets guess."""
         return cast("Units", self.unit.currentText()) if self.unit.currentIndex() else None
-
-    def set_links(self, dof: int) -> None:
-        """Of an arm of so many joints; the choice stays as far as there is such a link."""
-        before = max(self.link.currentIndex(), 0)
-        names = [tr("base"), *(tr("link {number}", number=number) for number in range(1, dof + 1))]
-
-        def fill() -> None:
-            self.link.clear()
-            self.link.addItems(names)
-            self.link.setCurrentIndex(min(before, dof))
-
-        quietly(self.link, fill)
 
     def say(self, lines: Sequence[str], trouble: str) -> None:
         """What is known of the chosen link's body, or why it has none."""
@@ -94,10 +78,9 @@ class DhBodies(QObject):
         sheet.link.currentIndexChanged.connect(lambda _: self._say())
         sheet.unit.currentIndexChanged.connect(lambda _: self._read_again())
 
-    def show(self, bodies: tuple[StlBody, ...], dof: int) -> None:
-        """These there are, on an arm of so many joints."""
+    def show(self, bodies: tuple[StlBody, ...]) -> None:
+        """These there are."""
         self._bodies = bodies
-        self._sheet.set_links(dof)
         self._say()
 
     def begin(self, file: str) -> None:

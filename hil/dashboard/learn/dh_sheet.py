@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
     QComboBox,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QStyle,
@@ -23,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from hil.dashboard.learn.dh_bodies import BodySheet
-from hil.dashboard.learn.fields import Field, Text, heading, quietly
+from hil.dashboard.learn.fields import Field, Text, heading, quietly, row_layout
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, Theme, ink_on
 from hil.dashboard.widgets import dress, push
@@ -174,10 +173,10 @@ class DhSheet(QWidget):
         column.setContentsMargins(6, 4, 6, 4)
         column.setSpacing(5)
         # Above the table: there they stay where they are while it becomes longer.
-        column.addLayout(_row(self.add, self.away, self.back, self.forth))
+        column.addLayout(row_layout(self.add, self.away, self.back, self.forth))
         column.addWidget(self.table)
         column.addWidget(self.trouble)
-        column.addLayout(_row(QLabel(tr("play")), self.play))
+        column.addLayout(row_layout(QLabel(tr("play")), self.play))
         self.only: Mapping[str, QWidget] = {
             "one row": _held(QLabel(tr("row")), self.row),
             "joint motion": _held(self.profile, self.seconds),
@@ -187,9 +186,9 @@ class DhSheet(QWidget):
             column.addWidget(part)
         column.addWidget(heading(tr("Matrix, in metres")))
         column.addWidget(self.matrix)
-        column.addLayout(_row(self.as_symbols, self.lengths))
+        column.addLayout(row_layout(self.as_symbols, self.lengths))
         column.addWidget(self.symbols)
-        column.addLayout(_row(self.save_name, self.save, self.unsave))
+        column.addLayout(row_layout(self.save_name, self.save, self.unsave))
         column.addWidget(self.saved)
         column.addWidget(self.bodies)
         column.addStretch(1)
@@ -205,9 +204,11 @@ class DhSheet(QWidget):
             part.setVisible(name == self.played)
 
     def set_frames(self, dof: int) -> None:
-        """Rows and frames of an arm of so many joints; choices stay as far as there are such."""
+        """Rows, frames and links of an arm of so many joints; choices stay as far as there are such."""
         frames = [str(number) for number in range(dof + 1)] + [tr("tool")]
-        for box, texts in ((self.row, frames[1:-1]), (self.first, frames), (self.last, frames)):
+        links = [tr("base"), *(tr("link {number}", number=number) for number in range(1, dof + 1))]
+        lists = ((self.row, frames[1:-1]), (self.first, frames), (self.last, frames), (self.bodies.link, links))
+        for box, texts in lists:
             if [box.itemText(k) for k in range(box.count())] != texts:
                 quietly(box, lambda box=box, texts=texts: _refill(box, texts, last=box is self.last))  # type: ignore[misc]
 
@@ -234,17 +235,7 @@ def _choice(name: str, texts: Sequence[str]) -> QComboBox:
     return box
 
 
-def _row(*widgets: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(4)
-    for widget in widgets:
-        row.addWidget(widget)
-    row.addStretch(1)
-    return row
-
-
 def _held(*widgets: QWidget) -> QWidget:
     whole = QWidget()
-    whole.setLayout(_row(*widgets))
+    whole.setLayout(row_layout(*widgets))
     return whole

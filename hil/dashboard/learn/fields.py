@@ -128,6 +128,17 @@ def column_of(parts: Sequence[QWidget], stretch: bool = True) -> QWidget:
     return whole
 
 
+def row_layout(*parts: QWidget) -> QHBoxLayout:
+    """Widgets, one beside the other from the left on, each as wide as it wants to be."""
+    row = QHBoxLayout()
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(4)
+    for part in parts:
+        row.addWidget(part)
+    row.addStretch(1)
+    return row
+
+
 def row_of(parts: Sequence[QWidget]) -> QWidget:
     """Widgets, one beside the other; what is no label shares the room."""
     whole = QWidget()

@@ -21,7 +21,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QListView,
@@ -35,7 +34,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from hil.dashboard.learn.fields import Field, Text, quietly
+from hil.dashboard.learn.fields import Field, Text, quietly, row_layout
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, Theme
 from hil.dashboard.widgets import dress, push, tab_style
@@ -323,14 +322,14 @@ class ProgramSheet(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(6, 4, 6, 4)
         column.setSpacing(4)
-        column.addLayout(_row(self.example, self.open, self.keep))
+        column.addLayout(row_layout(self.example, self.open, self.keep))
         column.addWidget(self.editor, 1)
         column.addWidget(self.findings)
-        column.addLayout(_row(self.run, self.step, self.breakpoint, self.inputs))
+        column.addLayout(row_layout(self.run, self.step, self.breakpoint, self.inputs))
         column.addWidget(self.state)
         column.addWidget(self._tables(), 1)
-        column.addLayout(_row(self.teach, self.go, self.away, self.back, self.forth))
-        column.addLayout(_row(self.sort, self.merge))
+        column.addLayout(row_layout(self.teach, self.go, self.away, self.back, self.forth))
+        column.addLayout(row_layout(self.sort, self.merge))
         column.addWidget(self.trouble)
 
     def _tables(self) -> QTabWidget:
@@ -387,12 +386,3 @@ class ProgramSheet(QWidget):
         self.inputs.set_theme(theme)
         dress(self.tables, tab_style(theme))
         dress(self.trouble, f"color: {theme.bad};")
-
-
-def _row(*widgets: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(4)
-    for widget in widgets:
-        row.addWidget(widget)
-    row.addStretch(1)
-    return row

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from hil.dashboard.learn.fields import Field, heading, quietly
+from hil.dashboard.learn.fields import Field, heading, quietly, row_layout
 from hil.dashboard.learn.plot import KeyedPlot
 from hil.dashboard.texts import tr
 from hil.dashboard.theme import DARK, Theme, ink_on
@@ -185,14 +185,14 @@ class SolutionsSheet(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(6, 4, 6, 4)
         column.setSpacing(5)
-        column.addLayout(_row(QLabel(tr("target")), self.kind, self.back, self.forth))
+        column.addLayout(row_layout(QLabel(tr("target")), self.kind, self.back, self.forth))
         for fields in self.fields.values():
             for place in range(0, len(fields), 3):
                 row = QHBoxLayout()
                 for field in fields[place : place + 3]:
                     row.addWidget(field, 1, Qt.AlignmentFlag.AlignTop)
                 column.addLayout(row)
-        column.addLayout(_row(self.home, self.arm))
+        column.addLayout(row_layout(self.home, self.arm))
         column.addWidget(self.verdict)
         column.addWidget(self.table)
         column.addWidget(self.hint)
@@ -237,12 +237,3 @@ class SolutionsSheet(QWidget):
 
 def _titled(name: str) -> str:
     return f"{tr(name)}, {UNITS[name]}" if name in UNITS else tr(name)
-
-
-def _row(*widgets: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(4)
-    for widget in widgets:
-        row.addWidget(widget)
-    row.addStretch(1)
-    return row
