@@ -38,10 +38,10 @@ HELD = 1e-10
 CORRECTIONS = 30
 
 MOST_STEPS = 1_000_000
+"""A minute or two; errors have fallen below a micrometre by then."""
 
 MOST_CHANGE = 1e6
 """Of each part of a change, mm or degrees: beyond it steps leave the range of numbers."""
-"""A minute or two; errors have fallen below a micrometre by then."""
 
 
 class SteppedLine(Record, frozen=True):

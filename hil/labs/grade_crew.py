@@ -88,8 +88,10 @@ class Server:
         # A server that forks ends its child long before: then it is this computer that was too slow, or has ended it.
         self._deaths += 1
         if self._deaths >= MOST_DEATHS:
-            raise HilError(f"{MOST_DEATHS} marking processes have ended by themselves, one after another; what they "
-                           "said stands above. What was marked is kept")  # fmt: skip
+            raise HilError(
+                f"{MOST_DEATHS} marking processes have ended by themselves, one after another; what they said stands "
+                "above. What was marked is kept"
+            )
         none = refused(self._setup.exercise, submission, "it could not be marked: what marks it was ended meanwhile")
         return msgspec.structs.replace(none, fault=True)
 

@@ -97,8 +97,8 @@ class Setup(Record, frozen=True):
     pictures: bool = True
 
 
-MOST_WORDS = 4000
-"""Of a refusal, in letters: what is quoted in it may be all that was handed in."""
+MOST_LETTERS = 4000
+"""Of a refusal: what is quoted in it may be all that was handed in."""
 
 
 def printable(text: str) -> str:
@@ -108,8 +108,8 @@ def printable(text: str) -> str:
 
 def refused(exercise: Exercise, submission: Submission, refusal: str) -> Marked:
     """Nothing but the refusal, as much of it as anybody reads."""
-    if len(refusal) > MOST_WORDS:
-        refusal = f"{refusal[:MOST_WORDS]} ... and {len(refusal) - MOST_WORDS} letters more"
+    if len(refusal) > MOST_LETTERS:
+        refusal = f"{refusal[:MOST_LETTERS]} ... and {len(refusal) - MOST_LETTERS} letters more"
     rows = (*exercise.predicates, *exercise.answers)
     none = tuple(
         Mark(name=row.name, marks=0.0, most=row.marks, held=0, cases=exercise.variants.count, words="not marked")

@@ -15,11 +15,12 @@ from msgspec import Meta
 from hil.errors import ConfigError
 from hil.kernels.scalar import FloatArray
 from hil.model.files import parse_toml
-from hil.model.robot import JointType, RobotModel
+from hil.model.robot import RobotModel
+from hil.model.specification import unit_of
 from hil.robot import Robot
 from hil.tables import convert, toml_keys
 from hil.types import Record
-from hil.units import DEG, MM
+from hil.units import MM
 
 MARK = "# samples of a curve"
 FIXED = ("t_s", "x_mm", "y_mm", "z_mm")
@@ -113,9 +114,9 @@ def read_samples(path: str | Path) -> CurveSamples:
 
 def joint_columns(model: RobotModel) -> tuple[tuple[str, ...], FloatArray]:
     """Names of an arm's joint columns, and what a 1 in each is in rad or m."""
-    units = [("deg", DEG) if joint.type is JointType.REVOLUTE else ("mm", MM) for joint in model.joints]
-    names = tuple(f"{joint.name}_{unit}" for joint, (unit, _) in zip(model.joints, units, strict=True))
-    return names, np.array([size for _, size in units])
+    units = [unit_of(joint) for joint in model.joints]
+    names = tuple(f"{joint.name}_{unit}" for joint, (_, unit) in zip(model.joints, units, strict=True))
+    return names, np.array([size for size, _ in units])
 
 
 def check_joints(samples: CurveSamples, robot: Robot, file: str) -> None:

@@ -348,6 +348,4 @@ def course(joints, length, period, limits, pace_m_s, rules, most_samples):
         begin, end = lower(
             at, used, slower, first, step, period, window, limits, pace_m_s, rules, most, lowered, room, force, stale
         )
-        if begin > end:
-            break
     return at, seconds, excess, worst, WHOLE
