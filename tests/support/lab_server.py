@@ -47,6 +47,7 @@ PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0, co
 
 TICK_S = 0.002
 PATIENCE_S = 40.0
+LOOK_S = 0.05
 
 
 class VirtualWorker:
@@ -293,11 +294,12 @@ class Person:
         return self._clock[0] + time.monotonic() - self._clock[1]
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        """Read until something is so."""
+        """Wait until something is so, of this person or of the lab, which may tell a person nothing."""
         async with asyncio.timeout(PATIENCE_S):
             while not reached():
                 self._news.clear()
-                await self._news.wait()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), LOOK_S)
 
     async def _read(self) -> None:
         async for frame in self._socket:
