@@ -30,18 +30,12 @@ if not obstacle():
         "OpenType support missing",
     )
 
-    @pytest.fixture(autouse=True, scope="session")
-    def what_is_there_already_is_no_garbage() -> Iterator[None]:
-        """So that collecting after each test takes no time."""
-        gc.collect()
-        gc.freeze()
-        yield
-        gc.unfreeze()
-
     @pytest.fixture(autouse=True)
-    def windows_end_in_their_own_thread(what_is_there_already_is_no_garbage: None, qapp: Any) -> Iterator[None]:
+    def windows_end_in_their_own_thread(qapp: Any) -> Iterator[None]:
         """Python collects wherever it allocates, and an object of Qt that ends in another thread ends the process."""
         gc.disable()
+        # What is there already is no garbage of this test; collecting after it takes no time.
+        gc.freeze()
         yield
         for left in QApplication.topLevelWidgets():
             # A program that a later test starts would not end with its own window.

@@ -46,8 +46,7 @@ by_deg = { base = 6 }
 def test_a_whole_session_by_mouse(page: Page, lab: LabThread) -> None:
     one = Student(page, lab)
     one.drive()
-    one.begin(lambda: one.press("plus-0"))
-    one.reads("base +: moves while you hold")
+    one.moves(lambda: one.press("plus-0"), page.mouse.up, "base +: moves while you hold")
     one.until_it_stands(page.mouse.up)
     assert one.at(0) > LYNX.park[0]
     page.locator("#tasks > summary").click()
@@ -105,9 +104,12 @@ def test_a_session_by_game_pad(page: Page, lab: LabThread) -> None:
     one = Student(page, lab)
     page.evaluate(PAD)
     one.drive()
-    one.begin(lambda: one.pad(-1.0, held=True))
-    one.reads("game pad: moves while you hold")
-    one.until_it_stands(lambda: one.pad(-1.0, held=False))
+
+    def let_go() -> None:
+        one.pad(-1.0, held=False)
+
+    one.moves(lambda: one.pad(-1.0, held=True), let_go, "game pad: moves while you hold")
+    one.until_it_stands(let_go)
     assert one.at(0) > LYNX.park[0]
 
 

@@ -135,8 +135,7 @@ def test_while_the_lab_plans_the_page_says_for_how_long(page: Page, lab: LabThre
 def test_a_self_test_runs_while_it_is_held_and_ends_with_the_hand(page: Page, lab: LabThread) -> None:
     one = Student(page, lab)
     one.drive()
-    one.begin(lambda: one.press("test"))
-    one.reads("Self-test: moves while you hold")
+    one.moves(lambda: one.press("test"), page.mouse.up, "Self-test: moves while you hold")
     one.until_it_stands(page.mouse.up)
 
 

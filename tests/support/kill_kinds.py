@@ -102,6 +102,9 @@ def play(kind: Kind, bench: Bench, seed: int, plant: str | None = None) -> Round
     except NeverBeganError as error:
         # What was found broken before stays broken.
         outcome.not_judged = "" if outcome.wrong else str(error)
+    except ProcessLookupError:
+        # One that always ends by itself shows as one that never begins.
+        outcome.not_judged = "" if outcome.wrong else "who was to be struck had ended before"
     except SkippedError as error:
         outcome.skipped = str(error)
     except AssertionError as error:

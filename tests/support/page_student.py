@@ -146,6 +146,18 @@ class Student:
         press()
         assert patient(lambda: len(self.lab.moved) >= before + 3), self.said()
 
+    def moves(self, press: Callable[[], None], let_go: Callable[[], Any], words: str) -> None:
+        """Press, and read that it moves; a page that stood still, on a busy machine, has let go of it: press again."""
+        banner, answer = self.page.locator("#banner"), self.page.locator("#answer")
+        for _ in range(AGAIN):
+            self.begin(press)
+            assert patient(lambda: words in banner.inner_text() or LET_GO.search(answer.inner_text()) is not None)
+            if words in banner.inner_text():
+                return
+            let_go()
+            self.page.wait_for_timeout(AGAIN_MS)
+        raise AssertionError(f"let go of {AGAIN} times: {self.said()}")
+
     def to_the_end(self, press: Callable[[], None], let_go: Callable[[], Any]) -> None:
         """Press until it is done; a page that stood still, on a busy machine, has let go of it: press again."""
         answer = self.page.locator("#answer")
