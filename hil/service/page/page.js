@@ -474,7 +474,8 @@ function refresh() {
   if (seen && channel.welcome) numbers();
 }
 
-// Nobody reads numbers more often than this, and each time they are painted anew; the scene shows what moves.
+// Nobody reads numbers more often than this, and each time they are painted anew; the scene shows what moves. They are
+// painted with the scene, never in a frame between: only the newest, when no more comes, in one of its own.
 function numbers() {
   owed = performance.now() - slowAt < SLOW_MS;
   if (owed) return;
@@ -609,7 +610,7 @@ setInterval(() => {
   if (performance.now() - Math.max(seenAt, staleAt) > OLD_MS && !document.hidden) {
     staleAt = performance.now();
     soon();
-  } else if (owed && performance.now() - slowAt >= SLOW_MS) soon();
+  } else if (owed && performance.now() - Math.max(slowAt, seenAt) >= SLOW_MS) soon();
 }, LOOK_MS);
 
 at("languages").replaceChildren(...Object.entries(NAMES).map(([code, name]) => new Option(name, code)));
