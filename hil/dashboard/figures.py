@@ -64,13 +64,8 @@ class Body:
 
     @cached_property
     def _rim(self) -> tuple[Ints, Ints]:
-        """Only where an outline is asked for: of a large body it takes a while."""
+        """What can become the outline, and the faces beside it; of a large body it takes a while."""
         return _edges(self.faces)
-
-    @property
-    def edges(self) -> Ints:
-        """What can become the outline: two vertices each, shape (E, 2)."""
-        return self._rim[0]
 
     def _apart(self, opening_m: float | None) -> float:
         """From the tool's axis to a finger."""
