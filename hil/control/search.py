@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from hil.control.experiment import Experiment
-from hil.control.joint_values import for_each_joint, joint_units
+from hil.control.joint_values import for_each_joint
 from hil.control.loop import COLUMNS, ClosedLoop
 from hil.control.results import Scores
 from hil.errors import CommandError
@@ -328,9 +328,3 @@ class Found(NamedTuple):
             if not front or torque[k] < torque[front[-1]]:
                 front.append(int(k))
         return front
-
-
-def error_unit(model: RobotModel) -> str:
-    """Of summed errors."""
-    units = set(joint_units(model))
-    return "rad" if len(units) == 1 else "rad and m"

@@ -42,13 +42,8 @@ SYMBOLS: Mapping[str, str] = {
 _UNITS = ("_s", "_m", "_rad")
 
 
-def latex_text(routine: Routine) -> str:
-    """The lines of an align environment: named values in order, then the results."""
-    return join_lines(equation_lines(routine))
-
-
 def equation_lines(routine: Routine) -> list[str]:
-    """The same, each equation for itself, with ``&`` before its equals sign."""
+    """Of an align environment: named values in order, then the results, each with ``&`` before its equals sign."""
     printer = _LatexPrinter(_input_names(routine))
     lines = []
     for name, node in told_steps(routine):

@@ -58,11 +58,6 @@ class CurveAnswer(NamedTuple):
     reach: Reach
     axes: FloatArray
 
-    def speeds_mm_s(self, dt_s: float) -> FloatArray:
-        """Speed of the tool between neighbours, which are `dt_s` apart in time, shape (N - 1,)."""
-        speeds: FloatArray = np.linalg.norm(np.diff(self.points_m, axis=0), axis=1) / MM / dt_s
-        return speeds
-
 
 # -- fields ----------------------------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from hil.kernels.emit_latex import (
     equation,
     equation_lines,
     escaped,
+    join_lines,
     latex_number,
-    latex_text,
     symbol,
     width,
 )
@@ -59,7 +59,7 @@ def assert_well_formed(text: str) -> None:
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_every_quantity_is_well_formed(name: str) -> None:
-    assert_well_formed(latex_text(derive(PUMA, name)))
+    assert_well_formed(join_lines(equation_lines(derive(PUMA, name))))
 
 
 def read(text: str) -> str:
