@@ -23,7 +23,9 @@ RESERVED_BYTES = 64 << 10
 
 _SLOT = 0
 _STOPPING = (Stop, EmergencyStop, SupplyCut, Disconnect)
-_MAX_REMEMBERED = 16
+_WORDS = 200
+"""Letters of what is wrong with a request: what is wrong may be of any length."""
+
 _MORE_LOOKS = 15
 """Into a box that is full of targets, in one tick."""
 
@@ -83,6 +85,8 @@ class MailboxWriter:
 class MailboxReader:
     """The loop's end; nothing that lies in the box makes it raise.
 
+    What cannot be read may have been a stop: the arm stops for it, and says why.
+
     Args:
         path: the box that the owner made.
 
@@ -94,8 +98,6 @@ class MailboxReader:
     def __init__(self, path: Path) -> None:
         self._ring = RingReader(path, slot=_SLOT)
         self._decoder = msgspec.msgpack.Decoder(Request)
-        self._errors: list[CommandError] = []
-        self.malformed = 0
 
     def take(self, limit: int = 8) -> tuple[Request, ...]:
         """Up to `limit` requests in the order in which they were sent.
@@ -106,30 +108,22 @@ class MailboxReader:
         payloads = self._ring.read(limit)
         if not payloads:
             return ()
-        requests = [request for payload in payloads if (request := self._decode(payload)) is not None]
+        requests = [self._decode(payload) for payload in payloads]
         for _ in range(_MORE_LOOKS):
             if len(payloads) < limit or not any(isinstance(request, FollowTarget) for request in requests):
                 break
             payloads = self._ring.read(limit)
-            requests += [request for payload in payloads if (request := self._decode(payload)) is not None]
+            requests += [self._decode(payload) for payload in payloads]
         self._ring.publish_cursor()
         return tuple(requests)
 
-    def _decode(self, payload: bytes) -> Request | None:
+    def _decode(self, payload: bytes) -> Request:
         try:
             request: Request = self._decoder.decode(payload)
             _refuse_non_finite(request)
         except (msgspec.DecodeError, HilError, UnicodeDecodeError) as error:
-            self.malformed += 1
-            text = f"request dropped, {len(payload)} bytes: {error}"
-            self._errors = [*self._errors, CommandError(text)][-_MAX_REMEMBERED:]
-            return None
+            return Stop(reason=f"a request of {len(payload)} bytes to the loop cannot be read: {error}"[:_WORDS])
         return request
-
-    def take_errors(self) -> tuple[CommandError, ...]:
-        """What was wrong with requests dropped since the last call; the newest sixteen at most."""
-        errors, self._errors = tuple(self._errors), []
-        return errors
 
     def age_s(self, now_s: float) -> float:
         """Seconds since the owner's last sign of life; infinite if there never was one."""

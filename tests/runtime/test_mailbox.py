@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,7 +51,6 @@ def test_requests_arrive_as_they_were_sent_and_in_order(
         assert len(batch) <= limit
         taken.extend(batch)
     assert taken == requests
-    assert reader.malformed == 0
     reader.close()
     writer.close()
 
@@ -64,7 +64,6 @@ def test_no_bytes_in_the_box_make_the_loop_stumble(tmp_path_factory: pytest.Temp
     writer._ring.append(junk)
     writer.send(Stop(reason="end"))
     assert reader.take()[-1] == Stop(reason="end")
-    assert len(reader.take_errors()) == reader.malformed
     reader.close()
     writer.close()
 
@@ -91,16 +90,22 @@ def test_so_many_looks_are_taken_into_a_box_full_of_targets_in_one_tick(
     assert [len(reader.take()), len(reader.take()), len(reader.take())] == [128, 72, 0]
 
 
-def test_a_malformed_request_is_counted_and_explained_once(ends: tuple[MailboxWriter, MailboxReader]) -> None:
+def test_what_cannot_be_read_stops_the_arm_in_its_turn_and_says_why(ends: tuple[MailboxWriter, MailboxReader]) -> None:
     writer, reader = ends
-    for _ in range(20):
-        writer._ring.append(b"\x81\xa4type\xa5dance")
-    assert reader.take(30) == ()
-    assert reader.malformed == 20
-    errors = reader.take_errors()
-    assert len(errors) == 16
-    assert "request dropped, 12 bytes: Invalid value 'dance'" in str(errors[0])
-    assert reader.take_errors() == ()
+    writer.send(Start(digest="d"))
+    writer._ring.append(b"\x81\xa4type\xa5dance")
+    writer.send(Arm(digest="d"))
+    first, stop, last = reader.take()
+    assert (first, last) == (Start(digest="d"), Arm(digest="d"))
+    assert isinstance(stop, Stop)
+    assert stop.reason == "a request of 12 bytes to the loop cannot be read: Invalid value 'dance' - at `$.type`"
+
+
+def test_what_is_wrong_with_a_request_is_told_in_few_letters(ends: tuple[MailboxWriter, MailboxReader]) -> None:
+    writer, reader = ends
+    writer._ring.append(msgspec.msgpack.encode({"type": "x" * 60_000}))
+    (stop,) = reader.take()
+    assert isinstance(stop, Stop) and len(stop.reason) == 200
 
 
 def test_a_pose_that_is_not_finite_is_refused_at_both_ends(ends: tuple[MailboxWriter, MailboxReader]) -> None:
@@ -109,8 +114,8 @@ def test_a_pose_that_is_not_finite_is_refused_at_both_ends(ends: tuple[MailboxWr
     with pytest.raises(CommandError, match=r"confirmed pose: \(0.0, nan\) given; allowed: finite numbers"):
         writer.send(nowhere)
     writer._ring.append(writer._encoder.encode(nowhere))
-    assert reader.take() == ()
-    assert "finite numbers" in str(reader.take_errors()[0])
+    (stop,) = reader.take()
+    assert isinstance(stop, Stop) and "finite numbers" in stop.reason
 
 
 def test_a_full_box_refuses_new_work_but_never_a_stop(ends: tuple[MailboxWriter, MailboxReader]) -> None:
