@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from lab_server import Served, run, served
+from lab_server import PATIENCE_S, Served, run, served
 from tokens_of_people import token
 
 from hil.errors import CommandError, InterlockError, LinkClosed, LinkError, LinkTimeout
@@ -35,7 +35,7 @@ async def cut(arm: AsyncArm) -> None:
     """The line is torn off, and noticed."""
     assert arm._line._socket is not None
     arm._line._socket._socket._response.close()
-    await arm.until(lambda: not arm.connected, 5.0)
+    await arm.until(lambda: not arm.connected, PATIENCE_S)
 
 
 def asked(lab: Served, kind: type) -> int:
@@ -50,7 +50,7 @@ def test_a_step_is_asked_for_taken_and_followed_to_its_end(tmp_path: Path) -> No
             mark = arm.mark
             await arm.step(BASE)
             assert await arm.settled(mark, 10.0) is Mode.IDLE
-            await arm.until(lambda: arm.telemetry is not None and arm.telemetry.commanded[0] == 0.05, 5.0)
+            await arm.until(lambda: arm.telemetry is not None and arm.telemetry.commanded[0] == 0.05, PATIENCE_S)
             assert arm.trip_s is not None
             assert any("streaming -> idle" in words for words in arm.since(mark))
 
@@ -76,7 +76,7 @@ def test_a_claim_that_comes_to_nothing_meanwhile_says_why(tmp_path: Path) -> Non
             dee, wu = (Access(url=lab.url, token=each) for each in (token("Dee"), token("Wu", Role.WATCH)))
             async with AsyncArm(dee, "arm-1") as arm, AsyncArm(wu, "arm-1") as onlooker:
                 claiming = asyncio.create_task(arm.claim())
-                await arm.until(lambda: arm.lease is not None and arm.lease.lease.phase.value == "changing", 5.0)
+                await arm.until(lambda: arm.lease is not None and arm.lease.lease.phase.value == "changing", PATIENCE_S)
                 await onlooker.stop("a hand is in the way")
                 with pytest.raises(InterlockError, match="has not got it: a stop is latched"):
                     await claiming
@@ -97,13 +97,13 @@ def test_a_claim_that_is_not_waited_for_any_longer_leaves_the_queue(tmp_path: Pa
 
                 with pytest.raises(LinkTimeout, match="did not come within"):
                     await waiting.claim(wait=True, within_s=0.2)
-                assert await driver.until(lambda: queue() == 0, 5.0)
+                assert await driver.until(lambda: queue() == 0, PATIENCE_S)
                 claiming = asyncio.create_task(waiting.claim(wait=True, within_s=60.0))
-                assert await driver.until(lambda: queue() == 1, 5.0)
+                assert await driver.until(lambda: queue() == 1, PATIENCE_S)
                 await waiting.leave_queue()
                 with pytest.raises(InterlockError, match="waits no longer"):
                     await claiming
-                assert await driver.until(lambda: queue() == 0, 5.0)
+                assert await driver.until(lambda: queue() == 0, PATIENCE_S)
                 assert driver.drives
 
     run(story)
@@ -170,10 +170,10 @@ def test_after_a_lost_line_the_lease_comes_back_and_the_motion_does_not(tmp_path
             # Whoever goes on pressing finds that the jog is over.
             with pytest.raises(LinkClosed, match="connection was lost"):
                 await asyncio.wait_for(jogging, 5.0)
-            assert await arm.until(lambda: arm.drives, 10.0)
+            assert await arm.until(lambda: arm.drives, PATIENCE_S)
             assert arm.epoch > epoch
             holds = asked(lab, JogHold)
-            await arm.until(lambda: arm.telemetry is not None and arm.mode is Mode.HOLDING, 5.0)
+            await arm.until(lambda: arm.telemetry is not None and arm.mode is Mode.HOLDING, PATIENCE_S)
             await asyncio.sleep(0.2)
             assert asked(lab, JogHold) == holds
             assert not arm.held
@@ -197,9 +197,9 @@ def test_a_line_that_breaks_again_while_the_lease_is_asked_for_is_tried_again(tm
             await arm.claim()
             arm.breaks = 2
             await cut(arm)
-            assert await arm.until(lambda: arm.breaks == 1, 10.0)
+            assert await arm.until(lambda: arm.breaks == 1, PATIENCE_S)
             assert not arm.connected
-            assert await arm.until(lambda: arm.drives, 20.0)
+            assert await arm.until(lambda: arm.drives, PATIENCE_S)
 
     run(story)
 
@@ -227,8 +227,8 @@ def test_a_driver_who_was_taken_over_does_not_fight_for_the_arm(tmp_path: Path) 
             await ada.claim()
             await tess.take_over("a lesson")
             assert tess.drives
-            await ada.until(lambda: not ada.drives, 5.0)
-            await ada.until(lambda: ada.connected and ada.lease is not None, 10.0)
+            await ada.until(lambda: not ada.drives, PATIENCE_S)
+            await ada.until(lambda: ada.connected and ada.lease is not None, PATIENCE_S)
             await asyncio.sleep(0.2)
             assert tess.drives
             assert not ada.drives
@@ -242,7 +242,9 @@ def test_leaving_gives_the_lease_back(tmp_path: Path) -> None:
             await lab.ready()
             async with at(lab, "Ada") as ada:
                 await ada.claim()
-            await other.until(lambda: other.lease is not None and other.lease.lease.phase is wire.LeasePhase.FREE, 5.0)
+            await other.until(
+                lambda: other.lease is not None and other.lease.lease.phase is wire.LeasePhase.FREE, PATIENCE_S
+            )
 
     run(story)
 
@@ -252,7 +254,7 @@ def test_a_watcher_may_stop_and_it_latches(tmp_path: Path) -> None:
         async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             await arm.stop("a cable is caught")
-            await arm.until(lambda: arm.lease is not None and "caught" in arm.lease.lease.latched, 5.0)
+            await arm.until(lambda: arm.lease is not None and "caught" in arm.lease.lease.latched, PATIENCE_S)
 
     run(story)
 
@@ -281,7 +283,7 @@ def test_a_lab_that_cannot_be_reached_is_one_line() -> None:
 def test_the_server_s_clock_is_never_reckoned_ahead(tmp_path: Path) -> None:
     async def story() -> None:
         async with served(tmp_path) as lab, at(lab) as arm:
-            await arm.until(lambda: arm.telemetry is not None, 5.0)
+            await arm.until(lambda: arm.telemetry is not None, PATIENCE_S)
             # Server and client share a clock here.
             assert arm.now_s <= time.monotonic()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_server import Served, run, served
+from lab_server import PATIENCE_S, Served, run, served
 from tokens_of_people import token
 
 import hil
@@ -31,7 +31,7 @@ async def turned_to(arm: AsyncArm, base_rad: float) -> bool:
     def there() -> bool:
         return arm.telemetry is not None and arm.telemetry.commanded[0] == pytest.approx(base_rad, abs=1e-6)
 
-    return await arm.until(there, 5.0)
+    return await arm.until(there, PATIENCE_S)
 
 
 def test_it_takes_what_connect_takes() -> None:
@@ -169,7 +169,7 @@ def test_whoever_is_cancelled_before_the_move_was_asked_for_asks_for_none_after_
             await lab.ready()
             await arm.claim()
             going = asyncio.create_task(arm.home())
-            assert await arm.until(lambda: "grip" in arm.asked, 5.0)
+            assert await arm.until(lambda: "grip" in arm.asked, PATIENCE_S)
             going.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await going
@@ -191,14 +191,14 @@ def test_time_is_renewed_arms_are_frozen_and_thawed_and_a_stop_is_reset(tmp_path
                 await arm.claim()
                 await arm.renew(10.0)
                 await arm.freeze("a lesson")
-                assert await arm.until(lambda: brief().frozen, 5.0)
+                assert await arm.until(lambda: brief().frozen, PATIENCE_S)
                 await arm.thaw()
-                assert await arm.until(lambda: not brief().frozen, 5.0)
+                assert await arm.until(lambda: not brief().frozen, PATIENCE_S)
                 async with hil.connect_async(f"{lab.url}/arm-1", name="Wu") as onlooker:
                     await onlooker.stop("a hand is in the way")
-                assert await arm.until(lambda: bool(brief().latched), 5.0)
+                assert await arm.until(lambda: bool(brief().latched), PATIENCE_S)
                 await arm.reset()
-                assert await arm.until(lambda: not brief().latched, 5.0)
+                assert await arm.until(lambda: not brief().latched, PATIENCE_S)
 
     run(story)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from lab_server import Served, run, served
+from lab_server import PATIENCE_S, Served, run, served
 from wire_samples import SERVER
 
 from hil.errors import CommandError, InterlockError
@@ -48,7 +48,7 @@ def test_an_arm_is_led_while_the_dead_man_is_held_and_let_go_at_the_end(tmp_path
             await lab.ready()
             await arm.claim()
             assert arm.welcome is not None and arm.welcome.speaks == 2
-            await arm.until(lambda: arm.telemetry is not None and arm.telemetry.commanded[0] is not None, 5.0)
+            await arm.until(lambda: arm.telemetry is not None and arm.telemetry.commanded[0] is not None, PATIENCE_S)
             mark, way = arm.mark, Way(arm, 60)
             await arm.follow(way, lambda: way.count, speed_share=1.0)
             assert await arm.settled(mark, 10.0) is Mode.HOLDING
@@ -70,7 +70,7 @@ def test_who_lets_go_of_the_dead_man_stops_the_arm(tmp_path: Path) -> None:
         async with served(tmp_path) as lab, at(lab) as arm:
             await lab.ready()
             await arm.claim()
-            await arm.until(lambda: arm.telemetry is not None and arm.telemetry.commanded[0] is not None, 5.0)
+            await arm.until(lambda: arm.telemetry is not None and arm.telemetry.commanded[0] is not None, PATIENCE_S)
             mark, way = arm.mark, Way(arm, 10_000)
             await arm.follow(way, lambda: 0 if way.count > 40 else way.count)
             assert way.count < 45

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lab_server
 import pytest
-from lab_server import PATIENT, Person, Served, run, served
+from lab_server import PATIENCE_S, PATIENT, Person, Served, run, served
 
 from hil.errors import InterlockError
 from hil.service import wire
@@ -117,7 +117,7 @@ def test_whoever_goes_on_holding_what_the_lab_has_ended_holds_nothing_until_it_i
                     await asyncio.sleep(0.05)
 
             pressing = asyncio.create_task(press())
-            assert await arm.until(lambda: arm.held, 5.0)
+            assert await arm.until(lambda: arm.held, PATIENCE_S)
             pressing.cancel()
 
     run(story)

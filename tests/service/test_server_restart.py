@@ -13,7 +13,7 @@ import pytest
 from kill_rounds import Program, await_that
 from lab_box import READY_S
 from lab_load import free_port
-from lab_server import Served, kinds, run, said, served
+from lab_server import PATIENCE_S, Served, kinds, run, said, served
 
 from hil.errors import HilError
 from hil.service.client import AsyncArm
@@ -118,11 +118,11 @@ def test_who_stood_in_the_queue_stands_in_it_again_after_a_lost_line(tmp_path: P
             async with AsyncArm(access, "arm-1", name="Ada") as ada, AsyncArm(access, "arm-1", name="Bob") as bob:
                 await ada.claim()
                 waiting = asyncio.create_task(bob.claim(wait=True, within_s=60.0))
-                assert await bob.until(lambda: bob.lease is not None and bob.lease.place == 1, 5.0)
+                assert await bob.until(lambda: bob.lease is not None and bob.lease.place == 1, PATIENCE_S)
                 assert bob._line._socket is not None
                 bob._line._socket._socket._response.close()
-                assert await bob.until(lambda: not bob.connected, 5.0)
-                assert await bob.until(lambda: bob.lease is not None and bob.lease.place == 1, 10.0)
+                assert await bob.until(lambda: not bob.connected, PATIENCE_S)
+                assert await bob.until(lambda: bob.lease is not None and bob.lease.place == 1, PATIENCE_S)
                 assert not waiting.done()
                 await ada.release()
                 await waiting

@@ -43,7 +43,7 @@ async def drive(arm: AsyncArm) -> None:
     """To and fro for as long as it is allowed."""
     if not arm.drives:
         await arm.claim(within_s=10.0)
-    await arm.until(lambda: arm.telemetry is not None, 5.0)
+    await arm.until(lambda: arm.telemetry is not None, 30.0)
     assert arm.welcome is not None and arm.telemetry is not None
     axis = arm.welcome.axes[0]
     way = 1.0
