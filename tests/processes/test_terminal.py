@@ -15,6 +15,8 @@ from terminal_rounds import EVENTS, MOMENTS, commands, moment_round, round_of
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.pty,
+    # Longer than the patience of a round, which says what it has waited for.
+    pytest.mark.timeout(300),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="who is left behind is found in Linux' /proc"),
 ]
 
