@@ -70,6 +70,8 @@ PATIENCE_S = 600.0
 INPUTS_S = 2.0
 _PREFIX = "hil-"
 _ABANDONED_S = 60.0
+_BEGUN = (Mode.STREAMING, Mode.STOPPING, Mode.HOLDING, Mode.IDLE, Mode.ESTOP, Mode.DISCONNECTED)
+"""Where a motion may be when it is first looked at: one of a few samples is over, one that was stopped has left."""
 _decode_tick = msgspec.msgpack.Decoder(TickRecord).decode
 
 
@@ -268,8 +270,7 @@ class Host:
             # The controller's inputs are read from the loading on, and may be needed for the first sample.
             self.until(lambda: False, INPUTS_S)
         self.send(Start(digest=motion.digest))
-        # One of a few samples is over before anybody has seen it go.
-        self._wait_for_one_of((Mode.STREAMING, Mode.IDLE), 2.0)
+        self._wait_for_one_of(_BEGUN, 2.0)
         ended = {Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED}
         try:
             self.until(lambda: self.mode in ended, within_s=motion.duration_s * 1.5 + 10.0)
