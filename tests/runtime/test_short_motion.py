@@ -3,49 +3,58 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from hil.motion.motion import Motion
 from hil.motion.planner import plan_joint_move
 from hil.runtime.host import Host
 from hil.runtime.preview import preview
 from hil.runtime.wiring import load_rig
+from hil.safety.certificate import Certificate
 from hil.types import Mode, Request, Start, Stop
 
 pytestmark = [pytest.mark.processes, pytest.mark.wall_clock]
 
+RIG = load_rig("ur5")
 
-def test_a_motion_that_goes_nowhere_runs_to_its_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Host]:
+    """An arm that may be moved."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    rig = load_rig("ur5")
-    motion = plan_joint_move(rig, rig.park, rig.park)
-    report = preview(rig, motion)
-    assert report.certificate is not None
-    with Host(rig, url=None, journal=tmp_path / "run.mcap", command="hil run") as host:
+    with Host(RIG, url=None, journal=tmp_path / "run.mcap", command="hil run") as host:
         host.connect(lambda reported: "the test")
-        for _ in range(3):
-            assert host.run(motion, report.certificate) is Mode.IDLE
+        yield host
+
+
+def certified(to: Sequence[float]) -> tuple[Motion, Certificate]:
+    """A move from the park pose."""
+    motion = plan_joint_move(RIG, RIG.park, to)
+    certificate = preview(RIG, motion).certificate
+    assert certificate is not None
+    return motion, certificate
+
+
+def test_a_motion_that_goes_nowhere_runs_to_its_end(host: Host) -> None:
+    nowhere = certified(RIG.park)
+    for _ in range(3):
+        assert host.run(*nowhere) is Mode.IDLE
 
 
 def test_one_that_was_stopped_meanwhile_ends_as_if_somebody_had_seen_it_go(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    rig = load_rig("ur5")
-    motion = plan_joint_move(rig, rig.park, rig.home)
-    report = preview(rig, motion)
-    assert report.certificate is not None
-    with Host(rig, url=None, journal=tmp_path / "run.mcap", command="hil run") as host:
-        host.connect(lambda reported: "the test")
-        send = host.send
+    send = host.send
 
-        def send_and_look_away(*requests: Request) -> None:
-            send(*requests)
-            if any(isinstance(each, Start) for each in requests):
-                send(Stop(reason="somebody else wants it so"))
-                time.sleep(0.7)
+    def send_and_look_away(*requests: Request) -> None:
+        send(*requests)
+        if any(isinstance(each, Start) for each in requests):
+            send(Stop(reason="somebody else wants it so"))
+            time.sleep(0.7)
 
-        monkeypatch.setattr(host, "send", send_and_look_away)
-        assert host.run(motion, report.certificate) is Mode.HOLDING
-        assert any("somebody else wants it so" in event for event in host.events)
+    monkeypatch.setattr(host, "send", send_and_look_away)
+    assert host.run(*certified(RIG.home)) is Mode.HOLDING
+    assert any("somebody else wants it so" in event for event in host.events)
