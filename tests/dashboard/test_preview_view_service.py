@@ -26,7 +26,7 @@ from hil.types import Mode  # noqa: E402
 pytestmark = pytest.mark.processes
 LONGEST_MS = 60_000
 TASKS = Path(__file__).parent / "tasks"
-TRIES = 20
+TRIES = 5
 LEFT = Qt.MouseButton.LeftButton
 
 

@@ -13,7 +13,7 @@ from hil.runtime import wiring
 from hil.units import DEG, MM
 
 
-@pytest.mark.parametrize(("name", "poses"), [("lynx6", 24), ("al5d", 24), ("lynx6-4axis", 12), ("rv2aj", 12)])
+@pytest.mark.parametrize(("name", "poses"), [("lynx6", 40), ("al5d", 40), ("lynx6-4axis", 20), ("rv2aj", 20)])
 def test_what_is_allowed_makes_nothing_worse_and_something_leads_out_or_the_words_say_why(
     name: str, poses: int
 ) -> None:

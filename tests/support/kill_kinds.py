@@ -102,9 +102,6 @@ def play(kind: Kind, bench: Bench, seed: int, plant: str | None = None) -> Round
     except NeverBeganError as error:
         # What was found broken before stays broken.
         outcome.not_judged = "" if outcome.wrong else str(error)
-    except ProcessLookupError:
-        # One that always ends by itself shows as one that never begins.
-        outcome.not_judged = "" if outcome.wrong else "who was to be struck had ended before"
     except SkippedError as error:
         outcome.skipped = str(error)
     except AssertionError as error:
@@ -133,6 +130,20 @@ def _ended(stage: Scene, at_s: float) -> None:
         raise NeverBeganError(f"it was {mode.value} when it was struck: {stage.owner.said[-300:]}")
 
 
+def _strike(stage: Scene, pid: int, number: signal.Signals) -> None:
+    """A signal for one of the processes.
+
+    Raises:
+        NeverBeganError: it had ended before, and by its own record the run was not streaming any more.
+        ProcessLookupError: it had ended before, and the record says nothing of the kind.
+    """
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        _ended(stage, time.monotonic())
+        raise
+
+
 def _judge_always(outcome: Round, stage: Scene, trace: Trace, blow_s: float) -> None:
     judge_bytes(outcome, stage, stage.cable.record())
     judge_asked_for(outcome, stage, trace)
@@ -151,7 +162,7 @@ def _kill(target: str, bench: Bench, rng: random.Random, outcome: Round, plant: 
         if target == "group":
             os.killpg(blow.pids["owner"], signal.SIGKILL)
         else:
-            os.kill(blow.pids[target], signal.SIGKILL)
+            _strike(stage, blow.pids[target], signal.SIGKILL)
         _ended(stage, at_s)
         code = -signal.SIGKILL if target in ("owner", "group") else 1
         judge_exit(outcome, stage.owner, (code,), _SAYS.get(target, ""))
@@ -171,7 +182,7 @@ def _fake_ends(number: signal.Signals, bench: Bench, rng: random.Random, outcome
     with scene(bench, plant=plant) as stage:
         blow = _stream(stage, rng)
         struck_s = time.monotonic()
-        os.kill(blow.pids["fake"], number)
+        _strike(stage, blow.pids["fake"], number)
         _ended(stage, struck_s)
         gone = [t_s for t_s, what in stage.cable.record().events if what == "the controller is gone"]
         if not gone:
@@ -199,7 +210,7 @@ def _polite(target: str, name: str, bench: Bench, rng: random.Random, outcome: R
         if target == "group":
             os.killpg(blow.pids["owner"], POLITE[name])
         else:
-            os.kill(blow.pids[target], POLITE[name])
+            _strike(stage, blow.pids[target], POLITE[name])
         _ended(stage, at_s)
         alone = target in ("loop", "recorder")
         judge_exit(outcome, stage.owner, (1,) if alone else (128 + POLITE[name],))
@@ -278,7 +289,7 @@ def _pause(target: str, bench: Bench, rng: random.Random, outcome: Round, plant:
         pause_s = PAUSE_S.get(target, silent_s + 0.5)
         at_s = time.monotonic()
         for name in names:
-            os.kill(blow.pids[name], signal.SIGSTOP)
+            _strike(stage, blow.pids[name], signal.SIGSTOP)
         time.sleep(pause_s)
         for name in reversed(names):
             os.kill(blow.pids[name], signal.SIGCONT)
