@@ -224,7 +224,7 @@ def is_watertight(faces: IntArray) -> bool:
     """
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     # An edge as one number: rows take fifty times as long to sort.
-    corners = np.int64(faces.max() + 1)
+    corners = np.int64(faces.max(initial=0) + 1)
     there, counts = np.unique(edges[:, 0] * corners + edges[:, 1], return_counts=True)
     back = np.unique(edges[:, 1] * corners + edges[:, 0])
     return bool(np.all(counts == 1)) and np.array_equal(there, back)

@@ -23,8 +23,8 @@ RESERVED_BYTES = 64 << 10
 
 _SLOT = 0
 _STOPPING = (Stop, EmergencyStop, SupplyCut, Disconnect)
-_WORDS = 200
-"""Letters of what is wrong with a request: what is wrong may be of any length."""
+_MOST_LETTERS = 200
+"""Of what is said of a request that cannot be read: what is wrong with it may be of any length."""
 
 _MORE_LOOKS = 15
 """Into a box that is full of targets, in one tick."""
@@ -122,7 +122,7 @@ class MailboxReader:
             request: Request = self._decoder.decode(payload)
             _refuse_non_finite(request)
         except (msgspec.DecodeError, HilError, UnicodeDecodeError) as error:
-            return Stop(reason=f"a request of {len(payload)} bytes to the loop cannot be read: {error}"[:_WORDS])
+            return Stop(reason=f"a request of {len(payload)} bytes to the loop cannot be read: {error}"[:_MOST_LETTERS])
         return request
 
     def age_s(self, now_s: float) -> float:
