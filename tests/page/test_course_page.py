@@ -18,7 +18,6 @@ pytest.importorskip("lti1p3platform", reason="needs the extra [lti] and the othe
 from browser_stand import page_at
 from lti_lab import Site, connected
 from lti_platform import Platform
-from page_student import PATIENCE_MS
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
@@ -62,20 +61,20 @@ def test_a_click_on_the_course_page_opens_the_page_of_the_arm(browser: Browser, 
     platform.custom = {"course": "mech", "exercise": "where-is-the-tool"}
     with contextlib.closing(platform), in_a_thread(tmp_path, platform) as site:
         with page_at(browser, f"{platform.url}/course?user=3") as page:
-            expect(page.locator("#banner")).to_contain_text("Nobody drives", timeout=PATIENCE_MS)
+            expect(page.locator("#banner")).to_contain_text("Nobody drives")
             assert page.url == f"{site.url}/#arm-2"
             expect(page.locator("#arms option")).to_have_text(["arm-2"])
             assert page.evaluate("() => sessionStorage.getItem('token').split('.').length") == 3
             assert page.evaluate("() => document.cookie") == ""
             assert page.context.cookies() == [], "the state's cookie is used up"
-            expect(page.locator("#exercise option:checked")).to_contain_text("Mechatronics: ", timeout=PATIENCE_MS)
+            expect(page.locator("#exercise option:checked")).to_contain_text("Mechatronics: ")
             expect(page.locator("#exercise")).to_have_value("1")
             expect(page.locator("#handing")).to_be_visible()
             page.reload()
-            expect(page.locator("#banner")).to_contain_text("Nobody drives", timeout=PATIENCE_MS)
+            expect(page.locator("#banner")).to_contain_text("Nobody drives")
         with page_at(browser, f"{platform.url}/frame?user=3") as page:
             frame = page.frame_locator("iframe")
             with page.context.expect_page() as opened:
                 frame.get_by_role("link").click()
-            expect(opened.value.locator("#banner")).to_contain_text("Nobody drives", timeout=PATIENCE_MS)
+            expect(opened.value.locator("#banner")).to_contain_text("Nobody drives")
             assert opened.value.url == f"{site.url}/#arm-2"

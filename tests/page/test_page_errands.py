@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed: pip install -e '.[dev]'")
 
-from browser_stand import LabThread, lab_thread, page_at, patient
+from browser_stand import LabThread, lab_thread, page_at
 from lab_server import PATIENT
-from page_student import PATIENCE_MS, Student
+from page_student import Student
 from parted_arm import retell
 from playwright.sync_api import expect
 from tokens_of_people import token
@@ -65,7 +65,7 @@ def school(browser: Browser, tmp_path: Path) -> Iterator[LabThread]:
 
 
 def enter(page: Page, lab: LabThread, name: str, role: Role = Role.DRIVE) -> Student:
-    expect(page.locator("#door")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator("#door")).to_be_visible()
     page.locator("#token").fill(token(name, role))
     page.locator("#door button").click()
     return Student(page, lab)
@@ -76,19 +76,19 @@ def test_in_by_a_token_more_time_and_the_queue(browser: Browser, school: LabThre
     with page_at(browser, url) as page, page_at(browser, url) as other:
         page.locator("#token").fill("no token at all")
         page.locator("#door button").click()
-        expect(page.locator("#banner")).to_contain_text("This token does not count", timeout=PATIENCE_MS)
+        expect(page.locator("#banner")).to_contain_text("This token does not count")
         ada, ben = enter(page, school, "Ada"), enter(other, school, "Ben")
         ada.drive()
         lease = school.served.lab.desks["arm-1"].lease
         lease._time.slot_s = monotonic_s() + 60.0
-        expect(page.locator("#left")).to_have_text(re.compile("0:5[0-9]"), timeout=PATIENCE_MS)
+        expect(page.locator("#left")).to_have_text(re.compile("0:5[0-9]"))
         page.locator("#renew").click()
         ada.told("More time: granted")
         ben.reads("Ada drives")
         other.locator("#lease").click()
         ben.reads("You wait as number 1")
         page.locator("#renew").click()
-        expect(page.locator("#answer")).not_to_contain_text("granted", timeout=PATIENCE_MS)
+        expect(page.locator("#answer")).not_to_contain_text("granted")
         page.locator("#lease").click()
         ben.reads("Ready")
         ada.reads("Ben drives")
@@ -110,10 +110,10 @@ def test_files_that_are_dropped_are_previewed_as_what_they_are(page: Page, lab: 
     body = msgspec.json.decode(asked.value.post_data or "")
     assert (body["language"], body["text"], body["points"]) == ("melfa", PROGRAM, POINTS)
     # Nothing stands at the tool's origin: the lab says so, and what is said is about line 10.
-    expect(page.locator("#verdict")).to_have_text("REFUSED", timeout=PATIENCE_MS)
+    expect(page.locator("#verdict")).to_have_text("REFUSED")
     assert page.locator("#findings li").count() > 0
     page.evaluate(DROP, ["long.toml", "x" * ((1 << 20) + 1)])
-    expect(page.locator("#answer")).to_contain_text("one mebibyte", timeout=PATIENCE_MS)
+    expect(page.locator("#answer")).to_contain_text("one mebibyte")
     expect(page.locator("#text")).to_have_value(PROGRAM)
 
 
@@ -125,17 +125,17 @@ def test_while_the_lab_plans_the_page_says_for_how_long(page: Page, lab: LabThre
     page.route("**/previews", lambda route: held.append(route))
     page.locator("#preview").click()
     expect(page.locator("#verdict")).to_have_text("the lab plans and previews")
-    expect(page.locator("#since")).to_have_text("2 s", timeout=PATIENCE_MS)
+    expect(page.locator("#since")).to_have_text("2 s")
     assert not page.locator("#preview").is_enabled()
     held[0].continue_()
-    expect(page.locator("#verdict")).to_contain_text("PASSED", timeout=PATIENCE_MS)
+    expect(page.locator("#verdict")).to_contain_text("PASSED")
     expect(page.locator("#since")).to_have_text("")
 
 
 def test_a_self_test_runs_while_it_is_held_and_ends_with_the_hand(page: Page, lab: LabThread) -> None:
     one = Student(page, lab)
     one.drive()
-    one.moves(lambda: one.press("test"), page.mouse.up, "Self-test: moves while you hold")
+    one.moves(lambda: one.press("test"), "Self-test: moves while you hold")
     one.until_it_stands(page.mouse.up)
 
 
@@ -147,9 +147,8 @@ def test_a_pose_is_confirmed_by_whoever_may(browser: Browser, school: LabThread)
         retell(school, lambda report: msgspec.structs.replace(report, mode=Mode.UNKNOWN_POSE))
         one.reads("Where the arm stands is not known")
         expect(page.locator("#lamp")).to_have_attribute("data-state", "unknown")
-        one.press("confirm")
         sent = school.served.workers["arm-1"].sent
-        assert patient(lambda: any(isinstance(request, Confirm) for request in sent)), one.said()
+        one.press_until(lambda: one.press("confirm"), lambda: any(isinstance(request, Confirm) for request in sent))
         page.mouse.up()
 
 
@@ -171,7 +170,7 @@ def test_a_picture_that_stands_still_stops_whoever_drives_by_it_and_is_said(brow
             one.begin(lambda: one.press(one.leading))
             one.until_it_stands(lambda: setattr(flow, "hangs", True))
             one.reads("The picture is too old to drive by")
-            expect(page.locator("#hang")).to_contain_text("the camera hangs", timeout=PATIENCE_MS)
+            expect(page.locator("#hang")).to_contain_text("the camera hangs")
             expect(page.locator("#picture")).to_contain_class("old")
             page.mouse.up()
             flow.hangs = False

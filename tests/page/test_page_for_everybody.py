@@ -59,7 +59,7 @@ def test_axe_finds_nothing_serious_and_nothing_is_cut(
 @pytest.mark.parametrize("language", ["de", "es", "fr"])
 def test_nothing_is_cut_in_any_language(browser: Browser, lab: LabThread, language: str) -> None:
     with page_at(browser, lab.url, language=language) as page:
-        expect(page.locator("#lease")).to_be_enabled(timeout=30_000)
+        expect(page.locator("#lease")).to_be_enabled()
         assert page.evaluate(CLIPPED) == []
         assert page.evaluate("() => document.documentElement.lang") == language
 

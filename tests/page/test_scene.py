@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
 
-PATIENCE_MS = 30_000
 needs_parts = pytest.mark.skipif(not PARTS.exists(), reason="no three.js beside the page: scripts/page-parts")
 
 COUNTED = """
@@ -69,9 +68,9 @@ def test_an_error_of_three_degrees_is_named_and_drawn_ten_times_as_large(solid: 
     with page_at(solid, lab.url) as page:
         drawn(page)
         label = page.locator("#scene p")
-        expect(label).to_have_text("", timeout=PATIENCE_MS)
+        expect(label).to_have_text("")
         part(lab, 2, 3.0 * DEG)
-        expect(label).to_have_text("error \N{MULTIPLICATION SIGN}10: elbow 3.0 °", timeout=PATIENCE_MS)
+        expect(label).to_have_text("error \N{MULTIPLICATION SIGN}10: elbow 3.0 °")
 
 
 @needs_parts
@@ -79,7 +78,7 @@ def test_a_pose_that_is_not_known_is_drawn_as_no_arm_and_said(solid: Browser, la
     with page_at(solid, lab.url) as page:
         drawn(page)
         part(lab, 2, 3.0 * DEG, mode=Mode.UNKNOWN_POSE)
-        expect(page.locator("#scene p")).to_have_text("Where the arm is, is not known", timeout=PATIENCE_MS)
+        expect(page.locator("#scene p")).to_have_text("Where the arm is, is not known")
 
 
 def test_without_its_parts_the_arm_is_lines_and_the_page_works(solid: Browser, lab: LabThread) -> None:
@@ -91,7 +90,7 @@ def test_without_its_parts_the_arm_is_lines_and_the_page_works(solid: Browser, l
         page.route("**/page/parts/*", lambda route: route.fulfill(status=404))
         page.add_init_script(COUNTED)
         page.goto(lab.url)
-        expect(page.locator("#scene canvas")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.locator("#scene canvas")).to_be_visible()
         page.wait_for_timeout(1000)
         before = page.evaluate("window.drawn")
         shown = page.evaluate("document.querySelector('#scene canvas').toDataURL()")
@@ -119,7 +118,7 @@ def test_a_first_visit_is_small_compressed_and_asks_no_other_host(solid: Browser
         asked: list[Any] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(lab.url)
-        expect(page.locator("#scene canvas")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.locator("#scene canvas")).to_be_visible()
         page.wait_for_timeout(500)
         assert sum(sizes) < 400_000
         assert {url.split("/")[2] for url in asked if url.startswith("http")} == {lab.served.url.split("/")[2]}

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
 
-PATIENCE_MS = 30_000
 SPACE_COMES_UP = """(part) => !part.dispatchEvent(
   new KeyboardEvent("keyup", { key: " ", bubbles: true, cancelable: true }))"""
 """Whether the page takes it from the button that has the focus."""
@@ -41,7 +40,7 @@ def school(browser: Browser, tmp_path: Path) -> Iterator[LabThread]:
 def enter(page: Page, role: Role) -> None:
     page.locator("#token").fill(token("Ann", role, arms=("*",)))
     page.locator("#door button").click()
-    expect(page.locator(".cell .state").nth(1)).to_have_text("ready", timeout=PATIENCE_MS)
+    expect(page.locator(".cell .state").nth(1)).to_have_text("ready")
 
 
 async def cut_off(channels: Iterable[Channel]) -> None:
@@ -59,14 +58,14 @@ def test_a_teacher_sees_all_arms_and_stops_freezes_and_tells(browser: Browser, s
         expect(second.locator("p").first).to_have_text("nobody drives")
         # An alarm is thick, and says why.
         part(school, 2, 9.0 * DEG, arm="arm-2", alarm="elbow: they have parted")
-        expect(second).to_contain_class("loud", timeout=PATIENCE_MS)
+        expect(second).to_contain_class("loud")
         expect(second.locator(".why")).to_have_text("elbow: they have parted")
         expect(second.locator(".worst")).to_have_text("elbow 9.0 ° of 8.0 °")
         expect(page.locator("#loud")).to_contain_text("arm-2: error alarm")
         # A stop of one arm, by its key and Escape; the other goes on.
         page.keyboard.press("2")
         page.keyboard.press("Escape")
-        expect(second.locator(".state")).to_have_text("stop latched", timeout=PATIENCE_MS)
+        expect(second.locator(".state")).to_have_text("stop latched")
         assert not desks["arm-1"].lease.latched
         # The space bar stops, and in no browser it presses what has the focus when it comes up.
         assert second.locator(".resets").evaluate(SPACE_COMES_UP)
@@ -74,7 +73,7 @@ def test_a_teacher_sees_all_arms_and_stops_freezes_and_tells(browser: Browser, s
         second.locator(".tells").click()
         page.locator("#words").fill("hands off")
         page.locator("#yes").click()
-        expect(page.locator("#told")).to_have_text("arm-2: done", timeout=PATIENCE_MS)
+        expect(page.locator("#told")).to_have_text("arm-2: done")
         # Freeze all: a short press does nothing, a held one does.
         freeze = page.locator("#freeze")
         freeze.evaluate("(part) => ['pointerdown', 'pointerup'].forEach((kind) => part.dispatchEvent(new Event(kind)))")
@@ -83,7 +82,7 @@ def test_a_teacher_sees_all_arms_and_stops_freezes_and_tells(browser: Browser, s
         freeze.dispatch_event("pointerdown")
         assert patient(lambda: all(desk.lease.frozen for desk in desks.values()))
         freeze.dispatch_event("pointerup")
-        expect(page.locator(".cell .state").first).to_have_text("frozen", timeout=PATIENCE_MS)
+        expect(page.locator(".cell .state").first).to_have_text("frozen")
         page.locator("#thaw").click()
         assert patient(lambda: not any(desk.lease.frozen for desk in desks.values()))
 
@@ -95,12 +94,12 @@ def test_who_may_only_drive_gets_stop_and_nothing_else(browser: Browser, school:
         shown = page.locator("button:visible").all_inner_texts()
         assert shown == ["STOP", "STOP"]
         page.locator(".cell .stop").first.click()
-        expect(page.locator(".cell .state").first).to_have_text("stop latched", timeout=PATIENCE_MS)
+        expect(page.locator(".cell .state").first).to_have_text("stop latched")
         # A token that ends opens the door, and nobody knocks for ever.
         expect(page.locator("#door")).to_be_hidden()
         for desk in school.served.lab.desks.values():
             school.do(cut_off(desk.channels))
-        expect(page.locator("#door")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.locator("#door")).to_be_visible()
         page.wait_for_timeout(1500)
         assert not any(list(desk.channels) for desk in school.served.lab.desks.values())
 
@@ -112,4 +111,4 @@ def test_a_start_is_told_with_its_seconds(browser: Browser, school: LabThread) -
         worker.begun_s = monotonic_s() - 12.0
         worker.lose("starting: its worker comes up")
         state = page.locator(".cell .state").first
-        expect(state).to_contain_text("starting, 1", timeout=PATIENCE_MS)
+        expect(state).to_contain_text("starting, 1")

@@ -39,6 +39,8 @@ a certificate that is made now would be of the future for it."""
 
 LAG_S = 0.02
 
+PATIENCE_MS = 30_000.0
+
 STILL_S = 0.4
 """An arm whose command has not changed for so long stands."""
 
@@ -150,9 +152,10 @@ def lab_thread(folder: Path, *, settings: Settings = PATIENT, **options: Any) ->
 
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser."""
-    from playwright.sync_api import sync_playwright
+    """A browser; what is expected of its pages may take as long as a busy machine needs."""
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:

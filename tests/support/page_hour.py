@@ -14,7 +14,6 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PATIENCE_MS = 30_000
 STEP_MS = 30_000
 RATE_MS = 66
 
@@ -71,7 +70,7 @@ def looked_at(browser: Browser, lab: LabThread, minutes: float, warm_up_minutes:
         page.clock.install()
         page.add_init_script(f"({KEEP})()")
         page.goto(lab.url)
-        expect(page.locator("#banner")).to_contain_text("Nobody drives", timeout=PATIENCE_MS)
+        expect(page.locator("#banner")).to_contain_text("Nobody drives")
         page.evaluate(FLOOD, RATE_MS)
         page.wait_for_timeout(300)
         _run(page, warm_up_minutes)

@@ -15,8 +15,6 @@ from hil.types import Mode
 if TYPE_CHECKING:
     from playwright.sync_api import CDPSession, Page
 
-PATIENCE_MS = 30_000.0
-
 PAD = """window.thePad = { connected: true, id: "fake pad", index: 0, mapping: "standard", axes: [0, 0, 0, 0],
   buttons: Array.from({ length: 17 }, () => ({ pressed: false, touched: false, value: 0 })) };
 navigator.getGamepads = () => [window.thePad];"""
@@ -26,8 +24,13 @@ DONE, LET_GO = "Done", re.compile("stood still|still being planned")
 """What a page says of a button at the end, and where it has let go of it on a busy machine: at once, or of the plan
 that the press before it has begun."""
 
-AGAIN, AGAIN_MS = 20, 500.0
-"""So often, and after so long, such a button is pressed again."""
+OVER = re.compile(f"{DONE}|{LET_GO.pattern}")
+
+AGAIN, AGAIN_MS, BEGUN_S = 20, 500.0, 3.0
+"""So often, and after so long, such a button is pressed again; an arm moves so soon after a press that counts."""
+
+HELD_KEYS = ("+", "-", "Enter")
+"""That somebody here holds down."""
 
 STALL = "(ms) => { const until = performance.now() + ms; while (performance.now() < until); }"
 
@@ -44,11 +47,11 @@ class Student:
 
     def reads(self, words: str) -> None:
         """Wait until the one sentence begins so."""
-        expect(self.page.locator("#banner")).to_contain_text(words, timeout=PATIENCE_MS)
+        expect(self.page.locator("#banner")).to_contain_text(words)
 
     def told(self, words: str) -> None:
         """Wait until what came of the newest wish is said so."""
-        expect(self.page.locator("#answer")).to_contain_text(words, timeout=PATIENCE_MS)
+        expect(self.page.locator("#answer")).to_contain_text(words)
 
     @property
     def mode(self) -> Mode:
@@ -88,7 +91,7 @@ class Student:
 
     def sit_down(self) -> None:
         """Read the card, become the driver, also of an arm that was left, and wait until the page says it is ready."""
-        expect(self.page.locator("#lease")).to_be_enabled(timeout=PATIENCE_MS)
+        expect(self.page.locator("#lease")).to_be_enabled()
         if self.page.locator("#gotit").is_visible():
             self.page.locator("#gotit").click()
         self.page.locator("#lease").click()
@@ -141,41 +144,65 @@ class Student:
         )
 
     def begin(self, press: Callable[[], None]) -> None:
-        """Press, and wait until the arm moves."""
+        """Press until the arm moves."""
         before = len(self.lab.moved)
-        press()
-        assert patient(lambda: len(self.lab.moved) >= before + 3), self.said()
+        self.press_until(press, lambda: len(self.lab.moved) >= before + 3)
 
-    def moves(self, press: Callable[[], None], let_go: Callable[[], Any], words: str) -> None:
-        """Press, and read that it moves; a page that stood still, on a busy machine, has let go of it: press again."""
-        banner, answer = self.page.locator("#banner"), self.page.locator("#answer")
+    def press_until(self, press: Callable[[], None], reached: Callable[[], bool]) -> None:
+        """Press until that is so; a page that stood still, on a busy machine, has let go of it: press again."""
         for _ in range(AGAIN):
-            self.begin(press)
-            assert patient(lambda: words in banner.inner_text() or LET_GO.search(answer.inner_text()) is not None)
-            if words in banner.inner_text():
+            press()
+            # What the page says of a press before this one may stand there for a moment.
+            if patient(reached, BEGUN_S) or (patient(lambda: reached() or self.has_let_go) and reached()):
                 return
-            let_go()
+            assert self.has_let_go, self.said()
+            self.hands_off()
             self.page.wait_for_timeout(AGAIN_MS)
         raise AssertionError(f"let go of {AGAIN} times: {self.said()}")
 
-    def to_the_end(self, press: Callable[[], None], let_go: Callable[[], Any]) -> None:
-        """Press until it is done; a page that stood still, on a busy machine, has let go of it: press again."""
-        answer = self.page.locator("#answer")
+    @property
+    def has_let_go(self) -> bool:
+        """Whether the page says that it has, and that one has to press again."""
+        return LET_GO.search(self.page.locator("#answer").inner_text()) is not None
+
+    def hands_off(self) -> None:
+        """Nothing is down any more: no button, key, finger or pad."""
+        self.page.mouse.up()
+        for key in HELD_KEYS:
+            self.page.keyboard.up(key)
+        self._key = ""
+        if self._touch is not None:
+            self.lift()
+        if self.page.evaluate("() => Boolean(window.thePad)"):
+            self.pad(0.0, held=False)
+
+    def moves(self, press: Callable[[], None], words: str) -> None:
+        """Press until one can read that it moves, and it does."""
+        banner, before = self.page.locator("#banner"), len(self.lab.moved)
+        self.press_until(press, lambda: words in banner.inner_text() and len(self.lab.moved) >= before + 3)
+
+    def to_the_end(self, press: Callable[[], None]) -> None:
+        """Press until it is done, again wherever a page that stood still has let go of it."""
         for number in range(AGAIN):
-            before = len(self.lab.moved)
-            press()
-            # What is left of the way, after the first press, may be next to nothing.
-            over = re.compile(f"{DONE}|{LET_GO.pattern}") if number else LET_GO
-            moves = patient(lambda: len(self.lab.moved) >= before + 3 or over.search(answer.inner_text()) is not None)  # noqa: B023
-            assert moves, self.said()
-            expect(answer).to_contain_text(re.compile(f"{DONE}|{LET_GO.pattern}"), timeout=PATIENCE_MS)
-            done = DONE in answer.inner_text()
-            let_go()
-            if done:
+            if self.once_to_the_end(press, moves=number == 0):
                 return
             self.page.wait_for_timeout(AGAIN_MS)
             assert self.lab.still(), "the arm goes on"
         raise AssertionError(f"let go of {AGAIN} times")
+
+    def once_to_the_end(self, press: Callable[[], None], *, moves: bool = True) -> bool:
+        """Press until it is done, or until the page has let go of it: False; `moves`: not before the arm has moved."""
+        answer, before = self.page.locator("#answer"), len(self.lab.moved)
+        press()
+        # What is left of the way, after the first press, may be next to nothing.
+        over = LET_GO if moves else OVER
+        assert patient(lambda: len(self.lab.moved) >= before + 3 or over.search(answer.inner_text()) is not None), (
+            self.said()
+        )
+        expect(answer).to_contain_text(OVER)
+        done = DONE in answer.inner_text()
+        self.hands_off()
+        return done
 
     def until_it_stands(self, let_go: Callable[[], Any]) -> float:
         """Let go; gives how long the arm's command still changed from the moment before, seconds."""
@@ -227,7 +254,5 @@ ONCE = frozenset({"page hidden", "computer sleeps", "page closed"})
 
 def all_up(one: Student) -> None:
     """Nothing is pressed any more, and the page has seen that of its pad."""
-    one.page.mouse.up()
-    one.key_up()
-    one.pad(0.0, held=False)
+    one.hands_off()
     one.page.wait_for_timeout(150)
