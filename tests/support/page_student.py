@@ -41,6 +41,7 @@ class Student:
     def __init__(self, page: Page, lab: LabThread) -> None:
         self.page, self.lab = page, lab
         self._touch: CDPSession | None = None
+        self._touches = False
         self._key = ""
 
     # -- what they see -----------------------------------------------------------------------------------
@@ -133,6 +134,7 @@ class Student:
     def _fingers(self, kind: str, points: list[dict[str, float]]) -> None:
         if self._touch is None:
             self._touch = self.page.context.new_cdp_session(self.page)
+        self._touches = bool(points)
         self._touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
     def pad(self, stick: float, *, held: bool, connected: bool = True) -> None:
@@ -171,7 +173,7 @@ class Student:
         for key in HELD_KEYS:
             self.page.keyboard.up(key)
         self._key = ""
-        if self._touch is not None:
+        if self._touches:
             self.lift()
         if self.page.evaluate("() => Boolean(window.thePad)"):
             self.pad(0.0, held=False)
