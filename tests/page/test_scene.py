@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,7 @@ pytest.importorskip("playwright", reason="playwright is not installed: pip insta
 from browser_stand import CHROMIUM, LabThread, lab_thread, page_at
 from parted_arm import part
 from playwright.sync_api import expect
-from solid_browser import ARGS, PARTS, TRIES, TRY_MS, drawn, drawn_since, frames
+from solid_browser import ARGS, PARTS, TRIES, TRY_MS, at_rest, drawn, drawn_since, frames
 
 from hil.types import Mode
 from hil.units import DEG
@@ -29,6 +30,16 @@ window.drawn = 0;
 const frame = window.requestAnimationFrame.bind(window);
 window.requestAnimationFrame = (act) => frame((at) => { window.drawn += 1; act(at); });
 """
+
+FINENESS = """() => {
+  window.fineness = [];
+  const frame = window.requestAnimationFrame.bind(window), canvas = document.querySelector("#scene canvas");
+  window.requestAnimationFrame = (act) => frame((at) => {
+    act(at);
+    window.fineness.push(canvas.width / canvas.clientWidth);
+  });
+}"""
+"""After each frame: how many points of the picture are one of the screen."""
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +66,25 @@ def as_it_is(lab: LabThread) -> Iterator[None]:
 @needs_parts
 def test_at_rest_it_draws_no_frame_and_each_change_is_drawn(solid: Browser, lab: LabThread) -> None:
     with page_at(solid, lab.url) as page:
-        drawn(page).wait_for_timeout(500)
-        before = frames(page)
+        before = frames(at_rest(page))
         page.wait_for_timeout(1500)
         assert frames(page) == before
         part(lab, 2, 0.5 * DEG)
         drawn_since(page, before)
+
+
+@needs_parts
+def test_a_processor_draws_what_moves_once_as_fine_as_the_screen_and_what_rests_twice(
+    solid: Browser, lab: LabThread
+) -> None:
+    with page_at(solid, lab.url) as page:
+        at_rest(page).evaluate(FINENESS)
+        for error_deg in range(1, 4):
+            before = frames(page)
+            part(lab, 2, error_deg * DEG)
+            drawn_since(page, before)
+            at_rest(page)
+            assert [fineness for fineness, _ in groupby(page.evaluate("window.fineness.splice(0)"))][-2:] == [1, 2]
 
 
 @needs_parts

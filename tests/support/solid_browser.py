@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PARTS = Path(hil.service.__file__).parent / "page" / "parts" / "three.module.min.js"
-ARGS = [flag for flag in FLAGS if flag != "--disable-gpu"] + [
-    "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"
-]  # fmt: skip
+ARGS = [*FLAGS, "--enable-unsafe-swiftshader"]
+"""As on a computer without a graphics card: the processor puts the page together, and draws what is in the scene."""
+
+FINE = """() => {
+  const canvas = document.querySelector("#scene canvas");
+  return Boolean(canvas) && canvas.clientWidth > 0 && canvas.width === 2 * canvas.clientWidth;
+}"""
 
 TRIES, TRY_MS = 600, 50
 
@@ -46,19 +50,30 @@ def frames(page: Page) -> int:
 
 
 def drawn(page: Page) -> Page:
-    """The page, once its scene has been drawn; it lets nobody evaluate text, so that it has to be asked again."""
+    """The page, once its scene has been drawn."""
     drawn_since(page, 0)
     return page
 
 
 def drawn_since(page: Page, count: int) -> None:
-    """Wait until the scene has been drawn more often than that.
+    """Wait until the scene has been drawn more often than that."""
+    _wait(page, lambda: frames(page) > count)
+
+
+def at_rest(page: Page) -> Page:
+    """The page, once its scene has been drawn as fine as for an arm at rest, after which nothing is left to draw."""
+    _wait(page, lambda: bool(page.evaluate(FINE)))
+    return page
+
+
+def _wait(page: Page, reached: Callable[[], bool]) -> None:
+    """The page lets nobody evaluate text, so that it has to be asked again and again.
 
     Raises:
-        TimeoutError: it is not.
+        TimeoutError: it does not come to be so.
     """
     for _ in range(TRIES):
-        if frames(page) > count:
+        if reached():
             return
         page.wait_for_timeout(TRY_MS)
     raise TimeoutError(f"the scene was drawn {frames(page)} times")

@@ -7,8 +7,11 @@ import {
 } from "./parts/three.module.min.js";
 import { frames, shown } from "./arm.js";
 import { worstAxis } from "./differences.js";
+import { drawnByProcessor } from "./drawn_by.js";
 import { bodies, exaggerated, outline, placed, ribbons } from "./solids.js";
 
+// So long after the last change an arm is at rest.
+const REST_MS = 250;
 const FIELD = 35, TRACE_S = 20, TRACE_STEP_M = 0.002, MOST_LINES = 4000, SAME = 2e-3;
 const OUTLINE = 0.0035, TRACE = 0.002;
 
@@ -22,7 +25,9 @@ export function makeSolidScene(host, model) {
   canvas.setAttribute("aria-label", model.words("skeleton"));
   Object.assign(canvas.style, { display: "block", width: "100%", height: "100%", touchAction: "none", cursor: "grab" });
   Object.assign(label.style, { position: "absolute", left: "0.6rem", bottom: "0.4rem", margin: "0", fontWeight: "700", pointerEvents: "none" });
-  const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: "low-power" });
+  // Smooth edges cost a processor as much as all bodies do: it smooths an arm at rest, by one frame that is twice as fine.
+  const slow = drawnByProcessor();
+  const renderer = new WebGLRenderer({ canvas, antialias: !slow, alpha: true, powerPreference: "low-power" });
   if (getComputedStyle(host).position === "static") host.style.position = "relative";
   host.replaceChildren(canvas, label);
 
@@ -46,7 +51,7 @@ export function makeSolidScene(host, model) {
 
   const centre = skeleton.base.slice(9), reach = skeleton.reach_m;
   centre[2] += 0.22 * reach;
-  let azimuth = -Math.PI / 3, elevation = 0.4, distance = 2.9 * reach, state = null, shownNow = "", warn = "", waiting = false, from = null, drawn = 0;
+  let azimuth = -Math.PI / 3, elevation = 0.4, distance = 2.9 * reach, state = null, shownNow = "", warn = "", waiting = false, from = null, drawn = 0, atRest = null;
   const way = [];
 
   function seeThrough(opacity) {
@@ -166,8 +171,8 @@ export function makeSolidScene(host, model) {
   }
 
   // A canvas that is given its size is emptied: only where it has another one.
-  function fit(width, height) {
-    const ratio = Math.min(2, window.devicePixelRatio || 1);
+  function fit(width, height, fine) {
+    const ratio = slow ? (fine ? 2 : 1) : Math.min(2, window.devicePixelRatio || 1);
     if (canvas.width === Math.floor(width * ratio) && canvas.height === Math.floor(height * ratio)) return;
     renderer.setPixelRatio(ratio);
     renderer.setSize(width, height, false);
@@ -175,11 +180,12 @@ export function makeSolidScene(host, model) {
     camera.updateProjectionMatrix();
   }
 
-  function draw() {
+  function draw(fine = false) {
     waiting = false;
+    clearTimeout(atRest);
     const width = canvas.clientWidth, height = canvas.clientHeight;
     if (!state || !width || !height) return;
-    fit(width, height);
+    fit(width, height, fine);
     const far = distance * Math.max(1, 1.15 / camera.aspect), flat = Math.cos(elevation) * far;
     camera.position.set(centre[0] + Math.cos(azimuth) * flat, centre[1] + Math.sin(azimuth) * flat, centre[2] + Math.sin(elevation) * far);
     camera.lookAt(...centre);
@@ -188,12 +194,13 @@ export function makeSolidScene(host, model) {
     arrange();
     renderer.render(scene, camera);
     canvas.dataset.frames = String((drawn += 1));
+    if (slow && !fine) atRest = setTimeout(() => requestAnimationFrame(() => draw(true)), REST_MS);
   }
 
   function later() {
     if (waiting) return;
     waiting = true;
-    requestAnimationFrame(draw);
+    requestAnimationFrame(() => draw());
   }
 
   function turn(right, up) {
@@ -254,6 +261,7 @@ export function makeSolidScene(host, model) {
     resize: later,
     close() {
       dark.removeEventListener("change", repaint);
+      clearTimeout(atRest);
       geometries.forEach((geometry) => geometry.dispose());
       renderer.dispose();
       renderer.forceContextLoss();
