@@ -11,8 +11,10 @@ from typing import Any
 import typer
 from typer.models import CommandInfo, TyperInfo
 
+from hil.cli._plain_help import CommandGroup
 
-class Commands(typer.Typer):
+
+class Commands(CommandGroup):
     """Reads the parameters of one command where one is named: those of all of them take a tenth of a second."""
 
     def __call__(self, args: Sequence[str] | None = None, **named: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli._moments import moment
+from hil.cli._plain_help import CommandGroup
 from hil.cli.arms import AsJson
 from hil.cli.output import print_json
 from hil.cli.tokens import LabFolder
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Who did what, when, from where, with which verdict.")
+    group = CommandGroup(no_args_is_help=True, help="Who did what, when, from where, with which verdict.")
     group.command()(verify)
     group.command()(show)
     app.add_typer(group, name="audit")

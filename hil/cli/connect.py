@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from hil.cli._names import names
+from hil.cli._plain_help import CommandGroup
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json
 
@@ -31,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command()(ports)
     app.command()(doctor)
-    group = typer.Typer(no_args_is_help=True, help="Write a rig or a robot of your own.")
+    group = CommandGroup(no_args_is_help=True, help="Write a rig or a robot of your own.")
     group.command("rig")(new_rig)
     group.command("robot")(new_robot)
     app.add_typer(group, name="new")

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import typer
 
+from hil.cli._plain_help import CommandGroup
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, console, print_json, print_table
 from hil.cli.tokens import LabFolder
@@ -28,7 +29,9 @@ TABLES = ("csv", "moodle", "canvas")
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Exercises of a class: hand in, see what came of it, see the class.")
+    group = CommandGroup(
+        no_args_is_help=True, help="Exercises of a class: hand in, see what came of it, see the class."
+    )
     group.command()(show)
     group.command("hand-in")(hand_in)
     group.command()(results)

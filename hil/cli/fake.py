@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from hil.cli._plain_help import CommandGroup
+
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Run an emulated controller that speaks the same bytes.")
+    group = CommandGroup(no_args_is_help=True, help="Run an emulated controller that speaks the same bytes.")
     group.callback()(_several)
     group.command()(ssc32)
     group.command()(cr1)

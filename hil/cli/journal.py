@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from hil.cli._plain_help import CommandGroup
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, print_json
 
@@ -36,7 +37,7 @@ class Mark(StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Check a journal, run its session again, or pass it on.")
+    group = CommandGroup(no_args_is_help=True, help="Check a journal, run its session again, or pass it on.")
     group.command()(verify)
     group.command()(replay)
     group.command()(export)

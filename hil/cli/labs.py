@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from hil.cli._plain_help import CommandGroup
 from hil.cli.arms import AsJson
 from hil.cli.output import complain, console, print_json, print_table
 
-labs = typer.Typer(no_args_is_help=True, help="Exercises with the numbers that have to come out: list, read, run.")
+labs = CommandGroup(no_args_is_help=True, help="Exercises with the numbers that have to come out: list, read, run.")
 
 
 def _names(incomplete: str) -> list[str]:

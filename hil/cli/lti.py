@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hil.cli._plain_help import CommandGroup
 from hil.cli.arms import AsJson
 from hil.cli.output import print_json, print_table
 from hil.cli.tokens import LabFolder
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    group = typer.Typer(
+    group = CommandGroup(
         no_args_is_help=True, help="Course pages of Moodle, Canvas and others that open the lab's arms."
     )
     group.command()(tool)

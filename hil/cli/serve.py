@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from hil.cli._names import names
+from hil.cli._plain_help import CommandGroup, PlainGroup
 from hil.cli._serve_init import init
 from hil.cli.motion_commands import command_line
 from hil.cli.output import complain
@@ -36,7 +36,7 @@ SWEEP_S = 5.0
 """Between two looks for garbage."""
 
 
-class _ServeGroup(TyperGroup):
+class _ServeGroup(PlainGroup):
     """`hil serve init ...`, and `hil serve ...` for everything else."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -48,7 +48,7 @@ class _ServeGroup(TyperGroup):
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    group = typer.Typer(cls=_ServeGroup, help="Share arms: one drives, many watch. `hil serve init` makes a lab.")
+    group = CommandGroup(cls=_ServeGroup, help="Share arms: one drives, many watch. `hil serve init` makes a lab.")
     group.command("arms")(serve)
     group.command("init")(init)
     app.add_typer(group, name="serve")

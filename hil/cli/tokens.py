@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli._moments import length_s, moment
+from hil.cli._plain_help import CommandGroup
 from hil.cli._token_words import allows, length_text
 from hil.cli.arms import AsJson
 from hil.cli.output import print_json, print_table
@@ -29,7 +30,7 @@ _COUNTS, _NOT_YET = "counts", "not yet"
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Who may use the lab's arms, and how: make, see, take back.")
+    group = CommandGroup(no_args_is_help=True, help="Who may use the lab's arms, and how: make, see, take back.")
     group.command()(new)
     group.command()(show)
     group.command()(revoke)

@@ -200,13 +200,13 @@ def test_a_certificate_for_another_motion_is_refused(hil, tmp_path: Path) -> Non
     assert "E-15" in outcome.err
 
 
-def test_help_imports_neither_numpy_nor_a_driver() -> None:
+def test_help_imports_neither_numpy_nor_a_driver_nor_what_draws_boxes() -> None:
     code = (
         "import sys, hil.cli.main as m\n"
         "sys.argv = ['hil', '--help']\n"
         "try: m.main()\n"
         "except SystemExit: pass\n"
-        "print(sorted({'numpy', 'serial', 'mcap', 'drivers', 'sim'} & set(sys.modules)))\n"
+        "print(sorted({'numpy', 'rich', 'serial', 'mcap', 'drivers', 'sim'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -40,10 +40,18 @@ def test_every_command_stands_in_one_group_of_the_help(terminal: Terminal) -> No
     grouped = [name for names in GROUPS.values() for name in names]
     assert len(grouped) == len(set(grouped)) == len(app.registered_commands) + len(app.registered_groups)
     shown = terminal.run("--help").out
-    places = [shown.index(f" {group} ─") for group in GROUPS]
+    places = [shown.index(f"\n{group}:\n") for group in GROUPS]
     assert places == sorted(places)
     for group, place, end in zip(GROUPS, places, [*places[1:], len(shown)], strict=True):
-        assert set(re.findall(r"^│ ([a-z]+)", shown[place:end], re.MULTILINE)) == set(GROUPS[group])
+        assert set(re.findall(r"^  ([a-z]+) ", shown[place:end], re.MULTILINE)) == set(GROUPS[group])
+
+
+def test_options_of_one_kind_stand_in_a_section_of_their_own(terminal: Terminal) -> None:
+    shown = terminal.run("simulate", "--help").out
+    places = [shown.index(f"\n{title}:\n") for title in ("Arguments", "Options", "Reference", "Controller")]
+    assert places == sorted(places)
+    assert re.findall(r"^  (--k[a-z]) ", shown[places[-1] :], re.MULTILINE) == ["--kp", "--ki"]
+    assert "  --kd, --kv K,...  " in shown[places[-1] :]
 
 
 def test_the_version_is_told(terminal: Terminal) -> None:
