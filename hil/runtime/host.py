@@ -70,8 +70,9 @@ PATIENCE_S = 600.0
 INPUTS_S = 2.0
 _PREFIX = "hil-"
 _ABANDONED_S = 60.0
-_BEGUN = (Mode.STREAMING, Mode.STOPPING, Mode.HOLDING, Mode.IDLE, Mode.ESTOP, Mode.DISCONNECTED)
-"""Where a motion may be when it is first looked at: one of a few samples is over, one that was stopped has left."""
+_STOPPED = (Mode.HOLDING, Mode.ESTOP, Mode.DISCONNECTED)
+"""Where an arm is that somebody stopped before its motion was looked at."""
+_REFUSED = "refused: "
 _decode_tick = msgspec.msgpack.Decoder(TickRecord).decode
 
 
@@ -131,6 +132,7 @@ class Host:
     ) -> None:
         self.rig, self.journal, self._start_fake = rig, journal, fake
         self.last: TickRecord | None = None
+        self._start_taken: TickRecord | None = None
         self.events: list[str] = []
         self.remarks: list[str] = []
         self._url, self._command, self._on_record = url, command, on_record
@@ -269,8 +271,7 @@ class Host:
         if motion.expected:
             # The controller's inputs are read from the loading on, and may be needed for the first sample.
             self.until(lambda: False, INPUTS_S)
-        self.send(Start(digest=motion.digest))
-        self._wait_for_one_of(_BEGUN, 2.0)
+        self._begin(motion.digest)
         ended = {Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED}
         try:
             self.until(lambda: self.mode in ended, within_s=motion.duration_s * 1.5 + 10.0)
@@ -280,6 +281,19 @@ class Host:
             raise
         return self.mode
 
+    def _begin(self, digest: str) -> None:
+        """Start, and see that taken: a motion of a few samples is over before anybody has looked."""
+        self._start_taken = None
+        self.send(Start(digest=digest))
+        self.until(lambda: self._start_taken is not None or self.mode in (*_STOPPED, Mode.FAULT), 2.0)
+        if self.mode in _STOPPED:
+            return
+        taken = self._start_taken
+        if taken is None or self.mode is Mode.FAULT:
+            self.wait_for(Mode.STREAMING, 0.0)
+        elif refusal := next((event for event in taken.events if event.startswith(_REFUSED)), None):
+            raise InterlockError(refusal)
+
     def wait_for(self, mode: Mode, within_s: float) -> None:
         """Follow the loop until it reaches `mode`.
 
@@ -287,20 +301,17 @@ class Host:
             InterlockError: a request was refused on the way, in the loop's words.
             LinkError: the loop ended, faulted, or did not get there in time.
         """
-        self._wait_for_one_of((mode,), within_s)
-
-    def _wait_for_one_of(self, modes: tuple[Mode, ...], within_s: float) -> None:
         seen = len(self.events)
-        self.until(lambda: self.mode in (*modes, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
-        if self.mode in modes:
+        self.until(lambda: self.mode in (mode, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
+        if self.mode is mode:
             return
         if self.mode is Mode.FAULT:
             raise LinkError(first_fault(self.events))
         last = self.events[-1] if self.events else self.farewell or "the loop said nothing"
         words = first_fault(self.events) or last
         if self._refused(seen):
-            raise InterlockError(next(e for e in self.events[seen:] if e.startswith("refused: ")))
-        raise LinkError(f"{self.rig.id}: {modes[0].value} was not reached; the last word was: {words}")
+            raise InterlockError(next(e for e in self.events[seen:] if e.startswith(_REFUSED)))
+        raise LinkError(f"{self.rig.id}: {mode.value} was not reached; the last word was: {words}")
 
     def _ask(self, vouch: Callable[[JointState | None], str]) -> str:
         reported = self.last.reported if self.last is not None else None
@@ -337,7 +348,7 @@ class Host:
         return any(failure.kind == LinkOpening.__name__ for failure in failures)
 
     def _refused(self, since: int) -> bool:
-        return any(event.startswith("refused: ") for event in self.events[since:])
+        return any(event.startswith(_REFUSED) for event in self.events[since:])
 
     def until(self, reached: Callable[[], bool], within_s: float) -> None:
         """Follow the loop until something is reached, the time is over, or the loop has ended."""
@@ -409,6 +420,8 @@ class Host:
             self.last = tick
             self._quality.take(tick)
             self.events.extend(tick.events)
+            if any(isinstance(request, Start) for request in tick.requests):
+                self._start_taken = tick
             if tick.controller is not None:
                 self._remark(self._memory.met(tick.controller))
             if tick.supply is not None:

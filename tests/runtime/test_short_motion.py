@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hil.errors import InterlockError
 from hil.motion.motion import Motion
 from hil.motion.planner import plan_joint_move
 from hil.runtime.host import Host
@@ -58,3 +59,21 @@ def test_one_that_was_stopped_meanwhile_ends_as_if_somebody_had_seen_it_go(
     monkeypatch.setattr(host, "send", send_and_look_away)
     assert host.run(*certified(RIG.home)) is Mode.HOLDING
     assert any("somebody else wants it so" in event for event in host.events)
+
+
+def test_one_whose_start_is_refused_when_the_arm_is_idle_has_not_run(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = host.send
+
+    def send_when_it_is_over(*requests: Request) -> None:
+        send(*requests)
+        if any(isinstance(each, Start) for each in requests):
+            host.until(lambda: host.mode is Mode.STREAMING, 10.0)
+            host.until(lambda: host.mode is Mode.IDLE, 10.0)
+            host._start_taken = None
+            send(*requests)
+
+    monkeypatch.setattr(host, "send", send_when_it_is_over)
+    with pytest.raises(InterlockError, match="refused: "):
+        host.run(*certified(RIG.home))
