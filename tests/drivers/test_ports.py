@@ -274,3 +274,12 @@ def test_other_pyserial_urls_work_through_the_same_door(pty_pair, capsys):
     port.close()
     port.close()
     assert "VER" in capsys.readouterr().err
+
+
+@posix
+def test_a_mac_is_asked_for_an_odd_speed_by_its_own_call(monkeypatch):
+    asked = []
+    monkeypatch.setattr(_ports.fcntl, "ioctl", lambda *arguments: asked.append(arguments))
+    _ports._iokit_speed(7, 250_000)
+    # IOSSIOSPEED of IOKit/serial/ioss.h: _IOW('T', 2, speed_t).
+    assert asked == [(7, 0x80045402, (250_000).to_bytes(4, sys.byteorder))]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers._rv2aj_alarms import explain
+from drivers._rv2aj_alarms import explain, explain_standing
 from drivers._rv2aj_codec import (
     MOST_BYTES,
     Pose,
@@ -201,12 +201,30 @@ def test_no_answer_whatever_ends_in_anything_but_an_error_of_ours(text: str) -> 
 
 # -- alarms and poses ----------------------------------------------------------------------------------------
 
+LISTED = """
+H0050 H0060 H0070 C1630 C1640 C1650 C1660 C1670 H1680 H1681 C1770 L2000 L2030 L2600 L2601 L2602 L2603 L2800 L2801 L2802
+L2803 L2810 L3500 L3700 L4140 L4170 L4180 L4190 L4220 L4340 H5000 L5010 L5150 L5600 C5610 L5640 L5650 L6010 L6020 L6030
+C6060 C6080 C6500 C7080 C7500 H7810 H7820 H7830 H7840
+"""
+
 
 def test_every_number_has_words_a_class_and_a_remedy() -> None:
     assert explain(6020).words.startswith("L6020 the operation right is missing")
     assert explain(2133).text == "joint 3 was asked to move too fast"
+    assert explain(2130).text == "joint of some axis was asked to move too fast"
     assert explain(9999, "H").words.startswith("H9999 an alarm of the controller: see the maker's list")
     assert all(len(explain(number).remedy) > 3 for number in range(0, 10000, 7))
+
+
+def test_the_class_of_an_alarm_that_stands_is_the_controller_s() -> None:
+    assert [explain_standing((6020, level)).words[:5] for level in (1, 2, 3)] == ["H6020", "L6020", "C6020"]
+
+
+def test_the_numbers_and_classes_are_those_of_the_maker_s_list() -> None:
+    unknown = explain(9999).text
+    known = [f"{explain(n).level}{n:04d}" for n in range(10_000) if explain(n).text != unknown]
+    families = [f"H{family}{axis}" for family in (213, 216, 217) for axis in range(10)]
+    assert sorted(known) == sorted([*families, *LISTED.split()])
 
 
 @pytest.mark.parametrize(
