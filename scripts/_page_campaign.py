@@ -74,11 +74,10 @@ def campaign(folder: Path, wanted: argparse.Namespace) -> int:
             slack_s = (2.0 * delay_ms + wanted.slack_ms) / 1e3
             (place := folder / f"lab-{delay_ms:.0f}").mkdir()
             with lab_thread(place, settings=Settings()) as lab, relay_thread(delay_ms / 1e3) as line:
-                rounds = [
-                    one
-                    for way in _ways(wanted.only)
-                    for one in _rounds(browser, lab, line.address(lab), way, wanted.rounds, chance)
-                ]
+                rounds: list[Round] = []
+                for way in _ways(wanted.only):
+                    rounds += _rounds(browser, lab, line.address(lab), way, wanted.rounds, chance)
+                    print(f"{delay_ms:g} ms, {way}: {wanted.rounds} rounds", flush=True)
             print_table(
                 f"line of {delay_ms:.0f} ms", ("let go by", "times", "median ms", "worst ms", "promised ms", "over"),
                 [_row(way, [one for one in rounds if one.way == way], slack_s) for way in _ways(wanted.only)],
