@@ -38,7 +38,7 @@ SWING_RAD, SWING_S = 0.3, 4.0
 BARE = """<!doctype html><canvas style="width:WIDTHpx;height:HEIGHTpx"></canvas><script type="module">
 import * as three from "./page/parts/three.module.min.js";
 import { frames } from "./page/arm.js";
-import { bodies, placed } from "./page/solids.js";
+import { bodies, placed, world } from "./page/solids.js";
 const canvas = document.querySelector("canvas");
 const renderer = new three.WebGLRenderer({ canvas, antialias: false, alpha: true });
 renderer.setSize(WIDTH, HEIGHT, false);
@@ -46,11 +46,8 @@ const scene = new three.Scene(), camera = new three.PerspectiveCamera(35, WIDTH 
 const light = new three.DirectionalLight(0xffffff, 2.4), at = [];
 const skeleton = SKELETON, found = frames(skeleton, POSE);
 for (const body of bodies(skeleton)) {
-  const [ax, ay, az, bx, by, bz, cx, cy, cz, x, y, z] = placed(skeleton, body, found, 0);
-  const place = new three.Matrix4().set(ax, bx, cx, x, ay, by, cy, y, az, bz, cz, z, 0, 0, 0, 1);
-  for (const corner of body.faces) {
-    at.push(...new three.Vector3(...body.vertices.subarray(3 * corner, 3 * corner + 3)).applyMatrix4(place).toArray());
-  }
+  const place = placed(skeleton, body, found, 0);
+  for (const corner of body.faces) at.push(...world(place, body.vertices, corner));
 }
 const shape = new three.BufferGeometry();
 shape.setAttribute("position", new three.BufferAttribute(new Float32Array(at), 3));

@@ -9,17 +9,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 
-class CommandGroup(typer.Typer):
-    """Commands whose help is plain text."""
-
-    def __init__(self, **named: Any) -> None:
-        super().__init__(**({"cls": PlainGroup} | named), rich_markup_mode=None)
-
-    def command(self, name: str | None = None, **named: Any) -> Callable[[Any], Any]:
-        """Register a command, as typer does."""
-        return super().command(name, **({"cls": PlainCommand} | named))
-
-
 class PlainCommand(TyperCommand):
     """One command."""
 
@@ -39,6 +28,19 @@ class PlainGroup(TyperGroup):
             first, *_ = (command.help or "").split("\n\n")
             rows.append((command.rich_help_panel or "Commands", name, " ".join(first.split())))
         _write_sections(formatter, rows)
+
+
+class CommandGroup(typer.Typer):
+    """Commands whose help is plain text."""
+
+    def __init__(self, *, cls: type[TyperGroup] = PlainGroup, **named: Any) -> None:
+        super().__init__(cls=cls, rich_markup_mode=None, **named)
+
+    def command(
+        self, name: str | None = None, *, cls: type[TyperCommand] | None = PlainCommand, **named: Any
+    ) -> Callable[[Any], Any]:
+        """Register a command, as typer does."""
+        return super().command(name, cls=cls, **named)
 
 
 def _parameters(command: Any, ctx: Any) -> list[tuple[str, str, str]]:

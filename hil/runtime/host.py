@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
@@ -72,7 +72,6 @@ _PREFIX = "hil-"
 _ABANDONED_S = 60.0
 _STOPPED = (Mode.HOLDING, Mode.ESTOP, Mode.DISCONNECTED)
 """Where an arm is that somebody stopped before its motion was looked at."""
-_REFUSED = "refused: "
 _decode_tick = msgspec.msgpack.Decoder(TickRecord).decode
 
 
@@ -272,7 +271,7 @@ class Host:
             # The controller's inputs are read from the loading on, and may be needed for the first sample.
             self.until(lambda: False, INPUTS_S)
         self._begin(motion.digest)
-        ended = {Mode.IDLE, Mode.HOLDING, Mode.FAULT, Mode.ESTOP, Mode.DISCONNECTED}
+        ended = (Mode.IDLE, Mode.FAULT, *_STOPPED)
         try:
             self.until(lambda: self.mode in ended, within_s=motion.duration_s * 1.5 + 10.0)
         except KeyboardInterrupt as interruption:
@@ -291,7 +290,7 @@ class Host:
         taken = self._start_taken
         if taken is None or self.mode is Mode.FAULT:
             self.wait_for(Mode.STREAMING, 0.0)
-        elif refusal := next((event for event in taken.events if event.startswith(_REFUSED)), None):
+        elif refusal := _refusal(taken.events):
             raise InterlockError(refusal)
 
     def wait_for(self, mode: Mode, within_s: float) -> None:
@@ -302,15 +301,15 @@ class Host:
             LinkError: the loop ended, faulted, or did not get there in time.
         """
         seen = len(self.events)
-        self.until(lambda: self.mode in (mode, Mode.FAULT, Mode.ESTOP) or self._refused(seen), within_s)
+        self.until(lambda: self.mode in (mode, Mode.FAULT, Mode.ESTOP) or bool(_refusal(self.events[seen:])), within_s)
         if self.mode is mode:
             return
         if self.mode is Mode.FAULT:
             raise LinkError(first_fault(self.events))
+        if refusal := _refusal(self.events[seen:]):
+            raise InterlockError(refusal)
         last = self.events[-1] if self.events else self.farewell or "the loop said nothing"
         words = first_fault(self.events) or last
-        if self._refused(seen):
-            raise InterlockError(next(e for e in self.events[seen:] if e.startswith(_REFUSED)))
         raise LinkError(f"{self.rig.id}: {mode.value} was not reached; the last word was: {words}")
 
     def _ask(self, vouch: Callable[[JointState | None], str]) -> str:
@@ -346,9 +345,6 @@ class Host:
         """True while the loop's newest word is that its port is still being opened."""
         failures = self.last.failures if self.last is not None else ()
         return any(failure.kind == LinkOpening.__name__ for failure in failures)
-
-    def _refused(self, since: int) -> bool:
-        return any(event.startswith(_REFUSED) for event in self.events[since:])
 
     def until(self, reached: Callable[[], bool], within_s: float) -> None:
         """Follow the loop until something is reached, the time is over, or the loop has ended."""
@@ -467,3 +463,8 @@ def _clear_up_after_the_dead(memory: Path, now_epoch_s: float) -> None:
             old = now_epoch_s - folder.stat().st_mtime > _ABANDONED_S
             if pid.isdigit() and old and not process_alive(int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refusal(events: Sequence[str]) -> str:
+    """The first refusal among the loop's words; empty if there is none."""
+    return next((event for event in events if event.startswith("refused: ")), "")

@@ -3,8 +3,7 @@
 const BY_PROCESSOR = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 export function drawnByProcessor() {
-  const open = (wishes) => document.createElement("canvas").getContext("webgl2", wishes);
-  const found = open({ failIfMajorPerformanceCaveat: true });
+  const found = document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
   if (!found) return true;
   // Not every browser keeps to that wish.
   const named = found.getExtension("WEBGL_debug_renderer_info");

@@ -194,13 +194,13 @@ export function makeSolidScene(host, model) {
     arrange();
     renderer.render(scene, camera);
     canvas.dataset.frames = String((drawn += 1));
-    if (slow && !fine) atRest = setTimeout(() => requestAnimationFrame(() => draw(true)), REST_MS);
+    if (slow && !fine) atRest = setTimeout(later, REST_MS, true);
   }
 
-  function later() {
+  function later(fine = false) {
     if (waiting) return;
     waiting = true;
-    requestAnimationFrame(() => draw());
+    requestAnimationFrame(() => draw(fine));
   }
 
   function turn(right, up) {
@@ -237,7 +237,7 @@ export function makeSolidScene(host, model) {
     event.preventDefault();
     event.stopPropagation();
   });
-  canvas.addEventListener("webglcontextrestored", later);
+  canvas.addEventListener("webglcontextrestored", () => later());
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const repaint = () => {
     paint();
@@ -258,7 +258,7 @@ export function makeSolidScene(host, model) {
       // Whoever shows is in a frame: one more would put the whole window together twice for each picture.
       if (!waiting) draw();
     },
-    resize: later,
+    resize: () => later(),
     close() {
       dark.removeEventListener("change", repaint);
       clearTimeout(atRest);

@@ -43,7 +43,8 @@ export function placed(skeleton, body, frames, opening) {
   return frame.map((value, index) => (index < 9 ? value : value + away * frame[index - 6]));
 }
 
-const world = (frame, vertices, index) => {
+// A corner of a body in the world: x, y, z.
+export const world = (frame, vertices, index) => {
   const x = vertices[3 * index], y = vertices[3 * index + 1], z = vertices[3 * index + 2];
   return [0, 1, 2].map((i) => frame[9 + i] + x * frame[i] + y * frame[3 + i] + z * frame[6 + i]);
 };
