@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from hil.clock import monotonic_s
 from hil.dashboard.beside_words import Answer, Begin, Call, Hand, Heard, Jog, Joined, Leave, Parted, get, put
-from hil.dashboard.hand_watch import HandWatch, turn_of
+from hil.dashboard.hand_watch import STALLED_S, HandWatch, turn_of
 from hil.errors import CommandError, HilError
 from hil.service import wire
 from hil.service.client import AsyncArm
@@ -31,7 +31,6 @@ MOST_WAITING = 1024
 """Frames that wait while the window is busy: twenty seconds of them."""
 
 LOOK_EVERY_S, REST_LOOK_S = 0.02, 0.1
-HELD_FOR_S = 0.1
 PAUSE_S = 1.0
 LATEST_S = 0.5
 BEGIN_MOTION = frozenset({"jog", "step", "go", "confirm"})
@@ -156,9 +155,9 @@ class Beside:
             _refuse_late(call, monotonic_s())
             if call.name == "jog":
                 await self._jog(call.number, call.press, *call.args)
+            elif call.name == "free":
+                await self._free()
             else:
-                if call.name == "free":
-                    await self._end_jogs()
                 result = await getattr(self._arm, call.name)(*call.args, **call.fields)
         except HilError as caught:
             error = caught
@@ -184,11 +183,14 @@ class Beside:
 
         await self._arm.jog(wanted, pressed, speed_share, sign=lambda: self._watch.sign)
 
-    async def _end_jogs(self) -> None:
+    async def _free(self) -> None:
         """What an earlier press began is over before the next one begins: its end would let go of that one, too."""
         for number in self._jogs:
             self._jogs[number] = None
         await self._no_jog.wait()
+        # A hand that is there by now stays: to let go of it would stop what it asks for next.
+        if not self._arm.held_anew:
+            await self._arm.free()
 
     async def _look(self) -> None:
         """Say at the service that it is held, as long as it is."""
@@ -209,7 +211,7 @@ class Beside:
             self._arm.let_go()
         self._held_press = press
         if holding:
-            self._arm.hold(HELD_FOR_S, self._watch.sign)
+            self._arm.hold(STALLED_S, self._watch.sign)
         elif self._holding:
             self._arm.let_go()
         self._holding = holding

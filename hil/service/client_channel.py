@@ -352,8 +352,14 @@ class ClientChannel:
     async def free(self, within_s: float = 1.0) -> None:
         """Let go of the dead-man, and wait until the server knows it."""
         self.let_go()
+        dead_man, held = self._dead_man, self._dead_man.told_held
         with contextlib.suppress(LinkError):
-            await self.until(lambda: not (self.held and self.drives), within_s)
+            await self.until(lambda: dead_man.known_free >= held or not self.drives, within_s)
+
+    @property
+    def held_anew(self) -> bool:
+        """Whether the server was told that nothing is held since the hand before this one has let go."""
+        return self._dead_man.held(self.epoch, monotonic_s())
 
     async def grip(self, within_s: float = GRIP_S) -> None:
         """Wait until the server counts the dead-man as held; somebody has to keep saying `hold` meanwhile.

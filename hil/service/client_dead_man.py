@@ -1,9 +1,13 @@
 """The dead-man at a client: whether it is held, what the lab makes of that, and what the next beat says of it.
 
 After a change of the lease the first beat says that nobody holds anything: what is held then has to be held anew.
+Whether a hold counts is what the answers to its own beats say. A notice that the dead-man was released is no news of the
+present hold: it may have been on its way since the one before.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from hil.errors import InterlockError
 from hil.service import wire
@@ -11,19 +15,23 @@ from hil.service.hold_watch import NO_SIGN, Sign
 from hil.service.wire import NoticeKind
 
 _MOST_BEATEN = 100
-_LET_GO = frozenset(
-    {NoticeKind.HEARTBEAT_LOST, NoticeKind.DEADMAN_RELEASED, NoticeKind.SUSPENDED, NoticeKind.FROZEN}
-    | {NoticeKind.STOPPED, NoticeKind.PRESS_AGAIN}
-)
+_NEVER = -1
+
+
+class _Beaten(NamedTuple):
+    sent_s: float
+    held: bool
 
 
 class ClientDeadMan:
     """One client's, at one arm.
 
     Attributes:
-        counts: whether the server counts it as held.
+        counts: whether the server counts the present hold.
         press_again: why nothing counts before it was let go of, in words; empty if it may be held.
         hand: counts how often it was let go of: what waited for one hand is not for the next.
+        told_held: number of the newest beat that said that it is held.
+        known_free: number of the newest beat that said that it is not, of which the lab knows.
         trip_s: way there and back of the newest beat; None before the first.
     """
 
@@ -31,11 +39,13 @@ class ClientDeadMan:
         self.counts = False
         self.press_again = ""
         self.hand = 0
+        self.told_held = self.known_free = _NEVER
         self.trip_s: float | None = None
         self._until_s = float("-inf")
         self._sign = NO_SIGN
         self._free_epoch: int | None = None
-        self._beaten: dict[int, float] = {}
+        self._told_free = _NEVER
+        self._beaten: dict[int, _Beaten] = {}
 
     # -- the hand ----------------------------------------------------------------------------------------
 
@@ -55,6 +65,7 @@ class ClientDeadMan:
         """What is held counts no more; it may be held anew at once, unless the lab has ended it."""
         self._until_s = float("-inf")
         self._free_epoch = None
+        self.counts = False
 
     # -- what is beaten ----------------------------------------------------------------------------------
 
@@ -75,33 +86,40 @@ class ClientDeadMan:
         """A beat is about to be sent."""
         if len(self._beaten) >= _MOST_BEATEN:
             self._beaten.clear()
-        self._beaten[beat.seq] = now_s
+        self._beaten[beat.seq] = _Beaten(now_s, beat.held)
+        if beat.held:
+            self.told_held = beat.seq
 
     def beaten(self, beat: wire.Beat) -> None:
         """It was sent; under the epoch of one that was free, it may be held."""
         if not beat.held:
-            self._free_epoch = beat.epoch
+            self._free_epoch, self._told_free = beat.epoch, beat.seq
 
     # -- what the lab says -------------------------------------------------------------------------------
 
     def seen(self, answer: wire.BeatSeen, now_s: float) -> None:
         """The lab has seen a beat."""
-        self.counts = answer.held
-        if (sent_s := self._beaten.pop(answer.to, None)) is not None:
-            self.trip_s = now_s - sent_s
+        if (beaten := self._beaten.pop(answer.to, None)) is None:
+            return
+        self.trip_s = now_s - beaten.sent_s
+        if not beaten.held:
+            self.known_free = answer.to
+        elif self._free_epoch is not None and answer.to > self._told_free:
+            if not answer.held:
+                self.drop()
+            self.counts = answer.held
 
     def noticed(self, kind: NoticeKind, text: str) -> None:
-        """The lab has something to say, which may end a hold."""
-        if kind in _LET_GO:
-            self.drop()
+        """The lab has something to say, which may end a hold until it is pressed anew."""
         if kind is NoticeKind.PRESS_AGAIN:
+            self.drop()
             self.press_again = text
 
     def lost(self) -> None:
-        """The line is gone."""
-        self.counts = False
+        """The line is gone; beats of the next one are counted anew."""
         self.drop()
         self._beaten.clear()
+        self.told_held = self.known_free = self._told_free = _NEVER
 
     def not_held(self) -> InterlockError:
         """Why it does not count."""

@@ -92,31 +92,73 @@ def test_a_hold_that_the_lab_has_ended_counts_again_only_after_it_was_let_go_of(
     assert dead_man.held(3, 9.0)
 
 
-@pytest.mark.parametrize(
-    ("kind", "counts"),
-    [
-        (NoticeKind.HEARTBEAT_LOST, False),
-        (NoticeKind.DEADMAN_RELEASED, False),
-        (NoticeKind.SUSPENDED, False),
-        (NoticeKind.FROZEN, False),
-        (NoticeKind.STOPPED, False),
-        (NoticeKind.LOOP, True),
-    ],
-)
-def test_what_ends_a_hold_there_ends_it_here(kind: NoticeKind, counts: bool) -> None:
+def answered(dead_man: ClientDeadMan, seq: int, *, held: bool, counts: bool) -> None:
+    """A beat is sent and seen."""
+    sent = beat(3, held=held, seq=seq)
+    dead_man.beating(sent, 5.0)
+    dead_man.beaten(sent)
+    dead_man.seen(wire.BeatSeen(to=seq, now_s=99.0, held=counts), 5.1)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in NoticeKind if kind is not NoticeKind.PRESS_AGAIN])
+def test_a_notice_that_may_be_about_an_earlier_hold_ends_none(kind: NoticeKind) -> None:
     dead_man = freed(3)
     dead_man.hold(10.0, NO_SIGN)
     dead_man.noticed(kind, "words")
-    assert dead_man.held(3, 9.0) is counts
+    assert dead_man.held(3, 9.0)
+
+
+def test_a_beat_of_the_present_hold_that_does_not_count_ends_it_until_a_free_one_was_sent() -> None:
+    dead_man = freed(3)
+    dead_man.hold(10.0, NO_SIGN)
+    answered(dead_man, 7, held=True, counts=True)
+    assert dead_man.counts
+    answered(dead_man, 8, held=True, counts=False)
+    assert not dead_man.counts
+    assert not dead_man.held(3, 9.0)
+    dead_man.hold(10.0, NO_SIGN)
+    assert not dead_man.held(3, 9.0)
+    dead_man.beaten(beat(3, held=False, seq=9))
+    assert dead_man.held(3, 9.0)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_an_answer_to_a_beat_of_the_hold_before_says_nothing_of_the_present_one(counts: bool) -> None:
+    dead_man, late = freed(3), beat(3, held=True, seq=7)
+    dead_man.beating(late, 5.0)
+    dead_man.let_go()
+    dead_man.beaten(beat(3, held=False, seq=8))
+    dead_man.hold(10.0, NO_SIGN)
+    dead_man.seen(wire.BeatSeen(to=7, now_s=99.0, held=counts), 5.1)
+    assert dead_man.held(3, 9.0)
+    assert not dead_man.counts
+
+
+def test_an_answer_that_comes_after_the_hand_has_let_go_makes_nothing_count() -> None:
+    dead_man, late = freed(3), beat(3, held=True, seq=7)
+    dead_man.beating(late, 5.0)
+    dead_man.let_go()
+    dead_man.seen(wire.BeatSeen(to=7, now_s=99.0, held=True), 5.1)
+    assert not dead_man.counts
+
+
+def test_the_lab_knows_that_nothing_is_held_once_it_has_seen_a_free_beat() -> None:
+    dead_man = ClientDeadMan()
+    answered(dead_man, 7, held=True, counts=True)
+    assert (dead_man.told_held, dead_man.known_free) == (7, -1)
+    answered(dead_man, 8, held=False, counts=False)
+    assert (dead_man.told_held, dead_man.known_free) == (7, 8)
+    dead_man.lost()
+    assert (dead_man.told_held, dead_man.known_free) == (-1, -1)
 
 
 def test_the_trip_is_from_a_beat_to_its_answer() -> None:
-    dead_man = ClientDeadMan()
+    dead_man = freed(3)
     dead_man.beating(beat(3, held=True, seq=7), 5.0)
     dead_man.seen(wire.BeatSeen(to=7, now_s=99.0, held=True), 5.125)
-    assert (dead_man.trip_s, dead_man.counts) == (0.125, True)
-    dead_man.seen(wire.BeatSeen(to=7, now_s=99.0, held=False), 6.0)
-    assert (dead_man.trip_s, dead_man.counts) == (0.125, False)
+    assert dead_man.trip_s == 0.125
+    dead_man.seen(wire.BeatSeen(to=7, now_s=99.0, held=True), 6.0)
+    assert dead_man.trip_s == 0.125
     assert "125 ms" in str(dead_man.not_held())
 
 
@@ -129,7 +171,7 @@ def test_signs_are_told_by_the_server_s_clock() -> None:
 def test_with_the_line_all_that_is_held_is_gone() -> None:
     dead_man = freed(3)
     dead_man.hold(10.0, NO_SIGN)
-    dead_man.seen(wire.BeatSeen(to=7, now_s=99.0, held=True), 5.0)
+    answered(dead_man, 7, held=True, counts=True)
     dead_man.lost()
     assert not dead_man.counts
     dead_man.beaten(beat(3, held=False))
