@@ -18,7 +18,7 @@ from hil.safety.checker import check_motion
 MINUTE_S = 60.0
 MOTION_S = (60.0, 60.0, 1.0)
 ROUNDS = (5, 3, 1)
-ALLOWED_S = 1.5
+ALLOWED_S = 0.5
 
 
 BESIDE_RIGS = ("lynx6", "rv2aj")

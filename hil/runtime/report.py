@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from hil.link import FloatArray
 from hil.model.rig import Rig
-from hil.types import JointCommand, LineAccount, Record, StateSource, TickRecord
+from hil.types import JointCommand, JointState, LineAccount, Record, StateSource, TickRecord
 
 HISTOGRAM_EDGES_S = (0.0, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, math.inf)
 
@@ -136,37 +137,41 @@ def tracking(rig: Rig, records: Iterable[TickRecord]) -> tuple[Tracking, ...]:
     """Compare what was due with what the shadow and the controller made of it, per axis."""
     due_s: list[float] = []
     commanded: list[tuple[float, ...]] = []
-    states: list[TickRecord] = []
+    simulations: list[JointState] = []
+    reports: dict[float, JointState] = {}
     for record in records:
         if isinstance(record.sent, JointCommand):
             due_s.append(record.sent.due_s)
             commanded.append(record.sent.positions)
-        states.append(record)
+        simulations.append(record.simulated)
+        if record.reported is not None:
+            reports[record.reported.t_s] = record.reported
     if len(due_s) < 2:
         return ()
     times, targets = np.array(due_s), np.array(commanded)
-    results = []
-    for i, axis in enumerate(rig.axes):
-        simulated = _errors(times, targets[:, i], [(r.simulated.t_s, r.simulated.positions[i]) for r in states])
-        reports = {r.reported.t_s: r.reported.positions[i] for r in states if r.reported is not None}
-        reported = _errors(times, targets[:, i], list(reports.items()))
-        source = next((r.reported.source for r in states if r.reported is not None), None)
-        results.append(
-            Tracking(
-                axis=axis.name,
-                worst_simulated=float(np.abs(simulated).max(initial=0.0)),
-                rms_simulated=float(np.sqrt(np.mean(simulated**2))) if simulated.size else 0.0,
-                worst_reported=float(np.abs(reported).max()) if reported.size else None,
-                source=source,
-            )
+    simulated_errors = _errors(times, targets, simulations)
+    reported_errors = _errors(times, targets, list(reports.values()))
+    source = next((report.source for report in reports.values()), None)
+    return tuple(
+        Tracking(
+            axis=axis.name,
+            worst_simulated=float(np.abs(simulated).max(initial=0.0)),
+            rms_simulated=float(np.sqrt(np.mean(simulated**2))) if simulated.size else 0.0,
+            worst_reported=float(np.abs(reported).max()) if reported.size else None,
+            source=source,
         )
-    return tuple(results)
+        for axis, simulated, reported in zip(rig.axes, simulated_errors, reported_errors, strict=True)
+    )
 
 
-def _errors(times: np.ndarray, targets: np.ndarray, states: Sequence[tuple[float, float | None]]) -> np.ndarray:
-    """State minus the command due at its time, for states within the span of the commands."""
-    known = [(t, value) for t, value in states if value is not None and times[0] <= t <= times[-1]]
-    if not known:
-        return np.empty(0)
-    at, values = np.array(known).T
-    return np.asarray(values - np.interp(at, times, targets))
+def _errors(times: FloatArray, targets: FloatArray, states: Sequence[JointState]) -> list[FloatArray]:
+    """Per axis, state minus the command due at its time, for known states within the span of the commands."""
+    at = np.array([state.t_s for state in states])
+    # A position that is not known becomes NaN.
+    positions = np.array([state.positions for state in states], dtype=float).reshape(len(states), targets.shape[1])
+    within = (times[0] <= at) & (at <= times[-1])
+    errors = []
+    for axis in range(targets.shape[1]):
+        known = within & ~np.isnan(positions[:, axis])
+        errors.append(positions[known, axis] - np.interp(at[known], times, targets[:, axis]))
+    return errors

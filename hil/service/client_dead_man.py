@@ -1,8 +1,8 @@
 """The dead-man at a client: whether it is held, what the lab makes of that, and what the next beat says of it.
 
 After a change of the lease the first beat says that nobody holds anything: what is held then has to be held anew.
-Whether a hold counts is what the answers to its own beats say. A notice that the dead-man was released is no news of the
-present hold: it may have been on its way since the one before.
+Whether a hold counts is what the answers to its own beats say. A notice that the dead-man was released is no news of
+the present hold: it may have been on its way since the one before.
 """
 
 from __future__ import annotations

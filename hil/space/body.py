@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import mul
+from operator import mul, sub
 from typing import NamedTuple
 
 import numpy as np
@@ -237,20 +237,28 @@ class RoomLeft:
         self._most: tuple[float, ...] = tuple(travel.max(axis=0, initial=0.0).tolist())
         self._at: tuple[float, ...] = ()
         self._left, self._least_m = np.empty(0), -math.inf
+        # Where it was enough last, and what was surely left there: most ticks are as near to the one before.
+        self._near: tuple[float, ...] = ()
+        self._near_m = -math.inf
 
     def note(self, joints: Sequence[float], left: Sequence[float]) -> None:
         """There each constraint has at least so much left, in metres."""
         self._at, self._left = tuple(joints), np.array(left)
         self._least_m = min(left, default=math.inf)
+        self._near, self._near_m = self._at, self._least_m
 
     def is_enough(self, joints: Sequence[float], least_m: float) -> bool:
         """Every constraint has at least so much left at these joints, whatever way the arm took there."""
         if self._least_m < least_m:
             return False
-        moved = [abs(here - there) for here, there in zip(joints, self._at, strict=True)]
-        if sum(map(mul, self._most, moved)) <= self._least_m - least_m:
+        if sum(map(mul, self._most, map(abs, map(sub, joints, self._near)))) <= self._near_m - least_m:
             return True
-        return bool((self._travel @ moved <= self._left - least_m).all())
+        moved = [abs(here - there) for here, there in zip(joints, self._at, strict=True)]
+        surely_m = float((self._left - self._travel @ moved).min())
+        if surely_m < least_m:
+            return False
+        self._near, self._near_m = tuple(joints), surely_m
+        return True
 
 
 def constraints(rig: Rig) -> list[Constraint]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from sim.ssc32.counts import Counts
 from sim.ssc32.settings import (
@@ -93,8 +94,7 @@ class Channel:
         return True
 
 
-@dataclass
-class Servo:
+class Servo(msgspec.Struct):
     """One ``# P S`` of a line."""
 
     number: int
@@ -206,8 +206,9 @@ class Outputs:
         pulse_us, grid = channel.width + channel.offset, self._settings.resolution_us
         if grid:
             pulse_us = round(pulse_us / grid) * grid
-        pulse_us = max(pulse_us, LOWEST_US)
-        return min(pulse_us, HIGHEST_US) if channel.width <= HIGHEST_US else pulse_us
+        if pulse_us < LOWEST_US:
+            return LOWEST_US
+        return HIGHEST_US if pulse_us > HIGHEST_US >= channel.width else pulse_us
 
     def _tell(self, time_s: float, changes: list[tuple[int, float]]) -> None:
         if changes:

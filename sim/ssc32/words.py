@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from enum import Enum, auto
+from functools import lru_cache
 from typing import NamedTuple
 
 from sim.ssc32.counts import Counts
@@ -93,6 +94,12 @@ def vocabulary(firmware: Firmware, version: str, lacks: Collection[str] = ()) ->
     return {word: kind for word, kind in kinds.items() if word not in lacks}
 
 
+@lru_cache(maxsize=64)
+def _plain_question(text: str) -> ParsedLine:
+    """Where channels are: a host asks the same again and again."""
+    return ParsedLine([Command(Kind.PULSE, ("QP", number)) for number in _PLAIN_NUMBER.findall(text)], [], 0)
+
+
 class LineParser:
     """Reads lines with the words of one firmware.
 
@@ -117,7 +124,7 @@ class LineParser:
         if self._knows_plain_moves and (plain := _PLAIN_MOVE.fullmatch(text)):
             return self._plain_move(plain)
         if self._knows_plain_questions and _PLAIN_QUESTION.fullmatch(text):
-            return ParsedLine([Command(Kind.PULSE, ("QP", number)) for number in _PLAIN_NUMBER.findall(text)], [], 0)
+            return _plain_question(text)
         if text.startswith("SSCAT"):  # what follows is kept as it was sent
             if "SSCAT" not in self._kinds:
                 raise BadLineError

@@ -1,10 +1,11 @@
-"""A client's dead-man and the lab's, with a line between them that takes its time: what the hand does is what counts."""
+"""A client's dead-man and the lab's, with a line between them that takes its time: what the hand does counts."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,8 +86,7 @@ class BothEnds:
             if isinstance(effect, LetGo):
                 self.let_go_s.append(self._now_s)
             elif isinstance(effect, Tell):
-                kind, text = effect.kind, effect.text
-                self.at(self._now_s + self._back_s, lambda: self.client.noticed(kind, text))
+                self.at(self._now_s + self._back_s, partial(self.client.noticed, effect.kind, effect.text))
 
 
 @given(ONE_WAY_S, ONE_WAY_S, st.lists(st.floats(0.001, 0.6), min_size=1, max_size=11))
