@@ -13,7 +13,9 @@ from hil.cli.output import print_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from lab_load import Tally, bare, quarters, served
+from browser_stand import why_no_browser
+from lab_load import bare, quarters, served
+from lab_tally import Tally
 
 MORE_OVERRUNS = 1e-4
 P99_RATIO, P99_FINE_MS = 1.5, 2.0
@@ -28,6 +30,7 @@ def main() -> int:
         "--watchers", type=int, default=30, help="watchers, spread over the arms, one of which reads nothing (30)"
     )
     parser.add_argument("--drivers", type=int, default=8, help="drivers, one an arm (8)")
+    parser.add_argument("--pages", type=int, default=2, help="of the drivers, so many at pages in a browser (2)")
     parser.add_argument("--minutes", type=float, default=5.0, help="length of each run (5)")
     parser.add_argument("--runs", type=int, default=3, help="runs of each kind, in turn (3)")
     parser.add_argument("--seed", type=int, help="source of all chance; a random one if not given")
@@ -35,8 +38,13 @@ def main() -> int:
     seed = random.randrange(1 << 32) if wanted.seed is None else wanted.seed
     rng = random.Random(seed)
     drivers = min(wanted.drivers, wanted.arms)
+    pages = min(wanted.pages, drivers)
+    if pages and (why := why_no_browser()):
+        print(f"without pages: {why}")
+        pages = 0
     print(
-        f"seed {seed}: {wanted.arms} arms, {wanted.watchers} watchers, {drivers} drivers, {wanted.runs} runs",
+        f"seed {seed}: {wanted.arms} arms, {wanted.watchers} watchers, {drivers} drivers, of them {pages} at pages,"
+        f" {wanted.runs} runs",
         flush=True,
     )
     pairs: list[tuple[Tally, Tally]] = []
@@ -44,7 +52,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="hil-load-") as folder:
             without = bare(wanted.arms, 60.0 * wanted.minutes, rng, Path(folder) / "bare")
             (Path(folder) / "served").mkdir()
-            with_it = served(wanted.arms, wanted.watchers, drivers, 60.0 * wanted.minutes, rng, Path(folder) / "served")
+            place = Path(folder) / "served"
+            with_it = served(wanted.arms, wanted.watchers, drivers, pages, 60.0 * wanted.minutes, rng, place)
         pairs.append((without, with_it))
         _show(number, without, with_it)
     wrong = _judge(pairs)
@@ -73,7 +82,8 @@ def _show(number: int, without: Tally, with_it: Tally) -> None:
     if with_it.memory:
         begin, end = quarters(with_it.memory)
         print(f"memory {begin / 1e6:.1f} to {end / 1e6:.1f} MB")
-    print(f"{with_it.frames} frames watched; the watcher that reads nothing was cut {with_it.cut} times", flush=True)
+    print(f"{with_it.frames} frames watched; the watcher that reads nothing was cut {with_it.cut} times")
+    print(f"{with_it.at_pages} stops by hand at a page; {with_it.let_go} holds that a page let go of", flush=True)
     for words in dict.fromkeys((*without.trouble, *with_it.trouble)):
         print(f"trouble: {words}", flush=True)
 

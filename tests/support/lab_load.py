@@ -14,11 +14,12 @@ import socket
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
 from kill_rounds import Program, children
+from lab_load_pages import drivers_at_pages
+from lab_tally import Asked, Tally
 
 from hil.errors import HilError
 from hil.model.rig import Rig
@@ -50,60 +51,6 @@ STILL = 2e-3
 
 WAYS = ("release", "stop", "silence")
 """How a driver ends a motion: lets go, says stop, or is heard no more."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A stop that somebody asked for.
-
-    Attributes:
-        at_s: when.
-        until_s: when the next motion began.
-        budget_ms: what the server promised.
-    """
-
-    arm: str
-    way: str
-    at_s: float
-    until_s: float
-    budget_ms: float
-
-
-@dataclass
-class Tally:
-    """What came of one run.
-
-    Attributes:
-        late_s: of every tick in the time that counts, by arm.
-        missed: deadlines missed meanwhile, by arm.
-        stops: how long each took and what was promised, ms.
-        memory: bytes of the server and its children over time.
-        frames: of telemetry that the watchers got that read what they get, in all.
-        cut: how often the server cut the one that reads nothing.
-    """
-
-    late_s: dict[str, list[float]] = field(default_factory=dict)
-    missed: dict[str, int] = field(default_factory=dict)
-    stops: list[tuple[Asked, float]] = field(default_factory=list)
-    memory: list[int] = field(default_factory=list)
-    frames: int = 0
-    cut: int = 0
-    trouble: list[str] = field(default_factory=list)
-
-    @property
-    def ticks(self) -> int:
-        """Of all arms."""
-        return sum(map(len, self.late_s.values()))
-
-    @property
-    def overruns(self) -> float:
-        """Missed deadlines, as a part of all."""
-        return sum(self.missed.values()) / max(1, self.ticks)
-
-    @property
-    def p99_ms(self) -> list[float]:
-        """Lateness that one tick in a hundred exceeds, for each arm."""
-        return [1e3 * sorted(values)[int(0.99 * len(values))] for values in self.late_s.values() if values]
 
 
 def free_port() -> int:
@@ -215,7 +162,7 @@ async def _one_jog(channel: Mutable, rng: random.Random, asked: list[Asked]) -> 
 
 
 def _run_clients(work: str, url: str, names: list[str], seeds: list[int], until_s: float, out: object) -> None:
-    """In a process of its own: all watchers, the first of which reads nothing, or all drivers."""
+    """In a process of its own: all watchers, the first of which reads nothing, or drivers by a program or at pages."""
     if work == "watch":
         # Watchers have computers of their own; here they get what the others leave. Drivers have to be heard in time.
         with contextlib.suppress(OSError):
@@ -223,7 +170,9 @@ def _run_clients(work: str, url: str, names: list[str], seeds: list[int], until_
     tally, asked = Tally(), list[Asked]()
 
     async def all_of_them() -> None:
-        if work == "watch":
+        if work == "pages":
+            jobs = [drivers_at_pages(url, names, seeds, until_s, asked, tally)]
+        elif work == "watch":
             jobs = [_watcher(url, arm, until_s, tally) for arm in names[1:]]
             jobs += [_stalled_watcher(url, arm, until_s, tally) for arm in names[:1]]
         else:
@@ -233,11 +182,15 @@ def _run_clients(work: str, url: str, names: list[str], seeds: list[int], until_
                 tally.trouble.append(f"{work}: {type(result).__name__}: {result}")
 
     asyncio.run(all_of_them())
-    out.send((tally.frames, tally.cut, tally.trouble, asked))  # type: ignore[attr-defined]
+    if work == "pages":
+        tally.at_pages = len(asked)
+    out.send((tally, asked))  # type: ignore[attr-defined]
 
 
-def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.Random, folder: Path) -> Tally:
-    """A lab in a box under load, for so long."""
+def served(
+    arms: int, watchers: int, drivers: int, pages: int, seconds: float, rng: random.Random, folder: Path
+) -> Tally:
+    """A lab in a box under load, for so long; `pages` of the drivers are browsers."""
     port = free_port()
     names = [f"arm-{number}" for number in range(1, arms + 1)]
     # Whoever comes is the server's own user, with the key of its start.
@@ -252,9 +205,15 @@ def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.R
         until_s = begin_s + seconds
         spawn = multiprocessing.get_context("spawn")
         ends, processes = [], []
-        for work, count in (("watch", watchers), ("drive", drivers)):
+        everybody = {
+            "watch": [names[i % arms] for i in range(watchers)],
+            "drive": names[pages:drivers],
+            "pages": names[:pages],
+        }
+        for work, chosen in everybody.items():
+            if not chosen:
+                continue
             mine, theirs = spawn.Pipe(duplex=False)
-            chosen = [names[i % arms] for i in range(count)]
             seeds = [rng.randrange(1 << 32) for _ in chosen]
             process = spawn.Process(target=_run_clients, args=(work, url, chosen, seeds, until_s, theirs))
             process.start()
@@ -267,10 +226,12 @@ def served(arms: int, watchers: int, drivers: int, seconds: float, rng: random.R
                 tally.memory.append(memory_of(server.pid))
         asked: list[Asked] = []
         for mine, process in zip(ends, processes, strict=True):
-            frames, cut, trouble, stops = mine.recv()
-            tally.frames += frames
-            tally.cut += cut
-            tally.trouble += trouble
+            theirs_tally, stops = mine.recv()
+            tally.frames += theirs_tally.frames
+            tally.cut += theirs_tally.cut
+            tally.at_pages += theirs_tally.at_pages
+            tally.let_go += theirs_tally.let_go
+            tally.trouble += theirs_tally.trouble
             asked += stops
             process.join()
         server.process.terminate()
