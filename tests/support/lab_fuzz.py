@@ -42,7 +42,13 @@ TRACEBACK = "Traceback (most recent call last)"
 GROWTH_BYTES = 16 << 20
 """More than this, from the second to the last quarter of the noise, is growth."""
 
-MOVING = ("jog_hold", "jog_step", "arm_jog", "start", "arm_motion", "go", "gripper", "confirm", "reset")
+HELD = ("jog_hold", "follow_target", "start", "go", "gripper", "self_test")
+"""What moves an arm only while the dead-man is held."""
+
+MOVING = (*HELD, "jog_step", "arm_jog", "arm_motion", "confirm", "go_limp", "reset")
+STANDING = (Mode.IDLE, Mode.HOLDING, Mode.ESTOP, Mode.UNKNOWN_POSE)
+"""Where noise may leave an arm: anybody may stop it, and say that its supply was cut."""
+
 ANSWER_S = 2.0
 
 
@@ -153,6 +159,9 @@ def motion(kind: str, rng: random.Random, **given: Any) -> dict[str, Any]:
         "arm_motion": {"digest": rng.randbytes(32).hex()},
         "go": {"to": "home", "speed_share": 1.0},
         "gripper": {"opening_m": 0.02, "speed_share": 1.0},
+        "self_test": {"speed_share": 1.0},
+        "go_limp": {"axis": "shoulder"},
+        "follow_target": {"v": 2, "target": {"type": "axes", "positions": [rng.uniform(-1.0, 1.0) for _ in range(6)]}},
     }.get(kind, {})
     return fields | given
 
@@ -197,7 +206,7 @@ class Voice:
 
 
 async def enter(
-    session: aiohttp.ClientSession, target: Target, token: str, arm: str = OURS, speaks: tuple[int, ...] = (1,)
+    session: aiohttp.ClientSession, target: Target, token: str, arm: str = OURS, speaks: tuple[int, ...] = wire.SPOKEN
 ) -> tuple[Voice, str]:
     """Open a channel and say hello; a driver who was cut off for nonsense comes in again so, too."""
     socket = await session.ws_connect(f"{target.url}/v1/channel", ssl=target.tls, heartbeat=None)
@@ -296,10 +305,7 @@ def _cheat_of(number: int, rng: random.Random, driver: Voice) -> tuple[str, dict
                 ("driver", {**right, "epoch": max(0, epoch + rng.choice((-1, 1, -1000, 2**40)))}),
                 ("driver", {**right, "arm": OTHER}),
                 ("driver", {**right, "issued_s": now_s - rng.uniform(2.0, 1e6)}),
-                (
-                    "driver",
-                    motion(rng.choice(("jog_hold", "start", "go", "gripper")), rng, epoch=epoch, issued_s=now_s),
-                ),
+                ("driver", motion(rng.choice(HELD), rng, epoch=epoch, issued_s=now_s)),
                 ("driver", _broken(right, rng)),
             )
             return cheats[way % len(cheats)]
@@ -315,7 +321,7 @@ def _broken(message: dict[str, Any], rng: random.Random) -> dict[str, Any]:
         case 2:
             broken["more"] = 1
         case _:
-            broken["v"] = rng.choice([0, 2, "1", None])
+            broken["v"] = rng.choice([0, 3, "1", None])
     return broken
 
 
@@ -408,7 +414,7 @@ def judge(target: Target, begun_s: float, report: Report) -> None:
     """Nothing moved, nothing broke, nothing grew; then the server ends as it should."""
     with contextlib.suppress(HilError):
         arms = list_arms(target.access(target.token(Role.WATCH))).arms
-        report.wrong += [f"{arm.arm} is {arm.mode.value}" for arm in arms if arm.mode not in (Mode.IDLE, Mode.HOLDING)]
+        report.wrong += [f"{arm.arm} is {arm.mode.value}" for arm in arms if arm.mode not in STANDING]
     target.server.process.terminate()
     target.server.ends(40.0)
     said = target.server.out.read_text() + target.server.err.read_text()
