@@ -284,12 +284,12 @@ class Lab:
                     time.sleep(0.3)
 
     def drive(self, rng: random.Random, token: str = "", within_s: float = 4.0) -> None:
-        """Have the student drive, up to a random moment."""
+        """Have the student jog the arm, or lead it by targets, up to a random moment."""
         if token or self.student is None or self.student.process.poll() is not None:
             if self.student is not None:
                 self.student.end()
             self.student = Student(self.folder, self.access(token or self.token("student", Role.DRIVE), by_cable=True))
-        self.student.tell("go")
+        self.student.tell(rng.choice(("jog", "lead")))
         self.student.says("driving", 20.0)
         time.sleep(rng.uniform(0.2, within_s))
 
