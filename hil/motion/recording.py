@@ -10,7 +10,6 @@ import numpy as np
 
 from hil.errors import ConfigError
 from hil.link import FloatArray
-from hil.model.rig import AxisKind, Rig
 from hil.motion.motion import LEAST_PERIOD_S, MAX_PERIOD_S, MAX_SAMPLES
 from hil.types import Record
 
@@ -78,17 +77,6 @@ def moving_end(recording: Recording, jerk: FloatArray) -> MovingEnd | None:
             axis = int(np.argmax(used))
             return MovingEnd(verb, axis, float(abs(way[1, axis] - way[0, axis])) / recording.period_s)
     return None
-
-
-def recording_of(rig: Rig, samples: FloatArray) -> Recording:
-    """Samples of a rig at its period."""
-    return Recording(
-        rig=rig.id,
-        period_s=rig.period_s,
-        axes=tuple(axis.name for axis in rig.axes),
-        units=tuple("rad" if axis.kind is AxisKind.REVOLUTE else "m" for axis in rig.axes),
-        rows=np.ascontiguousarray(samples, dtype="<f8").tobytes(),
-    )
 
 
 def recording_text(recording: Recording) -> str:

@@ -244,10 +244,6 @@ def door(rig: Rig, url: str, wiring: Wiring, check: adapters.Check) -> Callable[
     return open_line if wiring is Wiring.FAKE else adapters.looked_at(open_alone, lambda: check(rig, url))
 
 
-def _adapter(url: str) -> SerialAdapter:
-    return adapters.adapter_of(port_name(url), _here(url))
-
-
 def _here(url: str) -> tuple[SerialAdapter, ...]:
     """All adapters of this computer; `url` is for messages."""
     try:
@@ -256,11 +252,6 @@ def _here(url: str) -> tuple[SerialAdapter, ...]:
         raise LinkError(
             f"the serial ports of this computer cannot be listed ({error}); see `hil doctor`", url
         ) from None
-
-
-def adapter_at(url: str) -> AdapterIdentity:
-    """How the adapter behind a port is told from others; opens nothing."""
-    return adapters.identity_of(port_name(url), _adapter(url))
 
 
 def check_adapter(rig: Rig, url: str) -> AdapterIdentity:

@@ -13,11 +13,12 @@ import pytest
 import hil
 from hil.errors import ConfigError, ConfigErrors
 from hil.kinematics.along import Targets
+from hil.model.rig import AxisKind
 from hil.motion import path_plan
 from hil.motion.motion import Motion
 from hil.motion.planner import plan_task
 from hil.motion.profiles import usage
-from hil.motion.recording import read_recording, recording_of, recording_text
+from hil.motion.recording import Recording, read_recording, recording_text
 from hil.motion.tasks import Task, task_from_table
 from hil.paths.timing import time_on_path
 from hil.refusal import RefusedError
@@ -353,10 +354,22 @@ def test_a_posture_that_is_not_there_lists_those_that_are() -> None:
 # -- recordings ---------------------------------------------------------------------------------------------
 
 
+def recording_of(samples: np.ndarray) -> str:
+    """The file of these samples of the rig."""
+    names, units = (
+        [axis.name for axis in RIG.axes],
+        ["rad" if axis.kind is AxisKind.REVOLUTE else "m" for axis in RIG.axes],
+    )
+    rows = np.ascontiguousarray(samples, dtype="<f8").tobytes()
+    return recording_text(
+        Recording(rig=RIG.id, period_s=RIG.period_s, axes=tuple(names), units=tuple(units), rows=rows)
+    )
+
+
 @pytest.fixture
 def recorded(tmp_path: Path) -> tuple[Path, Motion]:
     motion = planned(CIRCLE + "speed_mm_s = 60\n")
-    text = recording_text(recording_of(RIG, motion.samples))
+    text = recording_of(motion.samples)
     (tmp_path / "r.csv").write_text(text, encoding="utf-8")
     return tmp_path, motion
 
@@ -427,7 +440,7 @@ def test_a_recording_that_breaks_off_in_mid_motion_is_refused_however_slow_it_is
     samples = planned(f"{CIRCLE}speed_mm_s = {mm_s}\n").samples
     middle = len(samples) // 2
     half = samples[:middle] if part == "first" else samples[middle:]
-    (tmp_path / "r.csv").write_text(recording_text(recording_of(RIG, half)), encoding="utf-8")
+    (tmp_path / "r.csv").write_text(recording_of(half), encoding="utf-8")
     with pytest.raises(RefusedError) as caught:
         replayed(tmp_path)
     (found,) = caught.value.refusals

@@ -393,7 +393,7 @@ def test_single_channels_are_opened_at_the_adapter_that_is_written_down_and_at_n
     raw = wiring.load_rig("desk-3", calibrated=False)
     opened = []
     monkeypatch.setattr(port_wiring, "open_serial", lambda *given: opened.append(given) or pytest.fail("opened"))
-    adapter = port_wiring.adapter_at(DEVICE)
+    adapter = port_wiring.check_adapter(raw, DEVICE)
     plugs.plug(OTHER)
     arm = channel_wiring.real_channels(raw, DEVICE, [0], adapter)
     with pytest.raises(InterlockError, match=f"carries adapter {OTHER} now; at the beginning it was adapter {OURS}"):

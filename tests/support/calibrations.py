@@ -44,5 +44,5 @@ def calibrate_as_it_is(rig: Rig, config_home: Path, url: str) -> Path:
         url: where the arm hangs.
     """
     with _environment, mock.patch.dict(os.environ, {"XDG_CONFIG_HOME": str(config_home)}):
-        adapter = port_wiring.adapter_at(url)
+        adapter = port_wiring.check_adapter(rig, url)
         return write_calibration(rig, as_it_is(rig), operator="a test", adapter=adapter, port=url, now=NOW)

@@ -73,7 +73,7 @@ def plugs_here(monkeypatch: pytest.MonkeyPatch) -> Plugs:
 def calibrated(url: str = DEVICE) -> Rig:
     """desk-3, calibrated at the adapter that is plugged in."""
     rig = wiring.load_rig("desk-3", calibrated=False)
-    write_calibration(rig, as_it_is(rig), operator="A", adapter=port_wiring.adapter_at(url), port=url, now=NOW)
+    write_calibration(rig, as_it_is(rig), operator="A", adapter=port_wiring.check_adapter(rig, url), port=url, now=NOW)
     return wiring.load_rig("desk-3")
 
 

@@ -53,7 +53,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def calibrate(name: str, url: str) -> Rig:
     """Calibrate the arm at a port, as `hil calibrate` leaves it."""
     rig = wiring.load_rig(name, calibrated=False)
-    adapter = port_wiring.adapter_at(url)
+    adapter = port_wiring.check_adapter(rig, url)
     write_calibration(rig, as_it_is(rig), operator="A", adapter=adapter, port=url, now=NOW)
     return wiring.load_rig(name)
 
@@ -146,9 +146,9 @@ def test_a_file_that_was_exchanged_after_somebody_looked_needs_another_look(fold
 
 
 def test_a_port_that_is_not_on_usb_is_known_by_its_name(plugged) -> None:
-    assert port_wiring.adapter_at("/dev/ttyS0").place == "/dev/ttyS0"
-    assert port_wiring.adapter_at("com3").place == "COM3"
-    assert port_wiring.adapter_at("socket://127.0.0.1:5000").place == "socket://127.0.0.1:5000"
+    rig = wiring.load_rig("lynx6", calibrated=False)
+    for url, place in (("/dev/ttyS0", "/dev/ttyS0"), ("com3", "COM3"), ("socket://127.0.0.1:5000",) * 2):
+        assert port_wiring.check_adapter(rig, url).place == place
 
 
 # -- one nod of the gripper ------------------------------------------------------------------------------
