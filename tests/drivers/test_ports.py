@@ -5,6 +5,7 @@ import errno
 import os
 import socket
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -145,6 +146,46 @@ def test_a_stalled_line_is_an_overrun_and_never_waits(pty_pair):
         for _ in range(10_000):
             port.write(b"#0P1500T20\r", 0.0)
     port.close()
+
+
+class Full(_ports._Port):
+    """A line that takes nothing now."""
+
+    def _receive(self):
+        return b""
+
+    def _transmit(self, data):
+        raise BlockingIOError
+
+    def _change_speed(self, baud):
+        pass
+
+    def _release(self):
+        pass
+
+
+def test_not_even_one_byte_is_lost_without_a_word():
+    with pytest.raises(LinkOverrun, match="the line took 0 of 1 bytes"):
+        Full("COM3").write(b"#", 0.0)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EBUSY, "?"), OSError("Could not exclusively lock port COM3")])
+def test_a_port_that_another_program_has_is_said_so_however_the_system_says_it(error):
+    assert _ports._why_not("COM3", error) == "COM3: the port is in use by another program; close that first"
+
+
+@posix
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        ("dialout", "(here dialout); join it with 'sudo usermod -a -G dialout $USER'"),
+        ("uucp", "(here uucp, on most systems dialout); join it with 'sudo usermod -a -G uucp $USER'"),
+        ("root", "(here root, on most systems dialout); join it with 'sudo usermod -a -G dialout $USER'"),
+    ],
+)
+def test_whoever_may_not_open_a_port_is_told_which_group_to_join(monkeypatch, tmp_path, group, said):
+    monkeypatch.setattr(_ports.grp, "getgrgid", lambda _: SimpleNamespace(gr_name=group))
+    assert said in _ports._no_permission(str(tmp_path))
 
 
 def test_a_port_that_does_not_exist_is_named_with_what_there_is():

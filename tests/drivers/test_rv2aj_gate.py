@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -112,6 +113,19 @@ def test_a_target_is_held_against_the_arm_s_own_limits_and_the_target_before():
     made.check(execute(2.42, *HERE[1:]))
     made.left()
     made.check(execute(4.84, *HERE[1:]))
+
+
+@given(st.integers(-140, -1), st.integers(1, 140))
+def test_a_limit_of_the_arm_itself_is_reached_and_a_hundredth_beyond_it_is_not(lower: int, upper: int):
+    made = gate()
+    span = AxisBounds(lower=lower * DEG, upper=upper * DEG, step=300.0 * DEG)
+    made.bound(msgspec.structs.replace(BOUNDS, axes=(span, *BOUNDS.axes[1:])), 0.08)
+    made.stands(HERE)
+    made.check(execute(lower, *HERE[1:]))
+    made.check(execute(upper, *HERE[1:]))
+    for beyond in (lower - 0.01, upper + 0.01):
+        with pytest.raises(CommandError, match="J1: a target of"):
+            made.check(execute(beyond, *HERE[1:]))
 
 
 def test_a_target_of_a_certified_motion_is_that_of_its_sample():

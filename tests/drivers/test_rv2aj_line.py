@@ -53,3 +53,12 @@ def test_servos_that_are_called_off_take_the_first_moves_with_them() -> None:
     control.switched_on()
     assert control.known == (False,) * 5
     assert not Control().call_off()
+
+
+def test_servos_that_are_on_are_not_to_be_switched_on_any_more() -> None:
+    control = Control()
+    control.energise(0)
+    control.switched_on()
+    assert control.servo
+    assert not control.call_off()
+    assert control.known == (True, False, False, False, False)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rv2aj_script import AXES, settings, table
 
+from drivers._rv2aj_settings import LOWER_DEG, UPPER_DEG
 from drivers.rv2aj import settings_from_table
 from hil.errors import CommandError, ConfigError
 from hil.link import ControllerSettings
@@ -19,6 +20,11 @@ from hil.units import DEG
 
 CONTROLLERS = {"rv2aj": settings_from_table}
 RIGS = ("rv2aj", "rv2aj-hot", "rv2aj-line")
+
+
+def test_joint_ranges_are_those_of_the_factory_s_mejar() -> None:
+    assert LOWER_DEG == (-150.0, -60.0, -110.0, -90.0, -200.0)
+    assert UPPER_DEG == (150.0, 120.0, 120.0, 90.0, 200.0)
 
 
 def test_the_settings_are_what_the_house_asks_of_any_controller() -> None:

@@ -25,7 +25,12 @@ EMITTED = ("numpy", "numba", "python", "c", "cpp", "inverse", "text", "latex", "
 
 PACKAGES = (
     Package("safety", ("hil/safety",), ("tests/safety", "tests/property", "tests/runtime"), 0.05),
-    Package("drivers", ("drivers",), ("tests/drivers", "tests/contract", "tests/runtime", "tests/property"), 0.05),
+    Package(
+        "drivers",
+        ("drivers",),
+        ("tests/drivers", "tests/contract", "tests/runtime", "tests/property", "tests/workbench/test_finding_ports.py"),
+        0.05,
+    ),
     Package("modes", ("hil/runtime/modes.py",), ("tests/runtime", "tests/service"), 0.05),
     Package("runtime", ("hil/runtime",), ("tests/runtime", "tests/contract", "tests/property", "tests/soak"), 0.05),
     Package("program", ("hil/program",), ("tests/program", "tests/runtime"), 0.1),

@@ -79,6 +79,11 @@ def test_usb_adapters_come_first_and_com9_before_com10(listing) -> None:
     assert [adapter.device for adapter in found] == ["COM9", "COM10", "COM1"]
 
 
+def test_a_port_without_a_number_comes_before_those_with_one(listing) -> None:
+    found = listing(listed("/dev/ttyAMA0"), listed("/dev/ttyAMA"))
+    assert [adapter.device for adapter in found] == ["/dev/ttyAMA", "/dev/ttyAMA0"]
+
+
 def test_names_that_linux_keeps_for_ports_that_are_not_there_are_left_out(listing, tmp_path: Path) -> None:
     for name, kind in (("ttyS0", "4"), ("ttyS1", "0")):
         folder = tmp_path / "sys/class/tty" / name
