@@ -43,6 +43,7 @@ def test_the_settings_are_what_the_house_asks_of_any_controller() -> None:
         ({"override_percent": 0}, "controller.override_percent", ">= 1"),
         ({"send_period_ms": 500}, "controller.send_period_ms", "with way = 'segments' at 9600 baud"),
         ({"lower_deg": [200, -60, -110, -90, -200]}, "controller.lower_deg.0", "less than upper_deg"),
+        ({"lower_deg": [150, -60, -110, -90, -200]}, "controller.lower_deg.0", "less than upper_deg"),
         ({"max_speed_deg_s": [0, 90, 135, 180, 210]}, "controller.max_speed_deg_s.0", "more than 0"),
         ({"chanel": 3}, "controller.chanel", "no such key"),
     ],
