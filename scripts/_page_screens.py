@@ -1,4 +1,4 @@
-"""Pictures of the page's solid scene and of the wall, from a lab of virtual arms: to be looked at."""
+"""Pictures of the page and of the wall at several sizes, from a lab of virtual arms: to be looked at."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-from browser_stand import lab_thread
+from browser_stand import LabThread, lab_thread
 from parted_arm import part
 from solid_browser import drawn, solid_browser, why_no_scene
 
 from hil.units import DEG
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
 FOLDER = Path(__file__).parents[1] / "docs" / "screens"
 SIZE, SMALL = {"width": 1440, "height": 900}, {"width": 480, "height": 320}
+OTHER_SIZES = ((1366, 768), (1920, 1080), (3840, 2160))
 LEFT_OUT = 75
 SETTLED_MS, SMALL_MS = 2000, 500
 
@@ -56,9 +61,23 @@ def main() -> int:
                 page.locator(".cell .stop").nth(3).click()
                 page.wait_for_timeout(settled_ms)
                 page.screenshot(path=into / "wall.png")
+                if not wanted.small:
+                    _other_sizes(page, lab, "wall", into)
+                    page.goto("about:blank")
+                    page.goto(lab.url)
+                    _other_sizes(page, lab, "page", into)
             context.close()
     print(f"pictures in {into}")
     return 0
+
+
+def _other_sizes(page: Page, lab: LabThread, name: str, into: Path) -> None:
+    """What the page shows, on screens of other sizes."""
+    for width, height in OTHER_SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        part(lab, 2, 3.0 * DEG)
+        page.wait_for_timeout(SETTLED_MS)
+        page.screenshot(path=into / f"{name}-{width}.png")
 
 
 if __name__ == "__main__":

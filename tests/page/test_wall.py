@@ -87,6 +87,25 @@ def test_a_teacher_sees_all_arms_and_stops_freezes_and_tells(browser: Browser, s
         assert patient(lambda: not any(desk.lease.frozen for desk in desks.values()))
 
 
+def test_why_an_alarm_stands_is_read_whole_on_screens_of_every_size(browser: Browser, school: LabThread) -> None:
+    why = "elbow: the controller reports -75.0 deg, the shadow was at -84.0 deg (band 8.0 deg): they have parted"
+    with page_at(browser, f"{school.served.url}/wall") as page:
+        enter(page, Role.TEACH)
+        part(school, 2, 9.0 * DEG, arm="arm-2", alarm=why)
+        words = page.locator(".cell").nth(1).locator(".why")
+        expect(words).to_have_text(why)
+        for width, height in ((390, 844), (1366, 768), (1920, 1080), (3840, 2160)):
+            page.set_viewport_size({"width": width, "height": height})
+            # A wall is read from afar: on a large screen all of it is larger.
+            assert page.evaluate("() => parseFloat(getComputedStyle(document.documentElement).fontSize)") == (
+                32.0 if width == 3840 else pytest.approx(16.0, abs=0.4)
+            )
+            hidden = words.evaluate(
+                "(part) => [part.scrollHeight - part.clientHeight, part.scrollWidth - part.clientWidth]"
+            )
+            assert max(hidden) <= 1, f"{width} x {height}: {hidden} pixels of it are cut off"
+
+
 def test_who_may_only_drive_gets_stop_and_nothing_else(browser: Browser, school: LabThread) -> None:
     with page_at(browser, f"{school.served.url}/wall") as page:
         enter(page, Role.DRIVE)
