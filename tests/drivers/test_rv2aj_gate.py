@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rv2aj_script import Cr1Port, settings
 
 from drivers import _rv2aj_codec as codec
 from drivers._rv2aj_gate import Gate, Joint
 from drivers._rv2aj_programs import hot_target, line_target
 from drivers._rv2aj_settings import LOWER_DEG, UPPER_DEG
+from drivers._rv2aj_wire import Wire
 from hil.errors import CommandError
 from hil.link import AxisBounds, MotionBounds
 from hil.units import DEG
@@ -173,3 +175,13 @@ def test_every_name_that_a_program_may_have_is_let_out(name: str, request_: str)
 def test_what_is_no_name_of_a_program_is_not_run(name: str) -> None:
     with pytest.raises(CommandError, match="no request that may leave"):
         gate().check(f"1;1;RUN{name};1\r".encode())
+
+
+def test_a_target_that_has_left_is_the_one_that_the_next_is_held_against():
+    wire = Wire(settings(), Cr1Port(), 0.0)
+    wire.gate.bound(BOUNDS, 0.08)
+    wire.gate.stands(HERE)
+    wire.send(execute(2.42, *HERE[1:]), 0.0)
+    wire.send(execute(4.84, *HERE[1:]), 0.1)
+    with pytest.raises(CommandError, match=r"from the target before, 4\.84"):
+        wire.send(execute(7.27, *HERE[1:]), 0.2)

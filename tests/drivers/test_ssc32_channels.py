@@ -183,6 +183,8 @@ def test_what_was_let_go_of_is_moved_again_only_by_a_first_move() -> None:
     stand.wait(stand.now_s + 0.2)
     with pytest.raises(CommandError, match="not driven yet"):
         stand.link.step(2, 1490, stand.now_s)
+    with pytest.raises(CommandError, match="channel 2"):
+        stand.link._ready_moves().line.gate.check(b"#2P1490T100\r")
     stand.link.drive(2, 1500, stand.now_s)
     assert stand.moves[-1] == b"#2P1500\r"
 

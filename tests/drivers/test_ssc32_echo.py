@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ssc32_script import settings
 
-from drivers._ssc32_echo import Channel, Echo
+from drivers._ssc32_echo import PHASE_S, Channel, Echo
 from drivers._ssc32_line import Reading
 from hil.errors import ControllerError, LineCause
 
@@ -81,6 +81,32 @@ def test_only_what_was_sent_before_the_question_counts() -> None:
     assert channel.fits(1600, 5.1)
 
 
+def test_halfway_through_a_move_it_is_expected_halfway() -> None:
+    channel = Channel()
+    channel.drive(1500, 0.0)
+    channel.move(1600, 1.0, 0.1)
+    assert channel.expected_us(0.99) == (1500.0, 0.0)
+    assert channel.expected_us(1.05) == (pytest.approx(1550.0), pytest.approx(1000.0 * PHASE_S))
+    assert channel.expected_us(1.2) == (1600.0, 0.0)
+
+
+@pytest.mark.parametrize("target_us", [1400, 1600])
+@pytest.mark.parametrize(
+    ("beside_us", "fits"),
+    [
+        (-1000.0 * PHASE_S - 12.5, False), (-1000.0 * PHASE_S - 11.5, True),
+        (1000.0 * PHASE_S + 6.5, True), (1000.0 * PHASE_S + 7.5, False),
+    ],
+)  # fmt: skip
+def test_on_its_way_it_may_be_off_by_what_it_goes_within_a_phase_besides(
+    target_us: int, beside_us: float, fits: bool
+) -> None:
+    channel = Channel()
+    channel.drive(1500, 0.0)
+    channel.move(target_us, 1.0, 0.1)
+    assert channel.fits((1500 + target_us) / 2 + beside_us, 1.05) is fits  # type: ignore[arg-type]
+
+
 def test_a_report_that_fits_is_believed() -> None:
     judge = echo()
     assert judge.take(reading(1500, 1500, 1500), 10.01)
@@ -135,9 +161,28 @@ def test_among_noise_a_canary_that_strays_keeps_the_doubt_and_is_no_restart(clea
     judge = echo()
     for at_s in (10.0, 10.02, 10.04):
         assert not judge.take(reading(1500, 1500, 1500, at_s=at_s, canary=830, clean=False), at_s + 0.01)
-    assert judge.doubtful_s == 10.0
+    assert (judge.doubtful_s, judge.wrong) == (10.0, 0)
     with pytest.raises(ControllerError, match=r"restarted.*reads 830 us, not"):
         judge.take(reading(1500, 1500, 1500, at_s=10.06, canary=830, clean=clean), 10.07)
+
+
+def test_an_axis_that_is_off_beside_such_a_canary_counts_as_a_wrong_report() -> None:
+    judge = echo()
+    judge.take(reading(1500, 1900, 1500, canary=830, clean=False), 10.01)
+    assert judge.wrong == 1
+
+
+def test_an_axis_off_once_and_then_the_canary_alone_are_two_doubts_and_no_restart() -> None:
+    judge = echo()
+    assert not judge.take(reading(1500, 1900, 1500), 10.01)
+    assert not judge.take(reading(1500, 1500, 1500, at_s=10.02, canary=0), 10.03)
+    assert judge.take(reading(1500, 1500, 1500, at_s=10.04), 10.05)
+
+
+def test_a_canary_without_a_pulse_is_not_said_to_read_any() -> None:
+    with pytest.raises(ControllerError) as caught:
+        echo().take(reading(0, 1500, 1500, canary=0), 10.01)
+    assert "it reads" not in str(caught.value)
 
 
 @pytest.mark.parametrize("pulses_us", [(0, 0, 0), (0, 1500, 1500)])
