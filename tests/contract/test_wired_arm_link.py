@@ -264,6 +264,15 @@ def test_plugged_in_again_it_connects_and_starts_from_unknown(make: Make) -> Non
     stand.move(stand.distinct)
 
 
+def test_opened_anew_it_leaves_no_port_open_behind_it(make: Make) -> None:
+    stand = make()
+    stand.open()
+    before = stand.line
+    stand.open()
+    with pytest.raises(LinkClosed):
+        before.read(stand.now_s)
+
+
 # -- full --------------------------------------------------------------------------------------------------
 
 
