@@ -85,6 +85,9 @@ class DaskWorkers:
     TRIES = 3
     """A job whose worker died goes to another so often."""
 
+    CONNECT_S = 10.0
+    """Tried for so long."""
+
     def __init__(self, address: str) -> None:
         """Reach the scheduler.
 
@@ -98,7 +101,7 @@ class DaskWorkers:
             raise MissingExtraError("--cluster", "cluster", "Without it, this computer's cores do the work") from None
         self._address = address
         try:
-            self._client: Any = Client(address, timeout="10s", set_as_default=False)
+            self._client: Any = Client(address, timeout=self.CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise ClusterError(
                 f"--cluster {address}: nobody answers there ({_short(error)}). Start one with: dask scheduler; then on "

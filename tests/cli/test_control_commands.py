@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from command_line import Terminal
 
+from hil.control.crew import DaskWorkers
 from hil.control.experiment import Experiment, read_experiment
 from hil.control.summary import JointSummary
 from hil.workbench.columns import read_columns
@@ -139,8 +140,9 @@ def test_a_search_keeps_its_best_for_simulate_and_goes_on(terminal: Terminal, tm
     ],
 )
 def test_what_has_no_meaning_is_refused_in_words_with_what_to_give(
-    terminal: Terminal, command: str, words: str
+    terminal: Terminal, command: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(DaskWorkers, "CONNECT_S", 0.5)
     outcome = terminal.run(*command.split())
     assert outcome.code == 1
     assert words in outcome.err

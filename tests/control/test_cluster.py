@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from controlled_arms import PUMA, TWO, two
 
-from hil.control.crew import Cluster, ClusterError, Processes, crew_of
+from hil.control.crew import Cluster, ClusterError, DaskWorkers, Processes, crew_of
 from hil.control.experiment import Experiment, Kind, Reference
 from hil.control.search import Grid, axis_of
 from hil.control.store import Store
@@ -94,7 +94,8 @@ def test_what_was_done_before_a_cluster_went_away_is_kept(tmp_path):
     assert not any(math.isnan(cost) for cost in rest.costs)
 
 
-def test_an_address_where_nobody_answers_is_told_with_what_to_start():
+def test_an_address_where_nobody_answers_is_told_with_what_to_start(monkeypatch):
+    monkeypatch.setattr(DaskWorkers, "CONNECT_S", 0.5)
     with pytest.raises(ClusterError, match="dask scheduler"):
         crew_of(GRID, TWO, compiled=False, cluster="tcp://127.0.0.1:9")
 

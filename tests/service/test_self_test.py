@@ -244,7 +244,7 @@ def test_a_stop_on_its_way_leaves_it_due_and_the_next_motion_is_not_taken_for_it
     async def story() -> None:
         async with served(tmp_path, settings=DAILY) as lab:
             person = await lab.driver()
-            assert (await person.order("self_test", speed_share=0.5))["type"] == "accepted"
+            await person.accepted("self_test", speed_share=0.5)
             await lab.reach(Mode.STREAMING)
             await person.ask("stop")
             await person.until(lambda: any(notice["kind"] == "self_test" for notice in person.notices))
