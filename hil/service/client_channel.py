@@ -150,6 +150,8 @@ class ClientChannel:
     def _take(self, message: wire.ServerMessage) -> None:
         now_s = monotonic_s()
         match message:
+            case wire.Refused(to=to) if self._dead_man.refused(to):
+                pass
             case wire.Accepted() | wire.Refused():
                 self._wish.answered(message.to)
                 if words := self._requests.answered(message):

@@ -109,6 +109,10 @@ class ClientDeadMan:
                 self.drop()
             self.counts = answer.held
 
+    def refused(self, to: int) -> bool:
+        """Whether it was a beat that the lab has refused: what has changed there it tells by itself."""
+        return self._beaten.pop(to, None) is not None
+
     def noticed(self, kind: NoticeKind, text: str) -> None:
         """The lab has something to say, which may end a hold until it is pressed anew."""
         if kind is NoticeKind.PRESS_AGAIN:

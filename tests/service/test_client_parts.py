@@ -152,6 +152,12 @@ def test_the_lab_knows_that_nothing_is_held_once_it_has_seen_a_free_beat() -> No
     assert (dead_man.told_held, dead_man.known_free) == (-1, -1)
 
 
+def test_a_beat_that_was_refused_is_known_once_and_nothing_else_is() -> None:
+    dead_man = freed(3)
+    dead_man.beating(beat(3, held=True, seq=7), 5.0)
+    assert [dead_man.refused(to) for to in (6, 7, 7)] == [False, True, False]
+
+
 def test_the_trip_is_from_a_beat_to_its_answer() -> None:
     dead_man = freed(3)
     dead_man.beating(beat(3, held=True, seq=7), 5.0)

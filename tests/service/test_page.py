@@ -333,6 +333,15 @@ def test_a_hand_counts_only_after_a_beat_of_its_epoch_has_said_that_nobody_holds
 
 
 @needs_node
+def test_a_beat_that_was_refused_is_known_once_and_nothing_else_is(tmp_path: Path) -> None:
+    assert evaluated(
+        "(() => { const man = new dead_man.DeadMan(); man.beaten(7, true, 3, 1);"
+        " return [6, 7, 7].map((to) => man.refused(to)); })()",
+        tmp_path,
+    ) == [False, True, False]
+
+
+@needs_node
 def test_a_second_hand_does_not_count_beside_the_first(tmp_path: Path) -> None:
     assert evaluated(
         "(() => { const man = new dead_man.DeadMan();"

@@ -92,6 +92,11 @@ export class DeadMan {
     else if (this.hand.counted) this.refree("hold_ended");
   }
 
+  // Whether it was a beat that the lab has refused: what has changed there it tells by itself.
+  refused(to) {
+    return this.sent.delete(to);
+  }
+
   noticed(kind) {
     if (ENDING.has(kind)) this.refree(kind === "press_again" ? "hold_again" : "hold_ended");
   }

@@ -57,7 +57,9 @@ function speak(wantedLanguage) {
 function say(...words) {
   said = words;
   const [key, ...values] = words;
-  write(at("banner"), tell(key, ...values.map((value) => value ?? tell("somebody"))));
+  const sentence = tell(key, ...values.map((value) => value ?? tell("somebody")));
+  write(at("banner"), sentence);
+  if (at("banner").title !== sentence) at("banner").title = sentence;
 }
 
 // What came of the newest thing that was asked for; the lab itself speaks English, which a screen reader has to know.
@@ -160,7 +162,7 @@ function take(message) {
   }
   else if (message.type === "notice") noticed(message);
   else if (message.type === "bye") left(message);
-  else if (message.type === "refused" && !message.asked && performance.now() - refusedAt > REFUSED_TOGETHER_MS) answer(new Refusal(message));
+  else if (message.type === "refused") refused(message);
   else if (message.type === "telemetry") {
     seen = message;
     seenAt = performance.now();
@@ -216,6 +218,10 @@ function noticed({ kind, text: words }) {
     write(at("told"), tell(`notice_${kind}`));
     write(at("detail"), words);
   }
+}
+
+function refused(message) {
+  if (!message.asked && !deadMan.refused(message.to) && performance.now() - refusedAt > REFUSED_TOGETHER_MS) answer(new Refusal(message));
 }
 
 // What was on its way when the page let go is refused by the arm: why it let go counts.
