@@ -20,9 +20,9 @@ PAD = """window.thePad = { connected: true, id: "fake pad", index: 0, mapping: "
 navigator.getGamepads = () => [window.thePad];"""
 """A game pad that does what a test says."""
 
-DONE, LET_GO = "Done", re.compile("stood still|You were not heard|still being planned")
-"""What a page says of a button at the end, and where it, or the lab, has let go of it on a busy machine: at once, or of
-the plan that the press before it has begun."""
+DONE, LET_GO = "Done", re.compile("stood still|You were not heard|still being planned|Too late")
+"""What a page says of a button at the end, and where it, or the lab, has let go of it on a busy machine: at once, of
+the plan that the press before it has begun, or of what came too late on a slow line."""
 
 OVER = re.compile(f"{DONE}|{LET_GO.pattern}")
 
