@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 SCRIPTS = Path(__file__).parent
 ROOT = SCRIPTS.parent
-LANES = ("real-time", "others")
 LEFT_OUT = 75
 """How a script ends that could not be tried here; its last line says why."""
 ALLOWED_S = 300.0
@@ -148,14 +147,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/once", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these scripts (all)")
     parser.add_argument("--jobs", type=int, default=3, help="scripts at a time, but for those that keep real time (3)")
-    parser.add_argument("--lane", choices=LANES, help="only those that keep real time, or only the others (all)")
     wanted = parser.parse_args()
     known = {form.script for form in FORMS}
     if unknown := set(wanted.names) - known:
         parser.error(f"no short form of {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}")
     forms = [form for form in FORMS if not wanted.names or form.script in wanted.names]
-    if wanted.lane is not None:
-        forms = [form for form in forms if form.real_time == (wanted.lane == "real-time")]
     began_s = time.monotonic()
     every = [_tell(_run(form)) for form in forms if form.real_time]
     with ThreadPoolExecutor(wanted.jobs) as pool:

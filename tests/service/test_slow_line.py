@@ -12,7 +12,7 @@ from pathlib import Path
 import lab_server
 import msgspec
 import pytest
-from lab_server import LOCAL, PATIENCE_S, PATIENT, Served, run, served
+from lab_server import LOCAL, PATIENCE_S, PATIENT, Served, run, served, to_the_end
 
 from hil.errors import InterlockError
 from hil.motion.stops import stop_time_s
@@ -206,7 +206,7 @@ async def _driven(
         line = SlowLine(int(lab.url.rpartition(":")[2]), seed)
         async with line.listening() as url, AsyncArm(Access(url=url, token=LOCAL.text), "arm-1", name="Ada") as arm:
             await arm.claim()
-            assert await arm.home(speed_percent=100.0) is Mode.IDLE
+            assert await to_the_end(lambda: arm.home(speed_percent=100.0)) is Mode.IDLE
             monkeypatch.setattr(lab_server, "TICK_S", SLOW_TICK_S)
             yield lab, line, arm
             line.delay_s = line.lost = 0.0

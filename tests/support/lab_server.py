@@ -7,7 +7,7 @@ import contextlib
 import json
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0, co
 
 TICK_S = 0.002
 PATIENCE_S = 40.0
+TRIES = 10
 LOOK_S = 0.05
 
 
@@ -416,6 +417,14 @@ async def served(
 
 
 said: list[str] = []
+
+
+async def to_the_end(asked: Callable[[], Awaitable[Mode]]) -> Mode:
+    """Have it done until it has run to its end: a program without a turn for a fifth of a second has let go of it."""
+    for _ in range(TRIES):
+        if (mode := await asked()) is Mode.IDLE:
+            break
+    return mode
 
 
 def run(test: Callable[[], Any], within_s: float = 60.0) -> None:
