@@ -14,6 +14,7 @@ import socket
 import statistics
 import time
 from collections.abc import Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import aiohttp
@@ -283,7 +284,23 @@ def quarters(memory: Sequence[int]) -> tuple[float, float]:
 
 
 def bare(arms: int, seconds: float, rng: random.Random, folder: Path) -> Tally:
-    """The same loops, jogged as much, each by a process of its own that does nothing else."""
+    """The same loops, jogged as much, each by a process of its own that does nothing else.
+
+    What hands out cores to them keeps itself off those, and them from others, until it ends: a process of its own, too.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    mine, theirs = spawn.Pipe(duplex=False)
+    process = spawn.Process(target=_bare, args=(arms, seconds, random.Random(rng.randrange(1 << 32)), folder, theirs))
+    process.start()
+    theirs.close()
+    try:
+        tally: Tally = mine.recv()
+    finally:
+        process.join()
+    return tally
+
+
+def _bare(arms: int, seconds: float, rng: random.Random, folder: Path, out: Connection) -> None:
     rig_folder, journals = folder / "rigs", folder / "journals"
     rig_folder.mkdir(parents=True)
     journals.mkdir()
@@ -315,7 +332,7 @@ def bare(arms: int, seconds: float, rng: random.Random, folder: Path) -> Tally:
     _read_journals(journals, tally, begin.value, begin.value + seconds, [])
     if tally.ticks < 0.99 * arms * seconds / period_s:
         tally.trouble.append(f"{tally.ticks} ticks of the bare loops: one of them ended early")
-    return tally
+    out.send(tally)
 
 
 def _bare_arm(

@@ -63,6 +63,8 @@ async def _driver(
     page = await context.new_page()
     page.on("pageerror", lambda error: tally.trouble.append(f"page of {arm}: {error}"))
     await page.goto(f"{url}/#{arm}?key={access.token_now()}")
+    # To draw the arm is the work of a student's own computer, which has more of a processor than is left here.
+    await page.locator("#viewcamera").click()
     await _sit_down(page)
     await page.evaluate(_NOTE_ENDS)
     async with AsyncArm(access, arm, name=f"beside the page of {arm}", rate_hz=WATCH_HZ) as watch:
