@@ -356,14 +356,10 @@ def test_a_posture_that_is_not_there_lists_those_that_are() -> None:
 
 def recording_of(samples: np.ndarray) -> str:
     """The file of these samples of the rig."""
-    names, units = (
-        [axis.name for axis in RIG.axes],
-        ["rad" if axis.kind is AxisKind.REVOLUTE else "m" for axis in RIG.axes],
-    )
+    names = tuple(axis.name for axis in RIG.axes)
+    units = tuple("rad" if axis.kind is AxisKind.REVOLUTE else "m" for axis in RIG.axes)
     rows = np.ascontiguousarray(samples, dtype="<f8").tobytes()
-    return recording_text(
-        Recording(rig=RIG.id, period_s=RIG.period_s, axes=tuple(names), units=tuple(units), rows=rows)
-    )
+    return recording_text(Recording(rig=RIG.id, period_s=RIG.period_s, axes=names, units=units, rows=rows))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import aiohttp
 from kill_rounds import Program, children
-from lab_load_pages import drivers_at_pages
+from lab_load_pages import REST_S, axis_with_room, drivers_at_pages
 from lab_tally import Asked, Tally
 
 from hil.errors import HilError
@@ -38,7 +38,6 @@ from hil.types import ArmJog, AxisJog, JogHold, JogRelease, Mode, Stop, TickReco
 
 SHARE = 0.25
 HOLD_EVERY_S = 0.05
-REST_S = 1.2
 SILENT_S = 0.6
 _TRIES = 3
 _LITTLE_BYTES = 1 << 16
@@ -63,10 +62,8 @@ def free_port() -> int:
 
 def jog_of(rng: random.Random, axes: Sequence[wire.AxisInfo], here: Sequence[float | None]) -> AxisJog:
     """Rates for one axis, away from the limit that is nearer."""
-    index = rng.randrange(min(3, len(axes)))
-    axis, at = axes[index], here[index] or 0.0
-    away = 1.0 if at - axis.lower < axis.upper - at else -1.0
-    rate = away * axis.speed * SHARE
+    index, away = axis_with_room(rng, axes, here)
+    rate = away * axes[index].speed * SHARE
     return AxisJog(amounts=tuple(rate if i == index else 0.0 for i in range(len(axes))))
 
 

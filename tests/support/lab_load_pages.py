@@ -6,11 +6,13 @@ import asyncio
 import os
 import random
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from browser_stand import CHROMIUM, DESKTOP, FLAGS, PATIENCE_MS
 from lab_tally import Asked, Tally
 
+from hil.service import wire
 from hil.service.client import AsyncArm
 from hil.service.connection import reach
 from hil.types import Mode
@@ -112,13 +114,20 @@ async def _one_hold(page: Page, watch: AsyncArm, rng: random.Random) -> Asked | 
     return Asked(watch.arm, way, at_s, time.monotonic(), max(budgets[-5:])) if moved and budgets else None
 
 
-def _button(watch: AsyncArm, rng: random.Random) -> str:
-    """The button of one axis, away from the limit that is nearer."""
-    assert watch.welcome is not None and watch.telemetry is not None
-    axes = watch.welcome.axes
+def axis_with_room(
+    rng: random.Random, axes: Sequence[wire.AxisInfo], here: Sequence[float | None]
+) -> tuple[int, float]:
+    """One axis by chance, and the way, 1 or -1, that leads away from the limit that is nearer."""
     index = rng.randrange(min(3, len(axes)))
-    axis, at = axes[index], watch.telemetry.commanded[index] or 0.0
-    return f"plus-{index}" if at - axis.lower < axis.upper - at else f"minus-{index}"
+    axis, at = axes[index], here[index] or 0.0
+    return index, 1.0 if at - axis.lower < axis.upper - at else -1.0
+
+
+def _button(watch: AsyncArm, rng: random.Random) -> str:
+    """The button of one axis that has room."""
+    assert watch.welcome is not None and watch.telemetry is not None
+    index, way = axis_with_room(rng, watch.welcome.axes, watch.telemetry.commanded)
+    return f"{'plus' if way > 0.0 else 'minus'}-{index}"
 
 
 async def _middle(page: Page, button: str) -> tuple[float, float]:
