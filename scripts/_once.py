@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,13 @@ LEFT_OUT = 75
 """How a script ends that could not be tried here; its last line says why."""
 ALLOWED_S = 300.0
 """Long after every one of them has ended; one that hangs is ended here."""
+FAULT = re.compile(
+    r"^(Attribute|Import|Index|Key|ModuleNotFound|Name|Syntax|Type|UnboundLocal|Value)Error\b", re.MULTILINE
+)
+"""How a traceback ends of a script that is wrong; that something was awaited in vain ends otherwise."""
+LAST_LINES = 12
+BROWSERS = 2
+"""Scripts with one at a time."""
 
 
 class Form(NamedTuple):
@@ -33,9 +41,9 @@ class Form(NamedTuple):
     modules: tuple[str, ...] = ()
     """Packages of Python that need not be installed."""
 
-    gives_way: bool = False
-    """Whether it takes what time the others leave: a browser that draws in software takes all cores, and beside it no
-    board answers in time."""
+    browser: bool = False
+    """Whether it draws in a browser, in software, which takes all cores: beside it no board answers in time, and what
+    else works takes the time that a page needs to answer."""
 
     linux: bool = False
     """Whether it kills, pauses or looks into processes as Linux has them."""
@@ -66,7 +74,6 @@ FORMS = (
         "page-campaign",
         "--rounds 1 --only up --delays-ms 0 --slack-ms 3000 --seed 1",
         modules=("playwright",),
-        gives_way=True,
         real_time=True,
     ),
     Form(
@@ -78,14 +85,14 @@ FORMS = (
     Form("line-noise", "--rounds 1 --every 40", real_time=True),
     Form("busy-start", "--busy 1 --rounds 1 --only run", linux=True, real_time=True),
     # The longest first: what is left for the end is short.
-    Form("page-growth", "--minutes 0.5 --warm-up-minutes 0.5", modules=("playwright",), gives_way=True),
+    Form("page-growth", "--minutes 0.5 --warm-up-minutes 0.5", modules=("playwright",), browser=True),
     Form("bench", "lessons --once", DISPLAY),
     Form("bench", "dashboard --once", DISPLAY),
-    Form("page-screens", "--small --into {folder}", modules=("playwright",), gives_way=True),
+    Form("page-screens", "--small --into {folder}", modules=("playwright",), browser=True),
     Form("foreign-clients"),
     Form("lab-fuzz", "--messages 100 --minutes 0.01 --seed 1"),
     Form("docs", modules=("zensical", "mkdocstrings")),
-    Form("bench", "page --once", modules=("playwright",), gives_way=True),
+    Form("bench", "page --once", modules=("playwright",), browser=True),
     Form(
         "screens",
         "--look 0.05 --into {folder} live-dark live-painted preview-sent drive-take-over tour learn-dh",
@@ -146,7 +153,9 @@ def main() -> int:
     """Run them and say how long each took; 1 if one did not end well."""
     parser = argparse.ArgumentParser(prog="scripts/once", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these scripts (all)")
-    parser.add_argument("--jobs", type=int, default=3, help="scripts at a time, but for those that keep real time (3)")
+    parser.add_argument(
+        "--jobs", type=int, default=3, help="scripts at a time, but for those that keep real time or have a browser (3)"
+    )
     wanted = parser.parse_args()
     known = {form.script for form in FORMS}
     if unknown := set(wanted.names) - known:
@@ -154,14 +163,16 @@ def main() -> int:
     forms = [form for form in FORMS if not wanted.names or form.script in wanted.names]
     began_s = time.monotonic()
     every = [_tell(_run(form)) for form in forms if form.real_time]
-    with ThreadPoolExecutor(wanted.jobs) as pool:
-        every += [_tell(one) for one in pool.map(_run, [form for form in forms if not form.real_time])]
-    broken = [one.form.title for one in every if one.trouble]
+    for browser in (True, False):
+        together = [form for form in forms if not form.real_time and form.browser is browser]
+        with ThreadPoolExecutor(BROWSERS if browser else wanted.jobs) as pool:
+            every += [_tell(one) for one in pool.map(_run, together)]
+    broken = [one for one in every if one.trouble]
     ran = sum(not one.left_out for one in every)
     took_s = time.monotonic() - began_s
     print(f"{ran} short forms in {took_s:.0f} s, {len(broken)} broken, {len(every) - ran} left out")
-    for title in broken:
-        print(f"broken: {title}")
+    for one in broken:
+        print(f"broken: {one.form.title}", *one.trouble.splitlines()[-LAST_LINES:], sep="\n    ")
     return 1 if broken else 0
 
 
@@ -192,7 +203,7 @@ def _run(form: Form) -> Ran:
         homes = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"), folder)
         try:
             done = subprocess.run(
-                [*_way(form), *_program(form.script), *arguments],
+                [*_program(form.script), *arguments],
                 cwd=ROOT,
                 env={**os.environ, **homes},
                 stdin=subprocess.DEVNULL,
@@ -206,13 +217,9 @@ def _run(form: Form) -> Ran:
     if done.returncode == LEFT_OUT:
         return Ran(form, 0.0, "", (said.splitlines() or ["it does not say why"])[-1])
     took_s = time.monotonic() - began_s
-    if form.real_time and done.returncode == 1 and "Traceback (most recent call last)" not in said:
+    if form.real_time and done.returncode == 1 and not FAULT.search(said):
         return Ran(form, took_s, "", verdict=(said.splitlines() or ["it does not say what"])[-1])
     return Ran(form, took_s, f"exit code {done.returncode}\n{said}" if done.returncode else "")
-
-
-def _way(form: Form) -> list[str]:
-    return ["nice", "-n", "19"] if form.gives_way and shutil.which("nice") else []
 
 
 def _program(script: str) -> list[str]:

@@ -132,6 +132,7 @@ def _seated(page: Page, lab: LabThread) -> Student:
 
 def _round(one: Student, lab: LabThread, way: str, chance: random.Random) -> Round:
     from page_student import LETTING_GO, all_up
+    from playwright.sync_api import Error as PageError
 
     press, let_go = LETTING_GO[way]
     try:
@@ -150,7 +151,7 @@ def _round(one: Student, lab: LabThread, way: str, chance: random.Random) -> Rou
                 return Round(way, took_s, promised_s, "it moves again by itself")
             all_up(one)
         return Round(way, took_s, promised_s)
-    except AssertionError as error:
+    except (AssertionError, PageError) as error:
         with contextlib.suppress(Exception):
             all_up(one)
         return Round(way, 0.0, 0.0, " ".join(str(error).split())[:200])

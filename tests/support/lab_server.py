@@ -52,7 +52,10 @@ LOOK_S = 0.05
 
 
 class VirtualWorker:
-    """The real bridge, driver and fake of an arm on virtual time, one tick every few milliseconds of this process."""
+    """The real bridge, driver and fake of an arm on virtual time, ahead of this process's but while a hand moves it.
+
+    What a hand wants comes by this process's time and counts for a fifth of a second of the arm's: neither may hurry.
+    """
 
     def __init__(
         self,
@@ -104,6 +107,7 @@ class VirtualWorker:
 
     async def _run(self) -> None:
         bridge, clock = self._arm.bridge, self._arm.clock
+        by_hand = False
         while True:
             if self.held_up:
                 await asyncio.sleep(TICK_S)
@@ -116,13 +120,16 @@ class VirtualWorker:
                 for r in requests
             ]
             record = bridge.tick(now_s, fresh)
+            by_hand = record.mode is Mode.STREAMING and (
+                by_hand or any(isinstance(r, JogHold | FollowTarget) for r in fresh)
+            )
             self._reports.take(record)
             due = record.tick % 5 == 0 or record.events or record.requests
             if not self.away and due and (report := self._reports.report(now_s)):
                 self._known = taken
                 self._on_report(report)
             clock.sleep_until(now_s + self._spec.rig.period_s)
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(self._spec.rig.period_s if by_hand else TICK_S)
 
 
 def resting_report(spec: ArmSpec) -> ArmReport:
