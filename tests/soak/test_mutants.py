@@ -79,6 +79,14 @@ def test_a_change_says_in_which_function_it_is() -> None:
 PLANTED = '''"""A limit, and who asks for it."""
 LIMIT = 5
 SPARE = 7
+READ_BY_A_TEST = 8
+OF_A_CLASS = 9
+
+class Fence:
+    reach: int = OF_A_CLASS
+
+    def holds(self, value):
+        return value + 1 <= self.reach
 
 def over(value):
     return value > LIMIT
@@ -95,7 +103,13 @@ def waits(value):
     return value
 '''
 
-TESTS = """from planted.limits import over, shifted, waits
+TESTS = """from planted.limits import READ_BY_A_TEST, Fence, over, shifted, waits
+
+def test_a_number_is_as_the_manual_has_it():
+    assert READ_BY_A_TEST == 8
+
+def test_a_fence_holds():
+    assert Fence().holds(8) and not Fence().holds(9)
 
 def test_at_the_limit_is_not_over_it():
     assert not over(5) and over(6)
@@ -146,7 +160,8 @@ def test_what_a_test_notices_dies_and_the_rest_survives(tmp_path: Path) -> None:
     assert found["LIMIT = 6"][1] == "a fresh process"
     assert found["value -= 1"][1] == "it hangs"
     assert found["return value < 2"][1] == "no test comes through here"
-    assert len(found) == 11
+    assert found["READ_BY_A_TEST = 9"][1] == found["OF_A_CLASS = 10"][1] == "a fresh process"
+    assert len(found) == 16
 
 
 def test_each_accepted_change_has_a_reason_and_is_still_there() -> None:

@@ -116,7 +116,7 @@ def lab_thread(folder: Path, *, settings: Settings = PATIENT, **options: Any) ->
     ready, over = threading.Event(), threading.Event()
 
     async def live() -> None:
-        async with served(folder, settings=settings, **options) as lab:
+        async with served(folder, settings=settings, patient=False, **options) as lab:
             await lab.ready()
             began.append(LabThread(lab, asyncio.get_running_loop()))
             ready.set()
@@ -125,7 +125,7 @@ def lab_thread(folder: Path, *, settings: Settings = PATIENT, **options: Any) ->
             ahead_s = clock.now_s() - monotonic_s()
             while not over.is_set():
                 behind = clock.now_s() - monotonic_s() < ahead_s - LAG_S
-                lab_server.TICK_S = CATCHING_UP_S if behind else REAL_TICK_S
+                lab_server.TICK_S = lab_server.BY_HAND_TICK_S = CATCHING_UP_S if behind else REAL_TICK_S
                 await asyncio.sleep(0.01)
 
     def run() -> None:
@@ -136,7 +136,7 @@ def lab_thread(folder: Path, *, settings: Settings = PATIENT, **options: Any) ->
         finally:
             ready.set()
 
-    pace = lab_server.TICK_S
+    paces = lab_server.TICK_S, lab_server.BY_HAND_TICK_S
     thread = threading.Thread(target=run, name="lab")
     thread.start()
     try:
@@ -147,7 +147,7 @@ def lab_thread(folder: Path, *, settings: Settings = PATIENT, **options: Any) ->
     finally:
         over.set()
         thread.join(30.0)
-        lab_server.TICK_S = pace
+        lab_server.TICK_S, lab_server.BY_HAND_TICK_S = paces
 
 
 @contextlib.contextmanager

@@ -6,14 +6,17 @@ import asyncio
 import contextlib
 import json
 import ssl
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, web
 
+from hil.clock import monotonic_s
 from hil.errors import InterlockError
 from hil.runtime import wiring
 from hil.service.app import application
@@ -46,16 +49,16 @@ PATIENT = Settings(lease=LeaseSettings(stop_after_s=1.0, suspend_after_s=5.0, co
 """A machine that is busy with other tests must not look like a driver who has gone silent."""
 
 TICK_S = 0.002
+BY_HAND_TICK_S = 0.02
+"""What a hand wants comes by this process's time and counts for a fifth of the arm's second: it may not hurry."""
 PATIENCE_S = 40.0
 TRIES = 10
 LOOK_S = 0.05
+MOST_STEP_S = 0.05
 
 
 class VirtualWorker:
-    """The real bridge, driver and fake of an arm on virtual time, ahead of this process's but while a hand moves it.
-
-    What a hand wants comes by this process's time and counts for a fifth of a second of the arm's: neither may hurry.
-    """
+    """The real bridge, driver and fake of an arm on virtual time, ahead of this process's but while a hand moves it."""
 
     def __init__(
         self,
@@ -129,7 +132,7 @@ class VirtualWorker:
                 self._known = taken
                 self._on_report(report)
             clock.sleep_until(now_s + self._spec.rig.period_s)
-            await asyncio.sleep(self._spec.rig.period_s if by_hand else TICK_S)
+            await asyncio.sleep(BY_HAND_TICK_S if by_hand else TICK_S)
 
 
 def resting_report(spec: ArmSpec) -> ArmReport:
@@ -140,6 +143,48 @@ def resting_report(spec: ArmSpec) -> ArmReport:
         reported=None, source=None, wire_s=None, taken=0, ticks=1, written_bytes=0, late_s=0.0, work_s=0.0,
         missed=0,
     )  # fmt: skip
+
+
+class PatientTime:
+    """The machine's clock, but for what this process did not get of the machine: that is no silence of anybody in it.
+
+    It stands in `hil.clock` for the module `time`. The longest step from one reading to the next is `MOST_STEP_S`.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._read_s, self._lost_s = time.monotonic(), 0.0
+
+    def monotonic(self) -> float:
+        """Seconds, never backwards."""
+        with self._lock:
+            now_s = time.monotonic()
+            self._lost_s += max(0.0, now_s - self._read_s - MOST_STEP_S)
+            self._read_s = now_s
+            return now_s - self._lost_s
+
+    perf_counter = monotonic
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(time, name)
+
+
+@contextlib.asynccontextmanager
+async def patient_time() -> AsyncIterator[None]:
+    """Nobody in this process falls silent because the machine is busy with something else."""
+
+    async def read() -> None:
+        while True:
+            monotonic_s()
+            await asyncio.sleep(MOST_STEP_S / 5.0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hil.clock.time", PatientTime())
+        reading = asyncio.create_task(read())
+        try:
+            yield
+        finally:
+            reading.cancel()
 
 
 class LatePreviews:
@@ -299,7 +344,7 @@ class Person:
 
     def now_s(self) -> float:
         """The server's clock."""
-        return self._clock[0] + time.monotonic() - self._clock[1]
+        return self._clock[0] + monotonic_s() - self._clock[1]
 
     async def until(self, reached: Callable[[], bool]) -> None:
         """Wait until something is so, of this person or of the lab, which may tell a person nothing."""
@@ -320,7 +365,7 @@ class Person:
 
     def _take(self, message: dict[str, Any]) -> None:
         if "now_s" in message:
-            self._clock = (message["now_s"], time.monotonic())
+            self._clock = (message["now_s"], monotonic_s())
         match message["type"]:
             case "welcome":
                 self.welcome = message
@@ -408,8 +453,12 @@ async def served(
     settings: Settings = PATIENT,
     trust_proxy: bool = False,
     tls: ssl.SSLContext | None = None,
+    patient: bool = True,
 ) -> AsyncIterator[Served]:
-    """A lab of virtual arms, its server on loopback; the next one in the same folder goes on where it ended."""
+    """A lab of virtual arms, its server on loopback; the next one in the same folder goes on where it ended.
+
+    `patient`: everybody is in this process, and has its time.
+    """
     (folder / "rigs").mkdir(exist_ok=True)
     (folder / "revoked.txt").write_text(HEADING)
     workers: dict[str, VirtualWorker] = {}
@@ -419,7 +468,10 @@ async def served(
 
     door = Door(TokenChecker([TOKEN_KEY.public], Revocations(folder / "revoked.txt")) if keyed else LOCAL)
     lab = made_lab(folder, demo_arms(arms, "lynx6", folder / "rigs"), make_arm=make, settings=settings, door=door)
-    async with answering(lab, workers, trust_proxy=trust_proxy, tls=tls) as found:
+    async with (
+        patient_time() if patient else contextlib.nullcontext(),
+        answering(lab, workers, trust_proxy=trust_proxy, tls=tls) as found,
+    ):
         yield found
 
 

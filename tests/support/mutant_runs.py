@@ -13,6 +13,7 @@ import hashlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import json
 import os
 import shutil
@@ -135,7 +136,8 @@ class _Running:
         self._items = {item.nodeid: item for item in session.items}
         reach = self._reach()
         functions = _functions(self._settings.root)
-        todo = [(mutant, _concerned(mutant, reach, self._settings)) for mutant in self._mutants]
+        named = {nodeid: _named(item) for nodeid, item in self._items.items()}
+        todo = [(mutant, _concerned(mutant, reach, named, self._settings)) for mutant in self._mutants]
 
         def one(number: int, folder: Path) -> int:
             mutant, tests = todo[number]
@@ -344,22 +346,27 @@ def _outermost(qualname: str) -> str:
     return qualname.split(".<locals>", 1)[0]
 
 
-def _concerned(mutant: Mutant, reach: Mapping[str, Reach], settings: Settings) -> list[str]:
-    """The tests to be run: those that come through what is changed, namesakes and quick ones first, in the budget."""
+def _concerned(
+    mutant: Mutant, reach: Mapping[str, Reach], named: Mapping[str, frozenset[str]], settings: Settings
+) -> list[str]:
+    """The tests to be run: those that come through what is changed, in the budget.
+
+    First those that name it themselves (outside of functions), namesakes and quick ones.
+    """
     if mutant.within:
         reached = {f"{mutant.file}:{mutant.within}"}
     else:
         codes = _codes(settings.root, settings.parts)
         reached = _using(mutant.names, codes) or {name for name, _ in codes if name.startswith(f"{mutant.file}:")}
-    stem = Path(mutant.file).stem.strip("_")
+    stem, said = Path(mutant.file).stem.strip("_"), frozenset(mutant.names)
     ordered = sorted(
-        (stem not in nodeid.split("::", 1)[0], test.duration_s, nodeid)
+        (said.isdisjoint(named[nodeid]), stem not in nodeid.split("::", 1)[0], test.duration_s, nodeid)
         for nodeid, test in reach.items()
-        if not reached.isdisjoint(test.functions)
+        if not reached.isdisjoint(test.functions) or not said.isdisjoint(named[nodeid])
     )
     chosen: list[str] = []
     left_s = settings.budget_s
-    for _, duration_s, nodeid in ordered:
+    for _, _, duration_s, nodeid in ordered:
         if chosen and duration_s > left_s:
             continue
         chosen.append(nodeid)
@@ -367,10 +374,19 @@ def _concerned(mutant: Mutant, reach: Mapping[str, Reach], settings: Settings) -
     return chosen
 
 
-def _using(names: tuple[str, ...], codes: Iterable[tuple[str, CodeType]]) -> set[str]:
-    """Functions in which one of these names is used."""
-    wanted = set(names)
-    return {name for name, code in codes if not wanted.isdisjoint((*code.co_names, *code.co_freevars))}
+def _named(item: pytest.Item) -> frozenset[str]:
+    """Every name that a test uses itself."""
+    code: CodeType | None = getattr(getattr(item, "function", None), "__code__", None)
+    return frozenset() if code is None else frozenset(name for each in (code, *_inside(code)) for name in each.co_names)
+
+
+def _using(names: tuple[str, ...], codes: Sequence[tuple[str, CodeType]]) -> set[str]:
+    """Functions in which one of these names is used; for the body of a class, which runs once, those of the class."""
+    wanted, found, classes = set(names), set[str](), set[str]()
+    for name, code in codes:
+        if not wanted.isdisjoint((*code.co_names, *code.co_freevars)):
+            (found if code.co_flags & inspect.CO_OPTIMIZED else classes).add(name)
+    return found | {name for name, _ in codes if any(name.startswith(f"{each}.") for each in classes)}
 
 
 @functools.cache
