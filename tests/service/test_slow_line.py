@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import msgspec
 import pytest
 from lab_server import LOCAL, PATIENCE_S, PATIENT, Served, run, served, to_the_end
 
+from hil.clock import monotonic_s
 from hil.errors import InterlockError
 from hil.motion.stops import stop_time_s
 from hil.runtime.jog_source import HOLD_S
@@ -98,7 +98,7 @@ class SlowLine:
             data = b"something"
             while data:
                 due_s, data = await late.get()
-                await asyncio.sleep(max(0.0, due_s - time.monotonic()))
+                await _until_then(due_s)
                 await free.wait()
                 writer.write(data)
                 await writer.drain()
@@ -110,8 +110,14 @@ class SlowLine:
             while data:
                 data = await reader.read(1 << 16)
                 stall_s = STALL_S if self._rng.random() < self.lost else 0.0
-                due_s = max(due_s, time.monotonic() + self.delay_s + stall_s)
+                due_s = max(due_s, monotonic_s() + self.delay_s + stall_s)
                 late.put_nowait((due_s, data))
+
+
+async def _until_then(due_s: float) -> None:
+    """Wait by the clock of this process, which is not the event loop's."""
+    while (left_s := due_s - monotonic_s()) > 0.0:
+        await asyncio.sleep(left_s)
 
 
 class Judged(msgspec.Struct):
@@ -207,15 +213,16 @@ async def _driven(
         async with line.listening() as url, AsyncArm(Access(url=url, token=LOCAL.text), "arm-1", name="Ada") as arm:
             await arm.claim()
             assert await to_the_end(lambda: arm.home(speed_percent=100.0)) is Mode.IDLE
-            monkeypatch.setattr(lab_server, "TICK_S", SLOW_TICK_S)
+            for name in ("TICK_S", "BY_HAND_TICK_S"):
+                monkeypatch.setattr(lab_server, name, SLOW_TICK_S)
             yield lab, line, arm
             line.delay_s = line.lost = 0.0
 
 
 def _until(reached: Callable[[], bool]) -> Callable[[], bool]:
     """Pressed until something is so; a test's patience ends it, too."""
-    end_s = time.monotonic() + PATIENCE_S / 4.0
-    return lambda: not reached() and time.monotonic() < end_s
+    end_s = monotonic_s() + PATIENCE_S / 4.0
+    return lambda: not reached() and monotonic_s() < end_s
 
 
 async def _press(arm: AsyncArm, pressed: Callable[[], bool], share: float = 1.0) -> None:
@@ -360,8 +367,8 @@ def test_what_is_lost_and_sent_again_never_moves_the_arm_late(
                 # Words of a line that is too bad just now are fine; motion is not.
                 with contextlib.suppress(InterlockError, RefusedByLabError):
                     await _press(arm, _until(lambda wanted=wanted: len(seen.allowed) >= wanted), 0.3)  # type: ignore[misc]
-                let_go_s.append(time.monotonic())
-                await asyncio.sleep(0.7)
+                let_go_s.append(monotonic_s())
+                await _until_then(monotonic_s() + 0.7)
             line.delay_s = line.lost = 0.0
             await arm.until(lambda: arm.mode in (Mode.HOLDING, Mode.IDLE, Mode.ARMED), PATIENCE_S)
             assert len(seen.given_holds) > 6
