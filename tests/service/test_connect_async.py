@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_server import PATIENCE_S, Served, run, served, to_the_end
+from lab_server import PATIENCE_S, Served, run, served
 from tokens_of_people import token
 
 import hil
@@ -93,8 +93,8 @@ def test_a_planned_move_is_held_to_its_end(tmp_path: Path) -> None:
             await lab.ready()
             async with hil.connect_async(f"{lab.url}/arm-1") as arm:
                 await arm.claim()
-                assert await to_the_end(lambda: arm.home(speed_percent=50.0)) is Mode.IDLE
-                assert await to_the_end(lambda: arm.park(speed_percent=50.0)) is Mode.IDLE
+                assert await arm.home(speed_percent=50.0) is Mode.IDLE
+                assert await arm.park(speed_percent=50.0) is Mode.IDLE
 
     run(story)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import lab_server
 import msgspec
 import pytest
-from lab_server import LOCAL, PATIENCE_S, PATIENT, Served, run, served, to_the_end
+from lab_server import LOCAL, PATIENCE_S, PATIENT, Served, run, served
 
 from hil.clock import monotonic_s
 from hil.errors import InterlockError
@@ -212,7 +212,7 @@ async def _driven(
         line = SlowLine(int(lab.url.rpartition(":")[2]), seed)
         async with line.listening() as url, AsyncArm(Access(url=url, token=LOCAL.text), "arm-1", name="Ada") as arm:
             await arm.claim()
-            assert await to_the_end(lambda: arm.home(speed_percent=100.0)) is Mode.IDLE
+            assert await arm.home(speed_percent=100.0) is Mode.IDLE
             for name in ("TICK_S", "BY_HAND_TICK_S"):
                 monkeypatch.setattr(lab_server, name, SLOW_TICK_S)
             yield lab, line, arm

@@ -8,7 +8,7 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,6 @@ TICK_S = 0.002
 BY_HAND_TICK_S = 0.02
 """What a hand wants comes by this process's time and counts for a fifth of the arm's second: it may not hurry."""
 PATIENCE_S = 40.0
-TRIES = 10
 LOOK_S = 0.05
 MOST_STEP_S = 0.05
 
@@ -476,14 +475,6 @@ async def served(
 
 
 said: list[str] = []
-
-
-async def to_the_end(asked: Callable[[], Awaitable[Mode]]) -> Mode:
-    """Have it done until it has run to its end: a program without a turn for a fifth of a second has let go of it."""
-    for _ in range(TRIES):
-        if (mode := await asked()) is Mode.IDLE:
-            break
-    return mode
 
 
 def run(test: Callable[[], Any], within_s: float = 60.0) -> None:
