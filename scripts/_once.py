@@ -41,16 +41,20 @@ class Form(NamedTuple):
     modules: tuple[str, ...] = ()
     """Packages of Python that need not be installed."""
 
-    browser: bool = False
-    """Whether it draws in a browser, in software, which takes all cores: beside it no board answers in time, and what
-    else works takes the time that a page needs to answer."""
-
     linux: bool = False
     """Whether it kills, pauses or looks into processes as Linux has them."""
 
     real_time: bool = False
     """Whether arms keep real time in it. It has the computer to itself; and its verdict on them is told, not counted: a
     shared computer may be busy with something else."""
+
+    @property
+    def browser(self) -> bool:
+        """Whether it draws in one, in software, which takes all cores.
+
+        Beside it no board answers in time, and what else works takes the time that a page needs to answer.
+        """
+        return "playwright" in self.modules
 
     @property
     def title(self) -> str:
@@ -85,14 +89,14 @@ FORMS = (
     Form("line-noise", "--rounds 1 --every 40", real_time=True),
     Form("busy-start", "--busy 1 --rounds 1 --only run", linux=True, real_time=True),
     # The longest first: what is left for the end is short.
-    Form("page-growth", "--minutes 0.5 --warm-up-minutes 0.5", modules=("playwright",), browser=True),
+    Form("page-growth", "--minutes 0.5 --warm-up-minutes 0.5", modules=("playwright",)),
     Form("bench", "lessons --once", DISPLAY),
     Form("bench", "dashboard --once", DISPLAY),
-    Form("page-screens", "--small --into {folder}", modules=("playwright",), browser=True),
+    Form("page-screens", "--small --into {folder}", modules=("playwright",)),
     Form("foreign-clients"),
     Form("lab-fuzz", "--messages 100 --minutes 0.01 --seed 1"),
     Form("docs", modules=("zensical", "mkdocstrings")),
-    Form("bench", "page --once", modules=("playwright",), browser=True),
+    Form("bench", "page --once", modules=("playwright",)),
     Form(
         "screens",
         "--look 0.05 --into {folder} live-dark live-painted preview-sent drive-take-over tour learn-dh",
