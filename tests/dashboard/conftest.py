@@ -30,19 +30,24 @@ if not obstacle():
         "OpenType support missing",
     )
 
-    @pytest.fixture(autouse=True)
-    def windows_end_in_their_own_thread(qapp: Any) -> Iterator[None]:
-        """Python collects wherever it allocates, and an object of Qt that ends in another thread ends the process."""
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol() -> Iterator[None]:
+        """Python collects wherever it allocates, and an object of Qt that ends in another thread ends the process.
+
+        So it collects here, when nothing of the test is held any more: not by its fixtures, not by what pytest keeps.
+        """
         gc.disable()
         # What is there already is no garbage of this test; collecting after it takes no time.
         gc.freeze()
-        yield
-        for left in QApplication.topLevelWidgets():
-            # A program that a later test starts would not end with its own window.
-            left.hide()
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        answer = yield
+        if QApplication.instance():
+            for left in QApplication.topLevelWidgets():
+                # A program that a later test starts would not end with its own window.
+                left.hide()
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         gc.collect()
         gc.enable()
+        return answer
 
     @pytest.fixture(autouse=True)
     def no_qt_warnings(qapp: Any, qtlog: Any) -> Iterator[None]:
