@@ -383,7 +383,8 @@ class Lease:
         if facts.fit:
             self.phase = LeasePhase.FREE
             return (Changed(reason="parked, and free"),)
-        able = facts.mode in READY and not facts.parked and not self.frozen and not self.latched
+        ready = facts.settled and facts.mode in READY
+        able = ready and not facts.parked and not self.frozen and not self.latched
         if self.settings.unattended_park and able and not self._park_asked:
             self._park_asked = True
             text = "the arm is parked with nobody there: keep away from it"

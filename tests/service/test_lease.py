@@ -461,6 +461,13 @@ def test_no_arm_in_trouble_is_parked_with_nobody_there(mode: Mode) -> None:
     assert not _only(lease.observe(ArmFacts(mode=mode, parked=False), 0.2), Park)
 
 
+def test_an_arm_is_parked_with_nobody_there_only_once_it_has_taken_all_that_it_was_sent() -> None:
+    lease = _driven(unattended_park=True)
+    lease.release(ANN, lease.epoch, 0.1)
+    assert not _only(lease.observe(ArmFacts(mode=Mode.IDLE, parked=False, settled=False), 0.2), Park)
+    assert _only(lease.observe(ArmFacts(mode=Mode.IDLE, parked=False), 0.3), Park)
+
+
 # -- taking over, freezing, stopping ---------------------------------------------------------------------------------
 
 
