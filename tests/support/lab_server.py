@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, web
+from shared_previews import SharedPreviews
 
 from hil.clock import monotonic_s
 from hil.errors import InterlockError
@@ -466,7 +467,9 @@ async def served(
         return workers.setdefault(spec.rig.id, VirtualWorker(spec, **options))
 
     door = Door(TokenChecker([TOKEN_KEY.public], Revocations(folder / "revoked.txt")) if keyed else LOCAL)
-    lab = made_lab(folder, demo_arms(arms, "lynx6", folder / "rigs"), make_arm=make, settings=settings, door=door)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hil.service.preview_desk._Worker", SharedPreviews)
+        lab = made_lab(folder, demo_arms(arms, "lynx6", folder / "rigs"), make_arm=make, settings=settings, door=door)
     async with (
         patient_time() if patient else contextlib.nullcontext(),
         answering(lab, workers, trust_proxy=trust_proxy, tls=tls) as found,
