@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,6 +54,12 @@ _INVERSE = ("inverse_kinematics", "inverse_kinematics_numeric")
 
 WORTH_COMPILING = 4_000_000
 """Configurations in one call from which compiling on the spot costs less time than it saves."""
+
+
+@lru_cache(maxsize=64)
+def _evaluator_of(model: RobotModel, quantity: str) -> Evaluator:
+    """Arms of one model share it: whoever plans, checks and draws makes one each, and to compile it takes a while."""
+    return Evaluator(derive(model, quantity))
 
 
 class Robot:
@@ -541,7 +548,7 @@ class Robot:
         """The quantity's routine, derived when first asked for."""
         evaluator = self._evaluators.get(quantity)
         if evaluator is None:
-            evaluator = self._evaluators[quantity] = Evaluator(derive(self._model, quantity))
+            evaluator = self._evaluators[quantity] = _evaluator_of(self._model, quantity)
         return evaluator
 
     def _evaluate(self, quantity: str, values: FloatArray, out: FloatArray | None) -> FloatArray:
