@@ -9,6 +9,7 @@ from busy_start import busy, play
 
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.alone,
     pytest.mark.pty,
     pytest.mark.skipif(sys.platform == "win32", reason="its signals are POSIX"),
 ]

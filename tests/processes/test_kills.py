@@ -13,6 +13,7 @@ from kill_kinds import KINDS
 
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.alone,
     pytest.mark.pty,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="children are found in Linux' /proc"),
 ]

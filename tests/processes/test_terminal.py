@@ -14,6 +14,7 @@ from terminal_rounds import EVENTS, MOMENTS, commands, moment_round, round_of
 
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.alone,
     pytest.mark.pty,
     # Longer than the patience of a round, which says what it has waited for.
     pytest.mark.timeout(300),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kill_rounds import JOURNAL_S, Outcome, allowed_step
-from kill_stand import Program, Scene, Trace
+from kill_stand import NeverBeganError, Program, Scene, Trace
 from soak_oracles import ECHO_US, FRAME_S, AxisFacts
 from soak_promises import ticks_in
 from wire_record import Move, Record, echoes, goes, lines, moves
@@ -102,7 +102,12 @@ def _judge_pulses(outcome: Round, stage: Scene, sent: Sequence[Move]) -> None:
 
 
 def judge_ramp(outcome: Round, stage: Scene, record: Record) -> None:
-    """The samples before the last one take the speed away within the acceleration; an RV-2AJ does that by itself."""
+    """The samples before the last one take the speed away within the acceleration; an RV-2AJ does that by itself.
+
+    Raises:
+        NeverBeganError: it ended early since the board owed an answer: nothing more is sent then. Fake and cable are
+            processes, which a busy machine gives no turn for a while.
+    """
     if stage.arm.kind != "ssc32":
         return
     samples = [m for m in moves(record.left, "ssc32", stage.facts.canary) if m.time_ms is not None]
@@ -110,7 +115,15 @@ def judge_ramp(outcome: Round, stage: Scene, record: Record) -> None:
         return
     for axis in stage.facts.axes:
         places = [axis.position(move.targets[axis.channel]) for move in samples[-20:]]
-        outcome.within("bend of the ramp, of what is allowed", _worst_bend([*places, places[-1]], axis, stage), 1.0)
+        bend = _worst_bend([*places, places[-1]], axis, stage)
+        if bend > 1.0 and _asked_anew(record, samples[-1].t_s):
+            raise NeverBeganError("the board owed an answer, and the ramp ended early")
+        outcome.within("bend of the ramp, of what is allowed", bend, 1.0)
+
+
+def _asked_anew(record: Record, since_s: float) -> bool:
+    """After an answer that did not come in time the board is asked first who it is."""
+    return any(t_s >= since_s and b"\x1b\rVER\r" in data for t_s, data in record.left)
 
 
 def _worst_bend(places: Sequence[float], axis: AxisFacts, stage: Scene) -> float:

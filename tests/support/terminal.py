@@ -17,6 +17,7 @@ import termios
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ class Terminal:
         self._open = True
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self._await(lambda: "pid " in self._reports, 10.0, "the shell did not start its job")
+        self._await(lambda: "pid " in self._reports, 10.0, lambda: "the shell did not start its job")
         self.job = int(self._reports.split()[1])
 
     def _read(self) -> None:
@@ -134,16 +135,16 @@ class Terminal:
                 self._at += found.end()
             return found is not None
 
-        self._await(seen, within_s, f"{pattern!r} was not shown: {self.screen[-300:]!r}")
+        self._await(seen, within_s, lambda: f"{pattern!r} was not shown: {self.screen[-300:]!r}")
 
     def is_suspended(self, within_s: float = 10.0) -> None:
         """Wait until the shell says that its job is stopped."""
-        self._await(lambda: self._look() or "stopped" in self._reports, within_s, "it was not suspended")
+        self._await(lambda: self._look() or "stopped" in self._reports, within_s, lambda: "it was not suspended")
 
     def ends(self, within_s: float = PATIENCE_S) -> int | None:
         """Wait for the command's end; its exit code, or None if it does not end."""
         with contextlib.suppress(NeverBeganError):
-            self._await(lambda: self._look() or self.code is not None, within_s, "")
+            self._await(lambda: self._look() or self.code is not None, within_s, str)
         time.sleep(2 * LOOK_S)  # its last words
         return self.code
 
@@ -173,11 +174,11 @@ class Terminal:
             self.code = int(found[1])
         return False
 
-    def _await(self, reached: Any, within_s: float, words: str) -> None:
+    def _await(self, reached: Callable[[], bool], within_s: float, words: Callable[[], str]) -> None:
         deadline_s = time.monotonic() + within_s
         while not (self._look() or reached()):
             if time.monotonic() > deadline_s:
-                raise NeverBeganError(words)
+                raise NeverBeganError(words())
             time.sleep(LOOK_S)
 
     def clear_up(self) -> None:
