@@ -189,6 +189,17 @@ def test_what_was_let_go_of_is_moved_again_only_by_a_first_move() -> None:
     assert stand.moves[-1] == b"#2P1500\r"
 
 
+def test_after_a_release_the_gate_too_lets_no_pulse_out_to_the_channel() -> None:
+    stand = Stand()
+    stand.link.drive(0, 1500, stand.now_s)
+    stand.wait(0.5)
+    gate = stand.link._ready_moves().line.gate
+    gate.check(b"#0P1500T160\r")
+    stand.link.release(0, stand.now_s)
+    with pytest.raises(CommandError):
+        gate.check(b"#0P1500T160\r")
+
+
 def test_no_channel_but_the_link_s_own_is_let_go_of() -> None:
     stand = Stand()
     with pytest.raises(CommandError, match="channel 1: allowed: 0, 2, 4"):
