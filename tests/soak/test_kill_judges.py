@@ -12,7 +12,7 @@ import pytest
 from kill_campaign import markdown, never_judged, table
 from kill_judges import Round, judge_astray, judge_bytes, judge_quiet, judge_ramp, judge_wrong_pulses
 from kill_kinds import KINDS
-from kill_stand import Frame, NeverBeganError, Trace, lynx6, rv2aj
+from kill_stand import Frame, Trace, lynx6, rv2aj
 from wire_record import Record, echoes, goes, lines, moves
 from wire_relay import Way
 
@@ -125,11 +125,16 @@ def test_a_ramp_that_was_cut_is_found_in_the_bytes(tmp_path: Path, steps_us: tup
     assert bool(outcome.wrong) == cut
 
 
-def test_a_ramp_that_ended_since_the_board_owed_an_answer_is_not_judged(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("answer", "owed"), [(ECHO, False), (ECHO[:-1], True), (b"", True)])
+def test_a_ramp_that_ended_since_the_board_owed_an_answer_is_not_judged(
+    tmp_path: Path, answer: bytes, owed: bool
+) -> None:
     steps = [("=>", 1.0 + 0.02 * k, SAMPLE.replace(b"1460", b"%d" % (1460 + 11 * k))) for k in range(4)]
-    asked_anew = ("=>", 1.08, b"\x1b\rVER\r" + QUERY)
-    with pytest.raises(NeverBeganError, match="owed an answer"):
-        judge_ramp(Round("x"), _stage(LYNX6), _record(tmp_path, *steps, asked_anew))
+    asked = [("=>", 1.03, QUERY), ("<=", 1.07, answer), ("=>", 1.08, b"\x1b\rVER\r" + QUERY)]
+    outcome = Round("x")
+    judge_ramp(outcome, _stage(LYNX6), _record(tmp_path, *steps, *asked))
+    assert bool(outcome.not_judged) == owed
+    assert bool(outcome.wrong) != owed
 
 
 def test_a_line_that_leaves_too_late_is_found(tmp_path: Path) -> None:

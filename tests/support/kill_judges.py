@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kill_rounds import JOURNAL_S, Outcome, allowed_step
-from kill_stand import NeverBeganError, Program, Scene, Trace
+from kill_stand import Program, Scene, Trace
 from soak_oracles import ECHO_US, FRAME_S, AxisFacts
 from soak_promises import ticks_in
 from wire_record import Move, Record, echoes, goes, lines, moves
@@ -42,7 +42,7 @@ class Round(Outcome):
     """What came of a round.
 
     Attributes:
-        not_judged: why it never began; empty if it did.
+        not_judged: why it never began, or could not be judged; empty if it was.
         skipped: why it cannot be on this machine; empty if it can.
         allowed: what each number was held against, the machine's part included.
     """
@@ -104,9 +104,8 @@ def _judge_pulses(outcome: Round, stage: Scene, sent: Sequence[Move]) -> None:
 def judge_ramp(outcome: Round, stage: Scene, record: Record) -> None:
     """The samples before the last one take the speed away within the acceleration; an RV-2AJ does that by itself.
 
-    Raises:
-        NeverBeganError: it ended early since the board owed an answer: nothing more is sent then. Fake and cable are
-            processes, which a busy machine gives no turn for a while.
+    One that ended early since the board owed an answer is not judged: nothing more is sent then. Fake and cable are
+    processes, which a busy machine gives no turn for a while.
     """
     if stage.arm.kind != "ssc32":
         return
@@ -116,14 +115,21 @@ def judge_ramp(outcome: Round, stage: Scene, record: Record) -> None:
     for axis in stage.facts.axes:
         places = [axis.position(move.targets[axis.channel]) for move in samples[-20:]]
         bend = _worst_bend([*places, places[-1]], axis, stage)
-        if bend > 1.0 and _asked_anew(record, samples[-1].t_s):
-            raise NeverBeganError("the board owed an answer, and the ramp ended early")
+        if bend > 1.0 and _owed_an_answer(record, samples[-1].t_s):
+            outcome.not_judged = "the board owed an answer, and the ramp ended early"
+            return
         outcome.within("bend of the ramp, of what is allowed", bend, 1.0)
 
 
-def _asked_anew(record: Record, since_s: float) -> bool:
-    """After an answer that did not come in time the board is asked first who it is."""
-    return any(t_s >= since_s and b"\x1b\rVER\r" in data for t_s, data in record.left)
+def _owed_an_answer(record: Record, since_s: float) -> bool:
+    """The board was asked anew who it is, and had not told all pulses by then that it was asked for before."""
+    said = lines(record.left)
+    anew = next((place for place, line in enumerate(said) if line.text == b"VER" and line.t_s >= since_s), 0)
+    asked = next((line for line in reversed(said[:anew]) if line.text.startswith(b"QP")), None)
+    if asked is None:
+        return False
+    told = sum(len(data) for t_s, data in record.heard if asked.t_s <= t_s < said[anew].t_s)
+    return told < asked.text.count(b"QP")
 
 
 def _worst_bend(places: Sequence[float], axis: AxisFacts, stage: Scene) -> float:

@@ -100,8 +100,7 @@ def play(kind: Kind, bench: Bench, seed: int, plant: str | None = None) -> Round
     try:
         kind.play(bench, random.Random(seed), outcome, plant)
     except NeverBeganError as error:
-        # What was found broken before stays broken.
-        outcome.not_judged = "" if outcome.wrong else str(error)
+        outcome.not_judged = str(error)
     except SkippedError as error:
         outcome.skipped = str(error)
     except AssertionError as error:
@@ -109,6 +108,9 @@ def play(kind: Kind, bench: Bench, seed: int, plant: str | None = None) -> Round
     except Exception as error:
         # What a process left may be anything; one round that chokes on it must not end all others.
         outcome.hold(False, f"the round itself failed: {error!r}")
+    if outcome.wrong:
+        # What was found broken stays broken, whatever could not be judged.
+        outcome.not_judged = ""
     return outcome
 
 
@@ -221,9 +223,9 @@ def _judge_polite(outcome: Round, stage: Scene, at_s: float, notice_s: float = S
     """A stop within limits, and then a journal that is complete."""
     trace = stage.rest()
     judge_stop(outcome, stage, trace, at_s, notice_s + stage.facts.period_s)
+    judge_ramp(outcome, stage, stage.cable.record())
     _judge_always(outcome, stage, trace, at_s)
     judge_journal(outcome, stage, at_s, complete=True)
-    judge_ramp(outcome, stage, stage.cable.record())
 
 
 def _own_fake(name: str, bench: Bench, rng: random.Random, outcome: Round, plant: str | None) -> None:
@@ -313,10 +315,9 @@ def _pause(target: str, bench: Bench, rng: random.Random, outcome: Round, plant:
             notice_s = OWNER_SILENT_S if target == "owner" else RECORDER_SILENT_S
             judge_notice(outcome, stage, at_s, notice_s)
             judge_stop(outcome, stage, trace, at_s, notice_s + stage.facts.period_s)
+            judge_ramp(outcome, stage, stage.cable.record())
             judge_steps(outcome, stage, trace, at_s)
         judge_journal(outcome, stage, at_s, complete=True)
-        if target in ("owner", "recorder"):
-            judge_ramp(outcome, stage, stage.cable.record())
 
 
 # -- cable and controller ----------------------------------------------------------------------------------
@@ -400,8 +401,8 @@ def _journal(
         judge_exit(outcome, stage.owner, (1,))
         trace = stage.rest()
         judge_stop(outcome, stage, trace, at_s, JOURNAL_GONE_S + stage.facts.period_s)
-        _judge_always(outcome, stage, trace, at_s)
         judge_ramp(outcome, stage, stage.cable.record())
+        _judge_always(outcome, stage, trace, at_s)
 
 
 def _cut(journal: Path, recorder: int) -> None:
