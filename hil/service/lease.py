@@ -383,8 +383,7 @@ class Lease:
         if facts.fit:
             self.phase = LeasePhase.FREE
             return (Changed(reason="parked, and free"),)
-        ready = facts.settled and facts.mode in READY
-        able = ready and not facts.parked and not self.frozen and not self.latched
+        able = facts.ready and not facts.parked and not self.frozen and not self.latched
         if self.settings.unattended_park and able and not self._park_asked:
             self._park_asked = True
             text = "the arm is parked with nobody there: keep away from it"

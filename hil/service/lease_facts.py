@@ -64,9 +64,14 @@ class ArmFacts(Record, frozen=True):
         return self.settled and self.mode not in WRITING and self.mode is not Mode.ARMED
 
     @property
+    def ready(self) -> bool:
+        """It is idle or holds, and nothing on its way could change that."""
+        return self.settled and self.mode in READY
+
+    @property
     def fit(self) -> bool:
         """A new user may have it."""
-        return self.settled and self.mode in READY and self.parked and self.clean
+        return self.ready and self.parked and self.clean
 
 
 class Hold(Record, frozen=True):
