@@ -129,14 +129,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("no time left")
 
 
-ALONE = re.compile(r"mark\.(processes|pty)")
-"""How scripts/_tests finds the files whose tests have the machine to themselves."""
+WITH_PROCESSES = re.compile(r"mark\.(processes|pty)")
+"""How scripts/_tests finds the files whose tests begin processes; those marked `alone` are among them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what is marked `pty` on systems without pseudo-terminals; a test that no lane would run is a mistake."""
-    alone = {item.path for item in items if item.get_closest_marker("processes") or item.get_closest_marker("pty")}
-    if lost := [str(path) for path in alone if not ALONE.search(path.read_text("utf-8"))]:
+    marks = ("processes", "pty", "alone")
+    theirs = {item.path for item in items if any(item.get_closest_marker(mark) for mark in marks)}
+    if lost := [str(path) for path in theirs if not WITH_PROCESSES.search(path.read_text("utf-8"))]:
         raise pytest.UsageError(
             f"write `mark.processes` or `mark.pty` in {', '.join(lost)}: scripts/_tests looks there"
         )
