@@ -87,7 +87,8 @@ class Terminal:
         self._open = True
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self._await(lambda: "pid " in self._reports, 10.0, lambda: "the shell did not start its job")
+        if not self._await(lambda: "pid " in self._reports, 10.0):
+            raise NeverBeganError("the shell did not start its job")
         self.job = int(self._reports.split()[1])
 
     def _read(self) -> None:
@@ -127,7 +128,6 @@ class Terminal:
         """Wait until the screen has shown this since the last call."""
 
         def seen() -> bool:
-            self._look()
             found = re.search(pattern, self.screen[self._at :])
             if found is None and self.code is not None:
                 raise NeverBeganError(f"ended with {self.code} before it showed {pattern!r}: {self.screen[-300:]!r}")
@@ -135,16 +135,17 @@ class Terminal:
                 self._at += found.end()
             return found is not None
 
-        self._await(seen, within_s, lambda: f"{pattern!r} was not shown: {self.screen[-300:]!r}")
+        if not self._await(seen, within_s):
+            raise NeverBeganError(f"{pattern!r} was not shown: {self.screen[-300:]!r}")
 
     def is_suspended(self, within_s: float = 10.0) -> None:
         """Wait until the shell says that its job is stopped."""
-        self._await(lambda: self._look() or "stopped" in self._reports, within_s, lambda: "it was not suspended")
+        if not self._await(lambda: "stopped" in self._reports, within_s):
+            raise NeverBeganError("it was not suspended")
 
     def ends(self, within_s: float = PATIENCE_S) -> int | None:
         """Wait for the command's end; its exit code, or None if it does not end."""
-        with contextlib.suppress(NeverBeganError):
-            self._await(lambda: self._look() or self.code is not None, within_s, str)
+        self._await(lambda: self.code is not None, within_s)
         time.sleep(2 * LOOK_S)  # its last words
         return self.code
 
@@ -163,7 +164,7 @@ class Terminal:
         """How the terminal is set."""
         return termios.tcgetattr(self._slave)
 
-    def _look(self) -> bool:
+    def _look(self) -> None:
         while select.select([self._report], [], [], 0.0)[0]:
             data = os.read(self._report, 4096).decode()
             if not data:
@@ -172,14 +173,16 @@ class Terminal:
         found = re.search(r"exit (-?\d+)\n", self._reports)
         if found is not None:
             self.code = int(found[1])
-        return False
 
-    def _await(self, reached: Callable[[], bool], within_s: float, words: Callable[[], str]) -> None:
+    def _await(self, reached: Callable[[], bool], within_s: float) -> bool:
         deadline_s = time.monotonic() + within_s
-        while not (self._look() or reached()):
+        self._look()
+        while not reached():
             if time.monotonic() > deadline_s:
-                raise NeverBeganError(words())
+                return False
             time.sleep(LOOK_S)
+            self._look()
+        return True
 
     def clear_up(self) -> None:
         """End whatever is left, whatever went wrong."""
