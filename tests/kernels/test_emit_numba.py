@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import chain_arrays as arrays
 import numpy as np
 import pytest
+import sample_routine
 
 import hil
 from hil.errors import MissingExtraError
@@ -72,20 +73,9 @@ def test_wrong_shapes_are_refused(forward: CompiledRoutine) -> None:
 
 @pytest.fixture(scope="module", params=[STREAMED_BYTES, 1], ids=["cached", "streamed"])
 def several(request: pytest.FixtureRequest) -> Iterator[CompiledRoutine]:
-    """A vector and a scalar in; a scalar, a matrix and a vector out, unless the first entry is negative."""
-
-    def body(v, x, functions):
-        return {
-            "regular": ((), (v[0],), "condition"),
-            "length": ((), (functions.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]),), "m"),
-            "both": ((2, 3), (*(x * c for c in v), functions.sin(x), functions.cos(x), 1.0), "m"),
-            "moved": ((5,), (*(c + x for c in v), x, 0.0), "m"),
-        }
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emit_numba, "STREAMED_BYTES", request.param)
-        arguments = [Argument("v", 3, "m"), Argument("x", 0, "rad")]
-        yield CompiledRoutine(draft("several", "Some of all.", arguments, body))
+        yield CompiledRoutine(sample_routine.several())
 
 
 @pytest.mark.parametrize("start", [0.0, 7.0])
@@ -98,10 +88,7 @@ def test_many_writes_all_results_and_nothing_beside_them(several: CompiledRoutin
     length, both, moved = (array[5:-5].reshape(shape) for array, shape in zip(held, shapes, strict=True))
     assert several.many(v, x, length, both, moved)
     assert all(np.all(array[:5] == start) and np.all(array[-5:] == start) for array in held)
-    assert np.allclose(length, np.linalg.norm(v, axis=1), rtol=0, atol=2e-15)
-    assert np.allclose(both[:, 0], v * x[:, None], rtol=0, atol=2e-15)
-    assert np.allclose(both[:, 1], np.column_stack([np.sin(x), np.cos(x), np.ones(count)]), rtol=0, atol=2e-15)
-    assert np.allclose(moved, np.column_stack([v + x[:, None], x, np.zeros(count)]), rtol=0, atol=2e-15)
+    sample_routine.check_several(v, x, length, both, moved)
 
 
 @pytest.mark.parametrize("row", [0, TILE + 3, 2 * TILE + 1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from plain_numba import PlainModule, plain
+from sample_routine import check_several, several
 
 import hil
 from hil.kernels import emit_numba
@@ -18,20 +19,6 @@ from hil.kernels.routine import Argument, Routine, draft
 
 COUNTS = [0, 1, 63, 64, 65, 197]
 OK, DECLINED, WRONG_SHAPE, CONDITION_FAILS = 0, 1, 2, 3
-
-
-def several() -> Routine:
-    """A vector and a scalar in; a scalar, a matrix and a vector out, unless the first entry is negative."""
-
-    def body(v: Any, x: Any, functions: Any) -> dict[str, tuple[tuple[int, ...], tuple[Any, ...], str]]:
-        return {
-            "regular": ((), (v[0],), "condition"),
-            "length": ((), (functions.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]),), "m"),
-            "both": ((2, 3), (*(x * c for c in v), functions.sin(x), functions.cos(x), 1.0), "m"),
-            "moved": ((5,), (*(c + x for c in v), x, 0.0), "m"),
-        }
-
-    return draft("several", "Some of all.", [Argument("v", 3, "m"), Argument("x", 0, "rad")], body)
 
 
 def heading() -> Routine:
@@ -60,10 +47,7 @@ def test_many_gives_every_result_of_every_row(made: PlainModule, count: int, sta
     v, x = rng.uniform(1.0, 2.0, (count, 3)), rng.uniform(-3.0, 3.0, count)
     length, both, moved = places(count, start)
     assert made.many(v, x, length, both, moved) == OK
-    assert np.allclose(length, np.linalg.norm(v, axis=1), rtol=0, atol=2e-15)
-    assert np.allclose(both[:, 0], v * x[:, None], rtol=0, atol=2e-15)
-    assert np.allclose(both[:, 1], np.column_stack([np.sin(x), np.cos(x), np.ones(count)]), rtol=0, atol=2e-15)
-    assert np.allclose(moved, np.column_stack([v + x[:, None], x, np.zeros(count)]), rtol=0, atol=2e-15)
+    check_several(v, x, length, both, moved)
 
 
 def test_what_the_system_has_just_handed_out_and_what_is_small_is_not_streamed(

@@ -13,8 +13,8 @@ class PlainModule(ModuleType):
     """The module of a text.
 
     Attributes:
-        signatures: of the functions that have one, by name.
-        options: what else their decorators say, by name.
+        signatures: what the functions' decorators say of their types, by name; empty for nothing.
+        options: what else they say, by name.
         streamed: places of results that were stored past the caches.
     """
 
@@ -28,10 +28,10 @@ def plain(source: str) -> PlainModule:
     module = PlainModule("plain")
     module.signatures, module.options, module.streamed = {}, {}, []
 
-    def njit(*signature: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def njit(signature: str = "", **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def take(function: Callable[..., Any]) -> Callable[..., Any]:
             module.options[function.__name__] = options
-            module.signatures.update(dict.fromkeys([function.__name__] * len(signature), "".join(signature)))
+            module.signatures[function.__name__] = signature
             return function
 
         return take
