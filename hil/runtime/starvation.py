@@ -107,7 +107,8 @@ class StarvationWatch:
         party, words = found
         since_s, before = self._looks[0]
         after = self._looks[-1][1]
-        waits = {each: after[each] - before[each] for each in after if each in before}
+        # A wait is counted when it ends, the whole of it, wherever it began.
+        waits = {each: min(after[each] - before[each], now_s - since_s) for each in after if each in before}
         return f"{STARVED}{party.value} ({words}{_measured(waits, party, now_s - since_s)})"
 
 

@@ -56,7 +56,7 @@ def test_a_whole_session_by_mouse(page: Page, lab: LabThread) -> None:
         one.to_the_end(lambda: one.press("park"))
         page.locator("#preview").click()
         expect(page.locator("#verdict")).to_contain_text("PASSED")
-        assert page.locator("#margins li").count() > 0
+        expect(page.locator("#margins li")).not_to_have_count(0)
         page.locator("#armit").click()
         expect(page.locator("#run")).to_be_enabled()
         if one.once_to_the_end(lambda: one.press("run")):

@@ -132,6 +132,26 @@ def test_while_the_lab_plans_the_page_says_for_how_long(page: Page, lab: LabThre
     expect(page.locator("#since")).to_have_text("")
 
 
+@pytest.mark.parametrize("late", ["**/previews", "**/timelines/*"])
+def test_an_answer_about_a_text_that_was_changed_meanwhile_shows_nothing(page: Page, lab: LabThread, late: str) -> None:
+    Student(page, lab).reads("Nobody drives")
+    page.locator("#tasks > summary").click()
+    page.locator("#text").fill(TASK)
+    held: list[Route] = []
+    page.route(late, lambda route: held.append(route))
+    with page.expect_request(late):
+        page.locator("#preview").click()
+    page.locator("#text").fill(TASK.replace("little", "longer"))
+    # Typed back it is still not what was asked about: positions and kind may have been others meanwhile.
+    page.locator("#text").fill(TASK)
+    with page.expect_response(late):
+        held[0].continue_()
+    expect(page.locator("#preview")).to_be_enabled()
+    expect(page.locator("#verdict")).to_have_text("")
+    expect(page.locator("#margins li")).to_have_count(0)
+    expect(page.locator("#scrub")).to_be_disabled()
+
+
 def test_a_self_test_runs_while_it_is_held_and_ends_with_the_hand(page: Page, lab: LabThread) -> None:
     one = Student(page, lab)
     one.drive()

@@ -93,6 +93,13 @@ def test_what_was_waited_longer_ago_does_not_count() -> None:
     assert "no process of this session had to wait for a core" in machine.watch.take(ended(STOP), 15.0)
 
 
+def test_a_wait_that_began_before_the_window_is_told_as_the_whole_of_it() -> None:
+    machine = Machine()
+    machine.runs(10.0, 4.0)
+    machine.waited[4] += 7.88
+    assert "in 2.0 s ready to run and without a core: the fake controller 2.0" in machine.watch.take(ended(STOP), 14.0)
+
+
 def test_who_is_silent_and_had_a_core_is_said_not_to_have_waited() -> None:
     machine = Machine()
     machine.runs(10.0, 4.0)

@@ -230,12 +230,11 @@ class Cable:
         self._process.stdout.readline()
 
     def do(self, what: str, **how: Any) -> float:
-        """Tell it what to do, see `wire_relay.Cable.obey`; when it was told."""
-        assert self._process.stdin is not None
-        told_s = time.monotonic()
+        """Have it do something, see `wire_relay.Cable.obey`; when it began to, which on a busy machine may be late."""
+        assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps({"do": what, **how}).encode() + b"\n")
         self._process.stdin.flush()
-        return told_s
+        return float(self._process.stdout.readline())
 
     def record(self) -> Record:
         """What it has written down so far."""

@@ -9,7 +9,8 @@ gets one JSON line for each chunk: ``[what, monotonic seconds, hexadecimal bytes
     <   as it left the controller    <<  as the driver was given it          (``<=``)
     !   something happened to the cable, in words instead of bytes
 
-Commands come in on standard input, one JSON object a line, see `Cable.obey`. It knows nothing of the program and
+Commands come in on standard input, one JSON object a line, see `Cable.obey`; each is answered on standard output, once
+it is done, with the monotonic seconds at which it was begun. It knows nothing of the program and
 imports nothing of it, so that it is there at once and is never a reason for what it finds.
 """
 
@@ -240,7 +241,9 @@ class Cable:
                 more = os.read(orders, CHUNK)
                 *lines, text = (text + more).split(b"\n")
                 for line in lines:
+                    begun_s = time.monotonic()
                     self.obey(json.loads(line))
+                    _answer(str(begun_s))
                 if not more:
                     return
             if self._far < 0:
@@ -342,6 +345,11 @@ class Cable:
         self._record.write(json.dumps([mark, time.monotonic(), text]).encode("ascii") + b"\n")
 
 
+def _answer(words: str) -> None:
+    sys.stdout.write(f"{words}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Be the cable that the three arguments name."""
     with contextlib.suppress(OSError):
@@ -349,8 +357,7 @@ def main() -> None:
         os.setpriority(os.PRIO_PROCESS, 0, -10)
     cable = Cable(*(Path(name) for name in sys.argv[1:4]))
     cable.begin()
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    _answer("ready")
     try:
         cable.run()
     finally:

@@ -22,7 +22,7 @@ export class Plans {
   constructor(options) {
     Object.assign(this, options);
     this.digest = this.armed = "";
-    this.timeline = null;
+    this.timeline = this.awaited = null;
     at("preview").addEventListener("click", () => this.preview());
     at("text").addEventListener("input", () => this.forget());
     at("points").addEventListener("input", () => this.forget());
@@ -68,10 +68,10 @@ export class Plans {
     at("points").hidden = at("kindof").value !== "melfa";
   }
 
-  // What was previewed is not what is written now.
+  // What was previewed is not what is written now, and an answer that is still to come is not about it either.
   forget() {
     this.digest = this.armed = "";
-    this.timeline = null;
+    this.timeline = this.awaited = null;
     write(at("verdict"), "");
     at("findings").replaceChildren();
     at("margins").replaceChildren();
@@ -81,6 +81,7 @@ export class Plans {
 
   async preview() {
     this.forget();
+    const mine = this.awaited = {};
     const language = at("kindof").value, text = at("text").value, points = language === "melfa" ? at("points").value : "";
     write(at("verdict"), this.tell("previewing"));
     enable(at("preview"), false);
@@ -88,9 +89,9 @@ export class Plans {
     try {
       const body = { v: 1, arm: this.arm(), language, name: "browser", text, points };
       const verdict = await (await this.ask("previews", { method: "POST", body })).json();
-      if (text !== at("text").value) return;
-      await this.show(verdict);
+      if (this.awaited === mine) await this.show(verdict, mine);
     } catch (refusal) {
+      if (this.awaited !== mine) return;
       write(at("verdict"), "");
       this.say(refusal);
     } finally {
@@ -100,7 +101,7 @@ export class Plans {
     }
   }
 
-  async show(verdict) {
+  async show(verdict, mine) {
     this.digest = verdict.ok ? verdict.digest : "";
     write(at("verdict"), verdict.ok ? this.tell("passed", verdict.duration_s.toFixed(1), Math.round(100 * verdict.peak_share)) : this.tell("failed"));
     at("verdict").dataset.ok = String(verdict.ok);
@@ -110,13 +111,15 @@ export class Plans {
     if (!verdict.timeline) return;
     try {
       const path = `arms/${encodeURIComponent(this.arm())}/timelines/${encodeURIComponent(verdict.timeline)}`;
-      this.timeline = await (await this.ask(path)).json();
+      const timeline = await (await this.ask(path)).json();
+      if (this.awaited !== mine) return;
+      this.timeline = timeline;
       at("scrub").max = String(this.timeline.samples.length - 1);
       const bad = this.timeline.failures && this.timeline.failures[0];
       at("scrub").value = String(bad ? Math.max(0, this.timeline.samples.findIndex((sample) => sample >= bad.worst)) : 0);
       this.scrub();
     } catch (refusal) {
-      this.say(refusal);
+      if (this.awaited === mine) this.say(refusal);
     }
     this.changed();
   }
