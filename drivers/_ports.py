@@ -305,7 +305,7 @@ class _PyserialPort(_Port):
         """Closing cancels what has not left, and the last bytes may be a stop."""
         if not (waiting := self._waiting()):
             return
-        usual_s = waiting * _BITS_A_BYTE / max(int(self._line.baudrate), 1)
+        usual_s = waiting * _BITS_A_BYTE / int(self._line.baudrate)
         deadline_s = self._clock.now_s() + min(LEAVE_S + usual_s, LONGEST_LEAVE_S)
         while self._waiting() and (now_s := self._clock.now_s()) < deadline_s:
             self._clock.sleep_until(min(now_s + LEAVE_LOOK_S, deadline_s))

@@ -80,7 +80,7 @@ class Opening:
         if key is not None and key.words:
             self._say(key.words)
         yield from self._clear_alarm()
-        ours = self._ours.meet(state.program.rsplit(".", 1)[0], found.tasks)
+        ours = self._ours.meet(state.program.partition(".")[0], found.tasks)
         if state.status.running and not ours:
             raise ControllerError(
                 f"{self._name}: program {state.program or 'of somebody'} runs (line {state.line}); stop it at the "

@@ -129,7 +129,7 @@ class _Run:
     def _look_round(self) -> Talk[None]:
         state = yield from standing()
         stops = decode_stops((yield from need(Ask("STPSIG", decode_stops, 14))).data)
-        self._before = state.program.rsplit(".", 1)[0]
+        self._before = state.program.partition(".")[0]
         trouble = self._trouble_in(state.status)
         if stops.emergency:
             trouble = f"the emergency stop is pressed ({', '.join(stops.emergency)}); release it"

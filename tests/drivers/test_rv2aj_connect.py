@@ -150,6 +150,15 @@ def test_a_tool_that_the_rig_does_not_know_is_told() -> None:
     assert "lies 50.0 mm from the flange" in bench.notices[0]
 
 
+@pytest.mark.parametrize(("z_mm", "told"), [(476.9, True), (477.1, False), (478.9, False), (479.1, True)])
+def test_a_millimetre_between_flange_and_point_is_no_tool(z_mm: float, told: bool) -> None:
+    port = Cr1Port()
+    port.answers["PPOSF"] = f"QoKX;160.00;Y;0.00;Z;{z_mm:.2f};A;0.00;B;180.00;;6,0;100;0.00;00000000"
+    bench = Bench(port)
+    bench.connect()
+    assert bool(bench.notices) is told
+
+
 # -- servos ----------------------------------------------------------------------------------------------------
 
 

@@ -262,6 +262,13 @@ def test_a_line_program_is_told_a_speed_at_which_each_chord_takes_its_time() -> 
     assert percents[2:-1] == [pytest.approx(100 * 2.0 / (18.0 * 0.9), abs=1.0)] * len(percents[2:-1])
 
 
+@pytest.mark.parametrize(("way_deg", "percent"), [(54.0, 100.0), (0.3, 1.0)])
+def test_no_line_asks_for_more_than_the_whole_speed_or_less_than_a_hundredth(way_deg: float, percent: float) -> None:
+    bench = Bench(way="line", send_period_ms=1000).ready()
+    bench.stream(0, way_deg, 3.0)
+    assert {float(command.split(",")[6]) for command in bench.port.commands("PRN")[1:]} == {percent}
+
+
 def test_every_start_of_the_line_program_has_a_token_of_its_own() -> None:
     bench = Bench(way="line", send_period_ms=1000).ready()
     bench.move(2.0, *START[1:])
