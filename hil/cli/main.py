@@ -6,6 +6,7 @@ Each process that is started for a command may read this module again.
 from __future__ import annotations
 
 import errno
+import os
 import sys
 
 from hil.cli._interruption import INTERRUPTED, Interruption
@@ -21,6 +22,13 @@ _OF_THE_MACHINE = frozenset(
     if hasattr(errno, name)
 )
 """A folder or a disk that does not let us: what a person can mend, and no fault of the program."""
+
+
+_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""How many cores NumPy's algebra takes, asked for when it is loaded, here and in every process that a command starts.
+
+What an arm multiplies takes a core microseconds. Threads beside it wait for more by spinning, on the loop's core, too.
+"""
 
 
 def main() -> NoReturn:
@@ -52,6 +60,8 @@ def _run(interruption: Interruption) -> int:
     """Run it; its exit code."""
     import gc
 
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
     # What is imported stays: a tenth of a command's start would be spent on looking for garbage among it.
     gc.disable()
     from hil.cli import app

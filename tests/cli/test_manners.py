@@ -54,6 +54,19 @@ def test_options_of_one_kind_stand_in_a_section_of_their_own(terminal: Terminal)
     assert "  --kd, --kv K,...  " in shown[places[-1] :]
 
 
+@pytest.mark.parametrize(("given", "found"), [(None, "1"), ("2", "2")])
+def test_numbers_are_worked_out_on_one_core_unless_somebody_wants_more(given: str | None, found: str) -> None:
+    asks = "import os, sys; sys.argv = ['hil', '--version']; from hil.cli.main import main\n"
+    told = "os.environ['OPENBLAS_NUM_THREADS'], os.environ['MKL_NUM_THREADS'], 'numpy' in sys.modules"
+    asks += f"try: main()\nfinally: print({told})"
+    without = {name: text for name, text in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    wanted = {} if given is None else {"OPENBLAS_NUM_THREADS": given}
+    done = subprocess.run(
+        [sys.executable, "-c", asks], env={**without, **wanted}, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines()[-1] == f"{found} 1 False"
+
+
 def test_the_version_is_told(terminal: Terminal) -> None:
     assert terminal.run("--version").out == f"hil {software_version()}\n"
 
