@@ -121,6 +121,16 @@ def test_it_waits():
     assert waits(0) == 3
 """
 
+OF_ALL = """import gc
+import pytest
+
+pytest.register_assert_rewrite("planted")
+
+def pytest_collection_finish():
+    gc.freeze()
+"""
+"""As this project has it: a package that is a plugin, too, is loaded by pytest's own hook, and no function is found."""
+
 RUN = """
 import json, sys
 from pathlib import Path
@@ -145,6 +155,7 @@ def test_what_a_test_notices_dies_and_the_rest_survives(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "planted" / "limits.py").write_text(PLANTED, "utf-8")
     (tmp_path / "tests" / "test_limits.py").write_text(TESTS, "utf-8")
+    (tmp_path / "tests" / "conftest.py").write_text(OF_ALL, "utf-8")
     ways = [str(tmp_path), str(ROOT / "tests" / "support"), str(ROOT)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(ways)}
     done = subprocess.run([sys.executable, "-c", RUN], cwd=tmp_path, env=environment, capture_output=True, text=True)
