@@ -163,6 +163,26 @@ def test_jerk_is_limited_exactly(factor, passes):
     assert (("E-03 jerk", "roll") not in checks(guard().check(command(at)))) is passes
 
 
+def test_a_jerk_that_is_too_much_is_told_beside_the_one_that_is_allowed():
+    at, axis = list(HOME), RIG.axes[4]
+    at[4] += 2.0 * axis.jerk * PERIOD_S**3
+    (hit,) = guard().check(command(at)).hits
+    assert (hit.check, hit.axis) == ("E-03 jerk", "roll")
+    assert hit.requested == pytest.approx(2.0 * axis.jerk)
+    assert hit.allowed == pytest.approx(axis.jerk, rel=1e-5)
+
+
+@pytest.mark.parametrize(("end", "towards"), [("upper", 1.0), ("lower", -1.0)])
+def test_a_place_that_the_wire_rounds_out_of_the_limits_is_stopped_and_both_are_told(end, towards):
+    quantum = float(RIG.controller.quantum()[0])
+    told = getattr(RIG.axes[0], end)
+    limit = told - towards * 0.4 * quantum
+    at = (limit, *HOME[1:])
+    (hit,) = guard(with_axis(RIG, "base", **{end: limit}), at).check(command(at)).hits
+    assert (hit.check, hit.axis) == ("E-02", "base")
+    assert (hit.requested, hit.allowed) == pytest.approx((told, limit), abs=1e-9)
+
+
 @pytest.mark.parametrize(("factor", "passes"), [(0.999, True), (1.0, True), (1.001, False)])
 def test_acceleration_is_limited_exactly(factor, passes):
     rig = with_axis(RIG, "roll", jerk=1e9)
