@@ -9,7 +9,7 @@ from controllers import CONTROLLERS
 
 from hil.model.reader import load_rig
 from hil.model.rig import Box, Rig
-from hil.motion.motion import Mark, Motion
+from hil.motion.motion import Mark, Motion, ToolPath
 from hil.motion.planner import plan_joint_move, plan_task
 from hil.motion.tasks import load_task
 from hil.robot import Robot
@@ -90,6 +90,37 @@ def test_a_corner_cut_through_an_obstacle_is_refused_though_every_sample_is_clea
     assert {refusal.check for refusal in refusals} == {"E-10"}
     assert "post" in refusals[0].subject
     assert "on the controller's straight way to its next target" in refusals[0].limit
+
+
+def kept_to(rig: Rig, motion: Motion, first: int, last: int, tolerance_m: float) -> Motion:
+    """The same motion with its own way between two samples as a path that the tool has to keep to."""
+    joints = motion.samples[first : last + 1]
+    both = np.insert(joints, np.arange(1, len(joints)), 0.5 * (joints[1:] + joints[:-1]), axis=0)
+    points_m = Robot(rig.robot).forward_kinematics(both)[:, :3, 3]
+    path = ToolPath(first=first, last=last, tolerance_m=tolerance_m, points=points_m.astype("<f8").tobytes())
+    return Motion(NAMES, motion.period_s, motion.samples, [], paths=[path])
+
+
+@pytest.mark.parametrize(("before", "after"), [(150, 150), (120, 200), (20, 30)])
+def test_a_path_is_refused_if_the_chords_cut_its_bend_by_more_than_it_allows(rig: Rig, before: int, after: int) -> None:
+    robot, motion = Robot(rig.robot), round_a_corner(rig)
+    corner = int(np.flatnonzero(np.diff(motion.samples[:, 1]))[0])
+    first, last = corner - before, corner + after
+    joints = np.asarray(rig.controller.quantise(motion.samples))
+    spans = [round(seconds / rig.period_s) for seconds in (1.5, 2.25)]
+    chords = [(k, k + span) for span in spans for k in range(0, last - span + 1, span // 8) if k >= first]
+    share = np.linspace(0.0, 1.0, 9)[:, None]
+    farthest_m = 0.0
+    for k, end in chords or [(first, last)]:
+        on_chord = robot.forward_kinematics(joints[k] + share * (joints[end] - joints[k]))[:, :3, 3]
+        way = robot.forward_kinematics(motion.samples[k : end + 1])[:, :3, 3]
+        apart_m = np.linalg.norm(on_chord[:, None] - way[None], axis=2).min(axis=1)
+        farthest_m = max(farthest_m, float(apart_m.max()))
+    (cut,) = {
+        r.limit for r in check_motion(rig, robot, kept_to(rig, motion, first, last, farthest_m - 0.1 * MM)).refusals
+    }
+    assert cut.endswith(" mm from the path on the controller's way between targets")
+    assert check_motion(rig, robot, kept_to(rig, motion, first, last, farthest_m + 0.1 * MM)).refusals == ()
 
 
 def test_marks_that_are_no_lines_are_not_judged_for_straightness(rig: Rig) -> None:
