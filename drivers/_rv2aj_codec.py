@@ -183,6 +183,11 @@ class ProgramEntry(NamedTuple):
     lines: int
 
 
+def program_stem(file: str) -> str:
+    """The name by which requests call a program: STATE and the directory tell it with its ending."""
+    return file.partition(".")[0]
+
+
 def encode(command: str, slot: int = 1) -> bytes:
     """A request to the first robot.
 

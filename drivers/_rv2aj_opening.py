@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from drivers._rv2aj_alarms import explain_standing
-from drivers._rv2aj_codec import Identity, decode_alarm, decode_pose, decode_stops
+from drivers._rv2aj_codec import Identity, decode_alarm, decode_pose, decode_stops, program_stem
 from drivers._rv2aj_exchange import Exchange
 from drivers._rv2aj_halt import reset_slots
 from drivers._rv2aj_hello import CLIENTS, greet
@@ -80,7 +80,7 @@ class Opening:
         if key is not None and key.words:
             self._say(key.words)
         yield from self._clear_alarm()
-        ours = self._ours.meet(state.program.partition(".")[0], found.tasks)
+        ours = self._ours.meet(program_stem(state.program), found.tasks)
         if state.status.running and not ours:
             raise ControllerError(
                 f"{self._name}: program {state.program or 'of somebody'} runs (line {state.line}); stop it at the "

@@ -16,6 +16,7 @@ from drivers._rv2aj_codec import (
     decode_state,
     decode_status,
     decode_stops,
+    program_stem,
 )
 from drivers._rv2aj_converse import converse
 from drivers._rv2aj_farewell import close_and_wait
@@ -129,7 +130,7 @@ class _Run:
     def _look_round(self) -> Talk[None]:
         state = yield from standing()
         stops = decode_stops((yield from need(Ask("STPSIG", decode_stops, 14))).data)
-        self._before = state.program.partition(".")[0]
+        self._before = program_stem(state.program)
         trouble = self._trouble_in(state.status)
         if stops.emergency:
             trouble = f"the emergency stop is pressed ({', '.join(stops.emergency)}); release it"

@@ -17,6 +17,7 @@ from drivers._rv2aj_codec import (
     decode_pose,
     decode_state,
     decode_stops,
+    program_stem,
 )
 from drivers._rv2aj_converse import converse
 from drivers._rv2aj_farewell import close_and_wait
@@ -205,7 +206,7 @@ def _copy(line: Cr1Line, settings: Rv2ajSettings) -> Talk[tuple[SavedFile, ...]]
         entry = decode_entry((yield from need(Ask(f"PDIR{len(names) + 1}", decode_entry, MOST_TEXT))).data)
     files = []
     for name in names:
-        stem = name.rsplit(".", 1)[0]
+        stem = program_stem(name)
         yield from need(Ask(f"LOAD={stem}", slot=slot))
         lines = yield from _listed("LISTI", slot)
         points = yield from _listed("LISTP", slot)

@@ -106,10 +106,10 @@ class StarvationWatch:
         self._note(now_s)
         party, words = found
         since_s, before = self._looks[0]
-        after = self._looks[-1][1]
+        after, window_s = self._looks[-1][1], now_s - since_s
         # A wait is counted when it ends, the whole of it, wherever it began.
-        waits = {each: min(after[each] - before[each], now_s - since_s) for each in after if each in before}
-        return f"{STARVED}{party.value} ({words}{_measured(waits, party, now_s - since_s)})"
+        waits = {each: min(after[each] - before[each], window_s) for each in after if each in before}
+        return f"{STARVED}{party.value} ({words}{_measured(waits, party, window_s)})"
 
 
 def _measured(waits: Mapping[Party, float], blamed: Party, window_s: float) -> str:

@@ -419,6 +419,8 @@ def _functions(root: Path) -> dict[tuple[str, str], list[FunctionType]]:
         if type(thing) is FunctionType and thing.__code__.co_filename.startswith(prefix):
             code = thing.__code__
             found[Path(code.co_filename).relative_to(root).as_posix(), code.co_qualname].append(thing)
+    # No collection in a forked process looks through all of it, and takes a copy of its pages.
+    gc.freeze()
     return found
 
 

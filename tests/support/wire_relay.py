@@ -10,8 +10,8 @@ gets one JSON line for each chunk: ``[what, monotonic seconds, hexadecimal bytes
     !   something happened to the cable, in words instead of bytes
 
 Commands come in on standard input, one JSON object a line, see `Cable.obey`; each is answered on standard output, once
-it is done, with the monotonic seconds at which it was begun. It knows nothing of the program and
-imports nothing of it, so that it is there at once and is never a reason for what it finds.
+it is done, with the monotonic seconds at which it was begun. It knows nothing of the program and imports nothing of it,
+so that it is there at once and is never a reason for what it finds.
 """
 
 from __future__ import annotations
